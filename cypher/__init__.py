@@ -1,0 +1,1 @@
+"""Every Cypher statement that Knowtrail runs, and saved queries for people."""

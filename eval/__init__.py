@@ -1,0 +1,1 @@
+"""Measurement. Import from its modules; never write `import eval`."""

@@ -1,0 +1,140 @@
+"""Every error that Knowtrail raises on purpose.
+
+```
+KnowtrailError
+├── SettingsError (ValueError)          a setting is missing, unknown or out of range
+├── InputError (ValueError)             something the caller passed or pointed to
+│   ├── SourceError                     a dump, file or page that cannot be read
+│   ├── UnknownCorpusError (LookupError)
+│   ├── UnknownAlgorithmError (LookupError)
+│   ├── FilterError                     a retrieval filter that cannot be understood
+│   └── VectorError                     NaN, zero or wrongly sized vectors
+├── CorpusDriftError                    settings differ from those of the stored corpus
+├── IngestError                         an ingest ended before it was complete
+├── DatabaseError                       Neo4j refused or failed
+│   ├── CredentialsError (PermissionError)
+│   ├── UnavailableError (ConnectionError)
+│   └── SchemaError
+├── ServerError                         the managed local server
+│   ├── InstallError
+│   ├── PortInUseError (OSError)
+│   └── ServerStartError
+├── StorageError (OSError)              no space or no right to write our own files
+├── ModelError                          an embedder or language model does not answer
+└── MissingExtraError (ImportError)     an optional package is not installed
+```
+
+Messages say what was wrong, the value, and what to do. `InputError` and
+`SettingsError` are the user's to mend: the command line exits 2 for them and 1 for
+the rest.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CorpusDriftError",
+    "CredentialsError",
+    "DatabaseError",
+    "FilterError",
+    "IngestError",
+    "InputError",
+    "InstallError",
+    "KnowtrailError",
+    "MissingExtraError",
+    "ModelError",
+    "PortInUseError",
+    "SchemaError",
+    "ServerError",
+    "ServerStartError",
+    "SettingsError",
+    "SourceError",
+    "StorageError",
+    "UnavailableError",
+    "UnknownAlgorithmError",
+    "UnknownCorpusError",
+    "VectorError",
+]
+
+
+class KnowtrailError(Exception):
+    """Root of the tree: catch this for anything Knowtrail reports."""
+
+
+class SettingsError(KnowtrailError, ValueError):
+    """A setting is missing, unknown or out of range."""
+
+
+class InputError(KnowtrailError, ValueError):
+    """Something the caller passed or pointed to cannot be used."""
+
+
+class SourceError(InputError):
+    """A dump, file or page cannot be read as what it should be."""
+
+
+class UnknownCorpusError(InputError, LookupError):
+    """No corpus of that name is stored; the message suggests near names."""
+
+
+class UnknownAlgorithmError(InputError, LookupError):
+    """No traversal algorithm of that name exists; the message suggests one."""
+
+
+class FilterError(InputError):
+    """A retrieval filter has an unknown operator, field or value type."""
+
+
+class VectorError(InputError):
+    """A vector is not finite, is zero or has the wrong number of dimensions."""
+
+
+class CorpusDriftError(KnowtrailError):
+    """Settings differ from those the stored corpus was made with."""
+
+
+class IngestError(KnowtrailError):
+    """An ingest ended before it was complete; what was stored stays valid."""
+
+
+class DatabaseError(KnowtrailError):
+    """Neo4j refused a statement or failed while running it."""
+
+
+class CredentialsError(DatabaseError, PermissionError):
+    """User name or password were refused."""
+
+
+class UnavailableError(DatabaseError, ConnectionError):
+    """No Neo4j server answers at the address, or it went away."""
+
+
+class SchemaError(DatabaseError):
+    """The database's schema is missing, older or newer than this version."""
+
+
+class ServerError(KnowtrailError):
+    """The managed local server could not do what was asked."""
+
+
+class InstallError(ServerError):
+    """The server's files could not be fetched or are incomplete."""
+
+
+class PortInUseError(ServerError, OSError):
+    """The port that was asked for belongs to another process."""
+
+
+class ServerStartError(ServerError):
+    """The managed server did not start; the message has its last log line."""
+
+
+class StorageError(KnowtrailError, OSError):
+    """No space, or no right, to write one of our own files."""
+
+
+class ModelError(KnowtrailError):
+    """An embedder or language model is missing or does not answer."""
+
+
+class MissingExtraError(KnowtrailError, ImportError):
+    """An optional package is not installed; the message names the extra."""
