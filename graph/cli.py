@@ -1,0 +1,169 @@
+"""The `knowtrail` command: options that hold for all, sub-commands loaded by name.
+
+Sub-commands are entry points of the group `knowtrail.commands`; none is imported
+before it is called, so that `--help` costs little more than the interpreter.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from graph.errors import InputError, KnowtrailError, SettingsError
+
+__all__ = ["main"]
+
+_COMMANDS = {
+    "quickstart": ("retrieval.cli_quickstart:quickstart", "Try everything in one go."),
+    "server": ("graph.cli_server:server", "The managed local Neo4j server."),
+    "cypher": ("graph.cli_cypher:cypher", "Run Cypher, read-only unless --write."),
+    "ingest": ("ingest.cli:ingest", "Put texts into the graph."),
+    "corpus": ("ingest.cli_corpus:corpus", "List, show, verify, delete corpora."),
+    "search": ("retrieval.cli_search:search", "Answer a question from a corpus."),
+    "schema": ("graph.cli_schema:schema", "Constraints and indexes."),
+    "doctor": ("graph.cli_doctor:doctor", "Say what is wrong and what to do."),
+}
+"""Command -> (where it lives, one line for the list)."""
+
+USER_MISTAKE = 2
+FAILURE = 1
+
+
+class _LazyGroup(click.Group):
+    """A group that imports a sub-command when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of the documentation."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command; None where there is no such command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)  # noqa: S101
+        return command
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; suggest a near name where there is none."""
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            msg = f"No command {args[0]!r}.{hint} See knowtrail --help."
+            raise click.UsageError(msg, ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.option("--uri", help="Address of a Neo4j server (NEO4J_URI).")
+@click.option("--user", "username", help="Neo4j user (NEO4J_USERNAME).")
+@click.option(
+    "--password-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File with the password; or set NEO4J_PASSWORD.",
+)
+@click.option("--database", help="Neo4j database (NEO4J_DATABASE).")
+@click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the managed local server (KNOWTRAIL_HOME).",
+)
+@click.option(
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="TOML settings file (KNOWTRAIL_CONFIG).",
+)
+@click.option("--embedder", help="Embedding model (KNOWTRAIL_EMBEDDER).")
+@click.option("-v", "--verbose", count=True, help="Log more; twice for debug.")
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+@click.version_option(package_name="knowtrail", prog_name="knowtrail")
+@click.pass_context
+def knowtrail(
+    ctx: click.Context,
+    *,
+    password_file: Path | None,
+    config: Path | None,
+    verbose: int,
+    debug: bool,
+    **explicit: object,
+) -> None:
+    """Put text corpora into Neo4j and answer questions by walking the graph.
+
+    Without an address, commands use a local Neo4j server that Knowtrail starts and
+    stops by itself. Start with: knowtrail quickstart
+    """
+    from graph.settings import Settings
+
+    level = [logging.WARNING, logging.INFO, logging.DEBUG][min(verbose, 2)]
+    logging.basicConfig(
+        level=level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
+    )
+    password = None if password_file is None else _read_password(password_file)
+    ctx.obj = Settings.from_env(config=config, password=password, **explicit)
+
+
+def _read_password(path: Path) -> str:
+    """Return the first line of a password file."""
+    try:
+        return path.read_text("utf-8").splitlines()[0].strip()
+    except (OSError, UnicodeDecodeError, IndexError) as error:
+        msg = f"Cannot read a password from {path}: write it on the first line."
+        raise SettingsError(msg) from error
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line and exit.
+
+    Exits 0 on success, 2 for mistakes of the user, 1 for failures, 130 on Ctrl-C.
+    """
+    arguments = sys.argv[1:] if argv is None else argv
+    debug = "--debug" in arguments
+    try:
+        result = knowtrail.main(arguments, prog_name="knowtrail", standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("Interrupted.", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except KnowtrailError as error:
+        if debug:
+            raise
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(
+            USER_MISTAKE if isinstance(error, InputError | SettingsError) else FAILURE
+        )
+    except KeyboardInterrupt:
+        click.echo("Interrupted.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(FAILURE)
+    except OSError as error:
+        if debug:
+            raise
+        where = f" ({error.filename})" if error.filename else ""
+        click.echo(f"Error: {error.strerror or error}{where}.", err=True)
+        sys.exit(FAILURE)
+    sys.exit(result if isinstance(result, int) else 0)
+
+
+if __name__ == "__main__":
+    main()

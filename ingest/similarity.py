@@ -1,0 +1,165 @@
+"""Most similar vectors by blocked exact products, in bounded memory.
+
+Candidates come from float32 matrix products over tiles; their cosines are then
+computed again in float64, pair by pair, and rounded. A score so depends on its two
+vectors alone, never on the tile it fell into, and ties are broken by id: the same
+vectors give the same edges in whatever order they arrived.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float32]
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["SCORE_DECIMALS", "Neighbours", "cosines", "top_neighbours"]
+
+SCORE_DECIMALS = 6
+ROWS = 512
+COLUMNS = 4096
+_PAIRS = 16384
+_SLACK = 2e-5
+"""More than float32 products of unit vectors can be off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """Best columns of a block of rows, sorted by row and rank.
+
+    Attributes:
+        start: First row of the block.
+        stop: Row after its last.
+        rows: Row of each pair, shape (pairs,).
+        columns: Column of each pair, shape (pairs,).
+        scores: Cosine of each pair rounded to six decimals, shape (pairs,).
+    """
+
+    start: int
+    stop: int
+    rows: Ints
+    columns: Ints
+    scores: npt.NDArray[np.float64]
+
+
+def cosines(
+    vectors: Floats, rows: Ints, columns: Ints
+) -> npt.NDArray[np.float64]:
+    """Return the cosine of each (row, column) pair in float64, rounded."""
+    out = np.empty(len(rows), dtype=np.float64)
+    for start in range(0, len(rows), _PAIRS):
+        part = slice(start, start + _PAIRS)
+        a = np.asarray(vectors[rows[part]], dtype=np.float64)
+        b = np.asarray(vectors[columns[part]], dtype=np.float64)
+        dots = np.einsum("ij,ij->i", a, b)
+        lengths = np.sqrt(np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b))
+        out[part] = dots / lengths
+    return np.round(out, SCORE_DECIMALS)
+
+
+def top_neighbours(
+    vectors: Floats,
+    *,
+    groups: Ints,
+    ids: Ints,
+    top: int,
+    threshold: float,
+    same_group: bool,
+) -> Iterator[Neighbours]:
+    """Yield the most similar vectors of each vector, block by block.
+
+    Args:
+        vectors: Shape (n, dimensions), float32, no row zero; may be memory-mapped.
+        groups: Group of each vector (its document), shape (n,).
+        ids: Distinct integers that order equal scores, shape (n,).
+        top: How many neighbours a vector keeps.
+        threshold: Least cosine kept.
+        same_group: Whether neighbours come from the vector's own group (itself left
+            out) or from all the others.
+
+    Yields:
+        Blocks of up to 512 rows, in order.
+    """
+    count = len(vectors)
+    if top == 0:
+        return
+    for start in range(0, count, ROWS):
+        stop = min(start + ROWS, count)
+        block = _unit(vectors[start:stop])
+        best = _Best(top)
+        for left in range(0, count, COLUMNS):
+            right = min(left + COLUMNS, count)
+            scores = block @ _unit(vectors[left:right]).T
+            same = groups[start:stop, None] == groups[None, left:right]
+            allowed = same if same_group else ~same
+            if same_group:
+                inside = np.arange(max(start, left), min(stop, right))
+                allowed[inside - start, inside - left] = False
+            rows, columns = _candidates(scores, allowed, top, threshold)
+            rows += start
+            columns += left
+            best.add(rows, columns, cosines(vectors, rows, columns), threshold, ids)
+        yield Neighbours(
+            start=start,
+            stop=stop,
+            rows=best.rows,
+            columns=best.columns,
+            scores=best.scores,
+        )
+
+
+def _unit(vectors: Floats) -> Floats:
+    """Return the vectors scaled to length one, as an array in memory."""
+    block = np.array(vectors, dtype=np.float32)
+    block /= np.linalg.norm(block, axis=1, keepdims=True)
+    return block
+
+
+def _candidates(
+    scores: Floats, allowed: npt.NDArray[np.bool_], top: int, threshold: float
+) -> tuple[Ints, Ints]:
+    """Return the pairs of a tile that may belong to the best, with some slack."""
+    scores[~allowed] = -2.0
+    floor = np.full((len(scores), 1), threshold, dtype=np.float32)
+    if scores.shape[1] > top:
+        kth = np.partition(scores, -top, axis=1)[:, -top, None]
+        floor = np.maximum(floor, kth)
+    rows, columns = np.nonzero(scores >= floor - _SLACK)
+    return rows.astype(np.int64), columns.astype(np.int64)
+
+
+class _Best:
+    """The best pairs so far of one block of rows."""
+
+    def __init__(self, top: int) -> None:
+        self._top = top
+        self.rows: Ints = np.empty(0, dtype=np.int64)
+        self.columns: Ints = np.empty(0, dtype=np.int64)
+        self.scores: npt.NDArray[np.float64] = np.empty(0, dtype=np.float64)
+
+    def add(
+        self,
+        rows: Ints,
+        columns: Ints,
+        scores: npt.NDArray[np.float64],
+        threshold: float,
+        ids: Ints,
+    ) -> None:
+        """Merge pairs and keep the best of each row; ties go to the smaller id."""
+        kept = scores >= threshold
+        rows = np.concatenate([self.rows, rows[kept]])
+        columns = np.concatenate([self.columns, columns[kept]])
+        scores = np.concatenate([self.scores, scores[kept]])
+        order = np.lexsort((ids[columns], -scores, rows))
+        rows, columns, scores = rows[order], columns[order], scores[order]
+        first = np.searchsorted(rows, rows, side="left")
+        best = np.arange(len(rows)) - first < self._top
+        self.rows, self.columns, self.scores = rows[best], columns[best], scores[best]

@@ -1,0 +1,61 @@
+"""Fixtures: the shared material, and one real Neo4j server for the whole session."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from graph.connection import Connection
+from graph.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Return the folder of shared data; skip without it, fail under CI."""
+    if not SHARED.is_dir():
+        if os.environ.get("CI"):
+            pytest.fail(f"CI is set and the shared data is not at {SHARED}")
+        pytest.skip(f"the shared data is not at {SHARED}")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Yield settings of a real server: NEO4J_TEST_URI, or one started here."""
+    uri = os.environ.get("NEO4J_TEST_URI")
+    if uri:
+        yield Settings.from_env(uri=uri, home=tmp_path_factory.mktemp("home"))
+        return
+    from graph.server import join_server
+
+    home = tmp_path_factory.mktemp("home")
+    settings = Settings.from_env(env={}, home=home)
+    with join_server(home, version=os.environ.get("KNOWTRAIL_TEST_NEO4J")) as lease:
+        info = lease.info
+        yield settings.with_server(
+            uri=info.uri, username=info.username, password=info.password
+        )
+
+
+@pytest.fixture(scope="session")
+def session_connection(server: Settings) -> Iterator[Connection]:
+    """Yield one connection to the session's server."""
+    with Connection.open(server) as connection:
+        yield connection
+
+
+@pytest.fixture
+def connection(session_connection: Connection) -> Connection:
+    """Return a connection to an empty database without schema."""
+    from graph.schema import drop_schema
+
+    drop_schema(session_connection, data=True)
+    return session_connection
