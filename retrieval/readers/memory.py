@@ -1,0 +1,130 @@
+"""A graph held in numpy arrays and dictionaries, for tests and small corpora."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrieval.cosine import cosines, ranked
+from retrieval.protocols import Candidates, Visit, anchor_hits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from retrieval.filters import Filter
+    from retrieval.protocols import StoredSentence, Vector
+    from retrieval.walk import ChunkText
+
+__all__ = ["MemoryGraph", "MemoryReader"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MemoryGraph:
+    """One corpus in memory.
+
+    Attributes:
+        chunks: The chunks.
+        vectors: Their vectors, row by row, of shape (chunks, dimensions).
+        sentences: Chunk id -> its sentences in document order.
+        edges: Chunk id -> ids of its SIMILAR_TO neighbours in order.
+        chunk_properties: Chunk id -> further properties that filters may name.
+        documents: Document id -> properties, with `themes` and `categories`.
+    """
+
+    chunks: tuple[ChunkText, ...]
+    vectors: Vector
+    sentences: Mapping[str, tuple[StoredSentence, ...]]
+    edges: Mapping[str, tuple[str, ...]]
+    chunk_properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    documents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+class MemoryReader:
+    """A `GraphReader` and `AsyncGraphReader` over a `MemoryGraph`."""
+
+    def __init__(self, graph: MemoryGraph, *, filter: Filter | None = None) -> None:  # noqa: A002 - the word callers know
+        """Prepare a reader.
+
+        Args:
+            graph: The corpus.
+            filter: What chunks must pass, at the anchor and at every hop.
+        """
+        self._vectors = np.asarray(graph.vectors, dtype=np.float64)
+        self._graph = graph
+        self._row = {chunk.id: row for row, chunk in enumerate(graph.chunks)}
+        self._passing = [
+            row
+            for row, chunk in enumerate(graph.chunks)
+            if filter is None or filter.matches(*self._properties(chunk))
+        ]
+        self._allowed = {graph.chunks[row].id for row in self._passing}
+
+    def anchors(self, vector: Vector, k: int) -> Candidates:
+        """Return the `anchor_hits(k)` chunks nearest to a vector."""
+        ids = [self._graph.chunks[row].id for row in self._passing]
+        vectors = self._vectors[self._passing]
+        best = ranked(ids, cosines(vector, vectors))[: anchor_hits(k)]
+        return Candidates(
+            ids=tuple(ids[i] for i in best),
+            vectors=vectors[best],
+            complete=len(best) == len(ids),
+        )
+
+    def expand(
+        self, chunk_ids: Sequence[str], *, neighbours: bool = True
+    ) -> Mapping[str, Visit]:
+        """Return chunks with their sentences and, if wanted, their neighbours."""
+        return {
+            chunk_id: self._visit(chunk_id, neighbours=neighbours)
+            for chunk_id in chunk_ids
+            if chunk_id in self._row
+        }
+
+    async def aanchors(self, vector: Vector, k: int) -> Candidates:
+        """Do as `anchors` does."""
+        return self.anchors(vector, k)
+
+    async def aexpand(
+        self, chunk_ids: Sequence[str], *, neighbours: bool = True
+    ) -> Mapping[str, Visit]:
+        """Do as `expand` does."""
+        return self.expand(chunk_ids, neighbours=neighbours)
+
+    def _visit(self, chunk_id: str, *, neighbours: bool) -> Visit:
+        """Open one chunk."""
+        row = self._row[chunk_id]
+        around = self._graph.edges.get(chunk_id, ()) if neighbours else ()
+        ids = tuple(i for i in around if i in self._allowed)
+        return Visit(
+            chunk=self._graph.chunks[row],
+            vector=self._vectors[row],
+            sentences=self._graph.sentences.get(chunk_id, ()),
+            neighbours=Candidates(
+                ids=ids, vectors=self._vectors[[self._row[i] for i in ids]]
+            ),
+        )
+
+    def _properties(
+        self, chunk: ChunkText
+    ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Return what filters see of a chunk and of its document."""
+        of_chunk = {
+            "id": chunk.id,
+            "text": chunk.text,
+            "index": chunk.index,
+            "firstSentence": chunk.first_sentence,
+            "lastSentence": chunk.last_sentence,
+            "startChar": chunk.start_char,
+            "endChar": chunk.end_char,
+            **self._graph.chunk_properties.get(chunk.id, {}),
+        }
+        of_document = {
+            "id": chunk.document_id,
+            "title": chunk.title,
+            "url": chunk.url,
+            "source": chunk.source,
+            **self._graph.documents.get(chunk.document_id, {}),
+        }
+        return of_chunk, of_document

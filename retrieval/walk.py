@@ -1,0 +1,220 @@
+"""Results of a walk: plain frozen records, the same from every reader.
+
+A *step* is a chunk that was visited, with those of its sentences that no earlier
+step had. Offsets count Unicode code points of the stored document text, start
+inclusive and end exclusive; scores are cosines to the question's vector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "ChunkText",
+    "FoundSentence",
+    "RankedChunk",
+    "Step",
+    "StopReason",
+    "Trail",
+    "Walk",
+]
+
+StopReason: TypeAlias = Literal[
+    "sentence_limit",
+    "chunk_limit",
+    "early_stop",
+    "max_hops",
+    "no_unvisited_chunk",
+    "no_connections",
+    "chunks_exhausted",
+    "no_anchor",
+]
+"""Why a walk ended.
+
+`sentence_limit` and `chunk_limit` are the budgets; `early_stop` means that a sentence
+already found is nearer to the question than the best chunk left; `no_connections` is
+a chunk without outgoing edges, `no_unvisited_chunk` one whose neighbours were all
+visited; `chunks_exhausted` is a ranking read to its end; `no_anchor` an empty corpus,
+or a filter that nothing passes.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkText:
+    """What a person needs to know about a chunk: its text and where it stands.
+
+    Attributes:
+        id: Stable id of the chunk.
+        text: The window's text.
+        index: Position of the window within its document.
+        first_sentence: Index of its first sentence within the document.
+        last_sentence: Index of its last sentence, inclusive.
+        start_char: Where the window starts in the document's text.
+        end_char: Where it ends, exclusive.
+        document_id: Id of the document.
+        title: Title of the document.
+        url: Address of the document, if it has one.
+        source: File or service the document came from.
+    """
+
+    id: str
+    text: str
+    index: int
+    first_sentence: int
+    last_sentence: int
+    start_char: int
+    end_char: int
+    document_id: str
+    title: str
+    url: str | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSentence:
+    """A sentence that a walk found.
+
+    Attributes:
+        id: Stable id of the sentence.
+        text: The sentence.
+        index: Its position within the document.
+        start_char: Where it starts in the document's text.
+        end_char: Where it ends, exclusive.
+        score: Cosine of its vector and the question's.
+    """
+
+    id: str
+    text: str
+    index: int
+    start_char: int
+    end_char: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedChunk:
+    """A chunk's id with its cosine to the question."""
+
+    id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One visited chunk.
+
+    Attributes:
+        index: Number of the step, from 0.
+        hop: Edges followed from the anchor to this chunk; 0 for every step of an
+            algorithm that follows none.
+        chunk: The chunk.
+        score: Cosine of the chunk's vector and the question's.
+        sentences: Its sentences that no earlier step had, in document order, cut to
+            the sentence budget.
+    """
+
+    index: int
+    hop: int
+    chunk: ChunkText
+    score: float
+    sentences: tuple[FoundSentence, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trail:
+    """What an algorithm returns: its steps and why it ended.
+
+    Attributes:
+        steps: The visited chunks in order.
+        stop_reason: Why the walk ended.
+        ranking: The anchor ranking, best first, as far as it was read.
+    """
+
+    steps: tuple[Step, ...]
+    stop_reason: StopReason
+    ranking: tuple[RankedChunk, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """A trail together with the question that it answers.
+
+    Attributes:
+        algorithm: Name of the algorithm.
+        question: The question as it was asked.
+        corpus: Name of the corpus.
+        steps: The visited chunks in order.
+        stop_reason: Why the walk ended.
+        milliseconds: Time of the walk with its reads, without embedding.
+        parameters: Budgets and limits that were in force.
+    """
+
+    algorithm: str
+    question: str
+    corpus: str
+    steps: tuple[Step, ...]
+    stop_reason: StopReason
+    milliseconds: float
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def sentences(self) -> tuple[FoundSentence, ...]:
+        """Return the sentences found, in the order in which they were found."""
+        return tuple(s for step in self.steps for s in step.sentences)
+
+    @property
+    def hops(self) -> int:
+        """Return how many edges were followed."""
+        return max((step.hop for step in self.steps), default=0)
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """Return the titles of the documents visited, each once, in order."""
+        return tuple(dict.fromkeys(step.chunk.title for step in self.steps))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the walk as JSON values with camelCase names."""
+        return {
+            "algorithm": self.algorithm,
+            "question": self.question,
+            "corpus": self.corpus,
+            "stopReason": self.stop_reason,
+            "hops": self.hops,
+            "milliseconds": round(self.milliseconds, 3),
+            "parameters": dict(self.parameters),
+            "steps": [_step_dict(step) for step in self.steps],
+        }
+
+
+def _step_dict(step: Step) -> dict[str, Any]:
+    """Return a step as JSON values."""
+    chunk = step.chunk
+    return {
+        "step": step.index,
+        "hop": step.hop,
+        "documentId": chunk.document_id,
+        "title": chunk.title,
+        "url": chunk.url,
+        "chunkId": chunk.id,
+        "text": chunk.text,
+        "firstSentence": chunk.first_sentence,
+        "lastSentence": chunk.last_sentence,
+        "startChar": chunk.start_char,
+        "endChar": chunk.end_char,
+        "score": step.score,
+        "sentences": [
+            {
+                "sentenceId": s.id,
+                "index": s.index,
+                "text": s.text,
+                "startChar": s.start_char,
+                "endChar": s.end_char,
+                "score": s.score,
+            }
+            for s in step.sentences
+        ],
+    }
