@@ -1,0 +1,1 @@
+"""Data sets written by hand that travel with the package."""
