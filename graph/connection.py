@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["AsyncConnection", "Connection", "Counters", "translate_errors"]
 
 USER_AGENT = "knowtrail"
-_TRANSACTION_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,10 +252,16 @@ class Connection:
         ):
             return session.execute_write(work)
 
-    def run_schema(self, text: str) -> Counters:
+    def run_schema(self, text: str, **params: Any) -> Counters:
         """Run a schema command in an auto-commit transaction."""
-        with translate_errors(), self.driver.session(database=self.database) as session:
-            return Counters.of(session.run(text).consume())
+        with (
+            translate_errors(),
+            self.driver.session(
+                database=self.database,
+                bookmark_manager=self.driver.execute_query_bookmark_manager,
+            ) as session,
+        ):
+            return Counters.of(session.run(text, params).consume())
 
 
 class AsyncConnection:

@@ -96,11 +96,19 @@ class RawDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawRedirect:
-    """A page that only points to another one."""
+    """A page that only points to another one.
+
+    Attributes:
+        title: Title of the page.
+        target: Title that it points to.
+        source: The file or service it came from.
+        source_id: Identifies the page; a document of that id has become a redirect.
+    """
 
     title: str
     target: str
     source: str = ""
+    source_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

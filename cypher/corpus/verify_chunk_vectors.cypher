@@ -1,0 +1,6 @@
+// purpose: chunks without a vector of the right length
+// params: corpus, dimensions
+// since: 5.26
+MATCH (:Corpus {name: $corpus})<-[:IN_CORPUS]-(d:Document)<-[:FROM_DOCUMENT]-(n:Chunk)
+WHERE n.embedding IS NULL OR size(n.embedding) <> $dimensions
+RETURN count(n) AS count, collect(n.id)[..5] AS examples

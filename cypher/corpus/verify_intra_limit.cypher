@@ -1,0 +1,9 @@
+// purpose: chunks with too many or too weak edges inside their document
+// params: corpus, intraTopK, intraThreshold
+// since: 5.26
+MATCH (:Corpus {name: $corpus})<-[:IN_CORPUS]-(d:Document)<-[:FROM_DOCUMENT]-(n:Chunk)
+WITH n, d, COLLECT { MATCH (n)-[r:SIMILAR_TO {scope: 'intra'}]->(b:Chunk)
+                     RETURN [r.score, r.rank, EXISTS { (b)-[:FROM_DOCUMENT]->(d) }] } AS edges
+WHERE size(edges) > $intraTopK
+   OR any(e IN edges WHERE e[0] < $intraThreshold OR e[1] > size(edges) OR NOT e[2])
+RETURN count(n) AS count, collect(n.id)[..5] AS examples

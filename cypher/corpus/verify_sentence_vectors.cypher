@@ -1,0 +1,6 @@
+// purpose: sentences without a vector of the right length
+// params: corpus, dimensions
+// since: 5.26
+MATCH (n:Sentence {corpus: $corpus})
+WHERE n.embedding IS NULL OR size(n.embedding) <> $dimensions
+RETURN count(n) AS count, collect(n.id)[..5] AS examples

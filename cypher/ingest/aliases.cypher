@@ -1,0 +1,6 @@
+// purpose: aliases of documents
+// params: rows
+// since: 5.26
+UNWIND $rows AS row
+MATCH (d:Document {id: row.id})
+SET d.aliases = row.aliases

@@ -1,0 +1,6 @@
+// purpose: theme vectors of documents
+// params: rows
+// since: 5.26
+UNWIND $rows AS row
+MATCH (d:Document {id: row.id})
+CALL db.create.setNodeVectorProperty(d, 'themeEmbedding', row.vector)

@@ -1,0 +1,6 @@
+// purpose: MENTIONS of documents' chunks
+// params: ids
+// since: 5.26
+UNWIND $ids AS id
+MATCH (:Document {id: id})<-[:FROM_DOCUMENT]-(:Chunk)-[old:MENTIONS]->(:Document)
+DELETE old

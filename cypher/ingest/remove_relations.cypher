@@ -1,0 +1,6 @@
+// purpose: outgoing relationships of documents that are replaced
+// params: ids
+// since: 5.26
+UNWIND $ids AS id
+MATCH (:Document {id: id})-[r:HAS_THEME|IN_CATEGORY|LINKS_TO|THEME_SIMILAR_TO]->()
+DELETE r

@@ -1,0 +1,7 @@
+// purpose: sentences of documents that are replaced or deleted
+// params: ids
+// since: 5.26
+UNWIND $ids AS id
+MATCH (:Document {id: id})<-[:FROM_DOCUMENT]-(:Chunk)-[:HAS_SENTENCE]->(s:Sentence)
+WITH DISTINCT s
+DETACH DELETE s

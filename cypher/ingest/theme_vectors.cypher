@@ -1,0 +1,7 @@
+// purpose: vectors of themes that have none
+// params: rows
+// since: 5.26
+UNWIND $rows AS row
+MATCH (t:Theme {id: row.id})
+WHERE t.embedding IS NULL
+CALL db.create.setNodeVectorProperty(t, 'embedding', row.vector)

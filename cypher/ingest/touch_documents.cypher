@@ -1,0 +1,6 @@
+// purpose: documents whose edges changed in this version
+// params: ids, version
+// since: 5.26
+UNWIND $ids AS id
+MATCH (d:Document {id: id})
+SET d.corpusVersion = $version

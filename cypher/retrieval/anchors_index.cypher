@@ -1,0 +1,11 @@
+// purpose: chunks of a corpus among the nearest of all corpora
+// params: corpus, vector, fetch, hits
+// since: 5.26
+CALL db.index.vector.queryNodes('chunk_embedding', $fetch, $vector)
+YIELD node AS c, score
+WITH c, score
+WHERE c.corpus = $corpus AND true /* filter */
+WITH c, score
+ORDER BY score DESC, c.id
+LIMIT $hits
+RETURN c.id AS id, c.embedding AS vector

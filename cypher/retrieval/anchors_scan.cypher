@@ -1,0 +1,9 @@
+// purpose: chunks of a corpus nearest to a vector, each compared on the server
+// params: corpus, vector, hits
+// since: 5.26
+MATCH (:Corpus {name: $corpus})<-[:IN_CORPUS]-(:Document)<-[:FROM_DOCUMENT]-(c:Chunk)
+WHERE true /* filter */
+WITH c, vector.similarity.cosine(c.embedding, $vector) AS score
+ORDER BY score DESC, c.id
+LIMIT $hits
+RETURN c.id AS id, c.embedding AS vector

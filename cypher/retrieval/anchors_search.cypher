@@ -1,0 +1,18 @@
+// purpose: chunks of a corpus nearest to a vector, filtered inside the index
+// params: corpus, vector, fetch, hits
+// since: 2026.01
+// fallback: retrieval/anchors_index
+CYPHER 25
+MATCH (c:Chunk)
+  SEARCH c IN (
+    VECTOR INDEX chunk_embedding
+    FOR $vector
+    WHERE c.corpus = $corpus
+    LIMIT $fetch
+  ) SCORE AS score
+WITH c, score
+WHERE true /* filter */
+WITH c, score
+ORDER BY score DESC, c.id
+LIMIT $hits
+RETURN c.id AS id, c.embedding AS vector

@@ -1,0 +1,12 @@
+// purpose: every corpus with the settings that a question must agree with
+// params:
+// since: 5.26
+MATCH (k:Corpus)
+RETURN
+  k.name AS name,
+  k.embedder AS embedder,
+  k.queryPrompt AS queryPrompt,
+  k.dimensions AS dimensions,
+  k.version AS version,
+  k.status AS status
+ORDER BY name

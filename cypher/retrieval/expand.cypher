@@ -1,0 +1,21 @@
+// purpose: chunks with their sentences and the neighbours one can walk to
+// params: ids
+// since: 5.26
+UNWIND $ids AS id
+MATCH (c:Chunk {id: id})-[:FROM_DOCUMENT]->(d:Document)
+RETURN
+  [
+    c.id, c.text, c.index, c.firstSentence, c.lastSentence, c.startChar,
+    c.endChar, d.id, d.title, d.url, d.source
+  ] AS chunk,
+  COLLECT {
+    MATCH (c)-[:HAS_SENTENCE]->(s:Sentence)
+    RETURN [s.id, s.text, s.index, s.startChar, s.endChar, s.embedding]
+    ORDER BY s.index
+  } AS sentences,
+  COLLECT {
+    MATCH (c)-[r:SIMILAR_TO]->(n:Chunk)
+    WHERE true /* filter */
+    RETURN [n.id, n.embedding]
+    ORDER BY r.scope DESC, r.rank, n.id
+  } AS neighbours

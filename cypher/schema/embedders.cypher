@@ -1,0 +1,6 @@
+// purpose: embedders of the stored corpora
+// params: 
+// since: 5.26
+MATCH (k:Corpus)
+RETURN k.name AS corpus, k.embedder AS embedder, k.dimensions AS dimensions
+ORDER BY corpus

@@ -1,0 +1,8 @@
+// purpose: delete some of our nodes
+// params: limit
+// since: 5.26
+MATCH (n:Corpus|Document|Chunk|Sentence|Theme|Category|Redirect|SchemaVersion)
+WITH n
+LIMIT $limit
+DETACH DELETE n
+RETURN count(*) AS deleted

@@ -1,0 +1,218 @@
+"""The database's schema: named constraints and indexes, versioned.
+
+Schema commands are files in `cypher/schema/` and run any number of times. The version
+is a node, `(:SchemaVersion {id, version})`; a newer version of Knowtrail migrates an
+older database step by step, an older one refuses a newer database.
+
+A vector index has one dimension, so all corpora of a database share one embedder.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from graph.errors import CorpusDriftError, SchemaError, SettingsError
+from graph.statements import statement
+
+if TYPE_CHECKING:
+    from graph.connection import Connection
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "SchemaItem",
+    "apply_schema",
+    "drop_schema",
+    "schema_version",
+    "show_schema",
+    "vector_dimensions",
+]
+
+_LOG = logging.getLogger(__name__)
+
+_MIGRATIONS: dict[int, tuple[str, ...]] = {
+    1: (
+        "schema/constraint_schema_version_id",
+        "schema/constraint_corpus_name",
+        "schema/constraint_document_id",
+        "schema/constraint_chunk_id",
+        "schema/constraint_sentence_id",
+        "schema/constraint_theme_id",
+        "schema/constraint_category_id",
+        "schema/constraint_redirect_id",
+        "schema/index_document_title_key",
+        "schema/index_redirect_target",
+        "schema/fulltext_chunk_text",
+        "schema/fulltext_document_title",
+    ),
+}
+"""Version -> statements that lead to it from the version before."""
+
+SCHEMA_VERSION = max(_MIGRATIONS)
+_VECTOR_INDEXES = ("chunk", "sentence", "theme")
+_CONSTRAINTS = (
+    "corpus_name",
+    "document_id",
+    "chunk_id",
+    "sentence_id",
+    "theme_id",
+    "category_id",
+    "redirect_id",
+    "schema_version_id",
+)
+_INDEXES = (
+    "document_title_key",
+    "redirect_target",
+    "chunk_text",
+    "document_title",
+    "chunk_embedding",
+    "sentence_embedding",
+    "theme_embedding",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaItem:
+    """A constraint or index of the database.
+
+    Attributes:
+        name: Its name.
+        kind: Such as `UNIQUENESS` or `VECTOR`.
+        on: Label and properties.
+        state: `ONLINE`, `POPULATING`, `FAILED`, `MISSING`.
+        ours: Whether Knowtrail made it.
+    """
+
+    name: str
+    kind: str
+    on: str
+    state: str
+    ours: bool
+
+
+def schema_version(connection: Connection) -> int:
+    """Return the schema version of the database, 0 where there is none."""
+    rows = connection.read("schema/version_read")
+    return int(rows[0]["version"]) if rows else 0
+
+
+def apply_schema(
+    connection: Connection, *, dimensions: int | None = None, wait: float = 300
+) -> int:
+    """Bring the database's schema to this version; running twice changes nothing.
+
+    Args:
+        connection: The database.
+        dimensions: Length of the vectors; None leaves the vector indexes alone.
+        wait: Seconds to wait for indexes to come online.
+
+    Returns:
+        The version found before.
+
+    Raises:
+        SchemaError: If the database was made by a newer Knowtrail.
+        CorpusDriftError: If the vector indexes have another dimension.
+        SettingsError: If the dimension is out of range.
+    """
+    found = schema_version(connection)
+    if found > SCHEMA_VERSION:
+        msg = (
+            f"The database has schema version {found}, this Knowtrail knows "
+            f"{SCHEMA_VERSION}: update Knowtrail."
+        )
+        raise SchemaError(msg)
+    for version in range(found + 1, SCHEMA_VERSION + 1):
+        _LOG.info("Migrating the schema to version %s", version)
+        for name in _MIGRATIONS[version]:
+            connection.run_schema(statement(name))
+        connection.write("schema/version_write", version=version)
+    if dimensions is not None:
+        _apply_vector_indexes(connection, dimensions)
+    connection.read("schema/await", seconds=int(wait))
+    return found
+
+
+def _apply_vector_indexes(connection: Connection, dimensions: int) -> None:
+    """Make the vector indexes, or check that they have these dimensions."""
+    if not 1 <= dimensions <= 4096:
+        msg = f"{dimensions} dimensions: Neo4j's vector indexes take 1 to 4096."
+        raise SettingsError(msg)
+    found = vector_dimensions(connection)
+    if found is not None and found != dimensions:
+        msg = (
+            f"The database's vectors have {found} dimensions, this embedder's have "
+            f"{dimensions}: use the same embedder, another database, or another --home."
+        )
+        raise CorpusDriftError(msg)
+    capabilities = connection.capabilities
+    quantization = (
+        {"vector.quantization.type": "SCALAR"}
+        if capabilities.quantization_type
+        else {"vector.quantization.enabled": True}
+    )
+    options = {
+        "indexConfig": {
+            "vector.dimensions": dimensions,
+            "vector.similarity_function": "cosine",
+            **quantization,
+        }
+    }
+    suffix = "" if capabilities.filtered_vector_index else "_lts"
+    for index in _VECTOR_INDEXES:
+        connection.run_schema(
+            statement(f"schema/vector_{index}{suffix}"), options=options
+        )
+
+
+def vector_dimensions(connection: Connection) -> int | None:
+    """Return the dimension of the vector indexes, None where there are none."""
+    for row in connection.read("schema/indexes"):
+        if row["name"] == "chunk_embedding" and row["type"] == "VECTOR":
+            return int(row["options"]["indexConfig"]["vector.dimensions"])
+    return None
+
+
+def show_schema(connection: Connection) -> list[SchemaItem]:
+    """Return the constraints and indexes there are, and ours that are missing."""
+    items = [
+        _item(row, kind=row["type"], state="ONLINE", ours=row["name"] in _CONSTRAINTS)
+        for row in connection.read("schema/constraints")
+    ]
+    items += [
+        _item(row, kind=row["type"], state=row["state"], ours=row["name"] in _INDEXES)
+        for row in connection.read("schema/indexes")
+        if row["owningConstraint"] is None and row["type"] != "LOOKUP"
+    ]
+    there = {item.name for item in items}
+    items += [
+        SchemaItem(name=name, kind="", on="", state="MISSING", ours=True)
+        for name in (*_CONSTRAINTS, *_INDEXES)
+        if name not in there
+    ]
+    return sorted(items, key=lambda item: (not item.ours, item.name))
+
+
+def _item(row: dict[str, Any], *, kind: str, state: str, ours: bool) -> SchemaItem:
+    """Read a row of SHOW CONSTRAINTS or SHOW INDEXES."""
+    on = f"{':'.join(row['labelsOrTypes'] or [])}({', '.join(row['properties'] or [])})"
+    return SchemaItem(name=row["name"], kind=kind, on=on, state=state, ours=ours)
+
+
+def drop_schema(connection: Connection, *, data: bool = False) -> None:
+    """Drop our constraints and indexes, and with `data` every node of ours too.
+
+    Other people's constraints, indexes and nodes stay.
+    """
+    if data:
+        while connection.write("schema/wipe_batch", limit=10_000).nodes_deleted:
+            pass
+    there = {item.name for item in show_schema(connection) if item.state != "MISSING"}
+    for name in _CONSTRAINTS:
+        if name in there:
+            connection.run_schema(f"DROP CONSTRAINT `{name}` IF EXISTS")
+    for name in _INDEXES:
+        if name in there:
+            connection.run_schema(f"DROP INDEX `{name}` IF EXISTS")
+    if schema_version(connection):
+        connection.write("schema/version_write", version=0)

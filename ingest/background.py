@@ -1,0 +1,104 @@
+"""Work that overlaps with other work: one thread behind, one thread ahead."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["Background", "ahead"]
+
+T = TypeVar("T")
+
+
+class Background:
+    """Runs calls one after the other in a thread, a bounded number waiting.
+
+    An error of a call is raised by the next `submit` or `wait`; calls that were
+    waiting behind it do not run. Leaving the block waits for the call under way.
+
+    Attributes:
+        results: What the finished calls returned, in order.
+    """
+
+    def __init__(self, *, waiting: int = 2) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="knowtrail-write")
+        self._pending: list[Future[Any]] = []
+        self._waiting = waiting
+        self.results: list[Any] = []
+
+    def __enter__(self) -> Self:
+        """Return the worker."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Drop what has not begun and wait for what has."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def submit(self, call: Callable[..., Any], *args: Any) -> None:
+        """Queue a call, waiting while too many are queued."""
+        while len(self._pending) >= self._waiting:
+            self._take()
+        self._pending.append(self._pool.submit(call, *args))
+
+    def wait(self) -> None:
+        """Wait for all queued calls."""
+        while self._pending:
+            self._take()
+
+    def _take(self) -> None:
+        """Wait for the oldest call and keep its result."""
+        self.results.append(self._pending.pop(0).result())
+
+
+_END = object()
+
+
+def ahead(items: Iterable[T], *, size: int = 2) -> Iterator[T]:
+    """Yield items while a thread works out the next ones.
+
+    An error of the iteration is raised here, after the items before it. When the
+    consumer stops early the thread stops at its next item.
+
+    Args:
+        items: What to iterate.
+        size: How many items may wait.
+    """
+    waiting: queue.Queue[Any] = queue.Queue(maxsize=size)
+    stopped = threading.Event()
+
+    def put(item: Any) -> bool:
+        while not stopped.is_set():
+            try:
+                waiting.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def work() -> None:
+        try:
+            for item in items:
+                if not put(item):
+                    return
+            put(_END)
+        except BaseException as error:  # noqa: BLE001 - raised again by the consumer
+            put(error)
+
+    thread = threading.Thread(target=work, name="knowtrail-read", daemon=True)
+    thread.start()
+    try:
+        while True:
+            item = waiting.get()
+            if item is _END:
+                return
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stopped.set()
+        thread.join(timeout=5)

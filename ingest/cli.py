@@ -1,0 +1,252 @@
+"""`knowtrail ingest`: put texts into the graph."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ingest.options import IngestOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from graph.settings import Settings
+    from ingest.options import Cleanup
+    from ingest.records import Source
+    from ingest.report import IngestReport
+
+__all__ = ["ingest"]
+
+_DEFAULTS = IngestOptions()
+
+
+@click.group()
+def ingest() -> None:
+    """Put texts into the graph.
+
+    The same input again writes nothing; an interrupted ingest goes on where it was.
+    """
+
+
+def _common(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that every ingest has."""
+    options = [
+        click.option("--corpus", help="Name of the corpus (KNOWTRAIL_CORPUS)."),
+        click.option(
+            "--cleanup",
+            type=click.Choice(["none", "incremental", "full"]),
+            default="incremental",
+            show_default=True,
+            help="none keeps changed documents as stored; full also deletes those "
+            "gone from the source.",
+        ),
+        click.option(
+            "--themes",
+            type=click.Choice(["keyphrases", "llm", "none"]),
+            help=f"Where themes come from. [default: {_DEFAULTS.themes}]",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Report as JSON."),
+    ]
+    for name, text in (
+        ("window", "Sentences in a chunk."),
+        ("stride", "Sentences from one chunk to the next."),
+        ("intra-top-k", "Edges of a chunk inside its document."),
+        ("intra-threshold", "Least cosine of these."),
+        ("inter-top-x", "Edges of a chunk to other documents."),
+        ("inter-threshold", "Least cosine of these."),
+        ("theme-top", "Edges of a document by themes."),
+        ("theme-threshold", "Least cosine of these."),
+    ):
+        default = getattr(_DEFAULTS, name.replace("-", "_"))
+        options.append(
+            click.option(
+                f"--{name}", type=type(default), help=f"{text} [default: {default}]"
+            )
+        )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@ingest.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--namespace",
+    "namespaces",
+    type=int,
+    multiple=True,
+    help="Namespaces to read. [default: 0, the articles]",
+)
+@click.option(
+    "--keep-disambiguation", is_flag=True, help="Store disambiguation pages too."
+)
+@_common
+@click.pass_obj
+def dump(
+    settings: Settings,
+    *,
+    paths: tuple[Path, ...],
+    namespaces: tuple[int, ...],
+    keep_disambiguation: bool,
+    **options: Any,
+) -> None:
+    """Ingest MediaWiki XML dumps (.xml, .bz2, .gz)."""
+    from ingest.sources.dump import DumpSource
+
+    source = DumpSource(
+        paths,
+        namespaces=namespaces or (0,),
+        keep_disambiguation=keep_disambiguation,
+    )
+    _run(settings, [source], **options)
+
+
+@ingest.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_common
+@click.pass_obj
+def jsonl(settings: Settings, *, paths: tuple[Path, ...], **options: Any) -> None:
+    """Ingest JSON lines: id, title, text or sentences, url, metadata.
+
+    A path of - reads standard input.
+    """
+    from ingest.sources.jsonl import JsonlSource
+
+    _run(settings, [JsonlSource(paths)], **options)
+
+
+@ingest.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@_common
+@click.pass_obj
+def files(settings: Settings, *, folder: Path, **options: Any) -> None:
+    """Ingest a folder of .txt and .md files."""
+    from ingest.sources.files import FilesSource
+
+    _run(settings, [FilesSource(folder)], **options)
+
+
+@ingest.command()
+@click.argument("titles", nargs=-1)
+@click.option("--topic", "topics", multiple=True, help="Search for articles on this.")
+@click.option(
+    "--articles-per-topic", type=click.IntRange(1, 500), default=5, show_default=True
+)
+@click.option("--language", default="en", show_default=True, help="Wikipedia's code.")
+@click.option("--api-url", help="Another MediaWiki's api.php.")
+@_common
+@click.pass_obj
+def wikipedia(
+    settings: Settings,
+    *,
+    titles: tuple[str, ...],
+    topics: tuple[str, ...],
+    articles_per_topic: int,
+    language: str,
+    api_url: str | None,
+    **options: Any,
+) -> None:
+    """Ingest live Wikipedia articles, by title or by topic."""
+    if not titles and not topics:
+        msg = "Name articles, or give --topic."
+        raise click.UsageError(msg)
+    from ingest.sources.wikipedia import WikipediaSource
+
+    source = WikipediaSource(
+        titles=titles,
+        topics=topics,
+        articles_per_topic=articles_per_topic,
+        language=language,
+        api_url=api_url,
+    )
+    _run(settings, [source], **options)
+
+
+def _run(
+    settings: Settings,
+    sources: Sequence[Source],
+    *,
+    corpus: str | None,
+    cleanup: Cleanup,
+    as_json: bool,
+    **parameters: Any,
+) -> None:
+    """Ingest sources, report, and exit 1 where something could not be used."""
+    from graph.cli_session import open_connection
+    from graph.embedders import load_embedder
+    from graph.progress_bar import progress_bars
+    from ingest.pipeline import ingest_corpus
+
+    name = corpus or settings.corpus
+    if not name:
+        msg = "Name the corpus: --corpus NAME or KNOWTRAIL_CORPUS."
+        raise click.UsageError(msg)
+    given = {key: value for key, value in parameters.items() if value is not None}
+    with open_connection(settings) as connection:
+        options = _options(connection, name, given)
+        with progress_bars() as progress:
+            report = ingest_corpus(
+                connection,
+                sources,
+                corpus=name,
+                embedder=load_embedder(settings.embedder, settings=settings),
+                settings=settings,
+                options=options,
+                cleanup=cleanup,
+                progress=progress,
+            )
+    if as_json:
+        click.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        _tell(report)
+    if not report.complete:
+        for line in [*report.damage, *report.failures]:
+            click.echo(f"Error: {line}", err=True)
+        sys.exit(1)
+
+
+def _options(
+    connection: Any, name: str, given: dict[str, Any]
+) -> IngestOptions | None:
+    """Return the given options over those stored, or over the defaults."""
+    if not given:
+        return None
+    from dataclasses import replace
+
+    from graph.errors import UnknownCorpusError
+    from ingest.corpus import stored_corpus
+
+    try:
+        base = stored_corpus(connection, name).options
+    except UnknownCorpusError:
+        base = _DEFAULTS
+    return replace(base, **given)
+
+
+def _tell(report: IngestReport) -> None:
+    """Write the report for people."""
+    click.echo(
+        f"Corpus {report.corpus}: {report.added} added, {report.updated} updated, "
+        f"{report.skipped} skipped, {report.deleted} deleted, {report.failed} failed"
+    )
+    if report.left_out:
+        reasons = ", ".join(f"{n} {r}" for r, n in sorted(report.left_out.items()))
+        click.echo(f"Left out: {reasons}")
+    if report.redirects:
+        click.echo(
+            f"Redirects: {report.redirects} read; of those stored "
+            f"{report.redirects_resolved} are aliases, {report.redirects_waiting} wait "
+            "for their target"
+        )
+    written = report.written
+    click.echo(
+        f"Written: {written.nodes_created} nodes and {written.relationships_created} "
+        f"relationships created, {written.nodes_deleted} and "
+        f"{written.relationships_deleted} deleted"
+    )
+    stages = ", ".join(f"{stage} {s:.1f} s" for stage, s in report.seconds.items())
+    click.echo(f"Time: {stages}")

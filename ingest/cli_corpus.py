@@ -1,0 +1,111 @@
+"""`knowtrail corpus`: what is stored, is it sound, and away with it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from graph.settings import Settings
+
+__all__ = ["corpus"]
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+
+
+@click.group()
+def corpus() -> None:
+    """List, show, verify and delete corpora."""
+
+
+@corpus.command("list")
+@_JSON
+@click.pass_obj
+def list_(settings: Settings, *, as_json: bool) -> None:
+    """List the stored corpora."""
+    from graph.cli_session import open_connection
+    from ingest.corpus import list_corpora
+
+    with open_connection(settings) as connection:
+        rows = list_corpora(connection)
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    if not rows:
+        click.echo("No corpus is stored. Try: knowtrail quickstart", err=True)
+    for row in rows:
+        click.echo(
+            f"{row['name']}: {row['documents']} documents, version {row['version']}, "
+            f"{row['status']}, {row['embedder']}"
+        )
+
+
+@corpus.command()
+@click.argument("name")
+@click.option("--digest", is_flag=True, help="Work out the digest of the content too.")
+@_JSON
+@click.pass_obj
+def show(settings: Settings, *, name: str, digest: bool, as_json: bool) -> None:
+    """Show what a corpus holds and how it was built."""
+    from graph.cli_session import open_connection
+    from ingest.corpus import stored_corpus
+    from ingest.digest import corpus_digest
+
+    with open_connection(settings) as connection:
+        stored_corpus(connection, name)
+        (row,) = connection.read("corpus/show", name=name)
+        if digest:
+            row["digest"] = corpus_digest(connection, name).value
+    if as_json:
+        click.echo(json.dumps(row, ensure_ascii=False, default=str))
+        return
+    for key, value in (row | row.pop("settings")).items():
+        click.echo(f"{key}: {value}")
+
+
+@corpus.command()
+@click.argument("name")
+@_JSON
+@click.pass_obj
+def verify(settings: Settings, *, name: str, as_json: bool) -> None:
+    """Check a corpus: no orphans, no missing vectors, no broken limits."""
+    from graph.cli_session import open_connection
+    from ingest.verify import verify_corpus
+
+    with open_connection(settings) as connection:
+        findings = verify_corpus(connection, name)
+    bad = [finding for finding in findings if finding.count]
+    if as_json:
+        click.echo(json.dumps([asdict(f) for f in findings], ensure_ascii=False))
+    else:
+        for finding in bad:
+            click.echo(
+                f"{finding.count} {finding.check}, such as "
+                f"{', '.join(map(str, finding.examples))}"
+            )
+        if not bad:
+            click.echo(f"Corpus {name} is sound: {len(findings)} checks passed.")
+    if bad:
+        sys.exit(1)
+
+
+@corpus.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def delete(settings: Settings, *, name: str, yes: bool) -> None:
+    """Delete a corpus with everything in it."""
+    from graph.cli_session import open_connection
+    from ingest.corpus import corpus_lock, delete_corpus, stored_corpus
+
+    with open_connection(settings) as connection:
+        stored_corpus(connection, name)
+        if not yes:
+            click.confirm(f"Delete corpus {name!r}?", abort=True, err=True)
+        with corpus_lock(settings.home, connection, name):
+            written = delete_corpus(connection, name)
+    click.echo(f"Deleted corpus {name}: {written.nodes_deleted} nodes.")

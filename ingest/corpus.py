@@ -1,0 +1,228 @@
+"""Corpora: their stored settings, and what can be done with a whole one."""
+
+from __future__ import annotations
+
+import difflib
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from graph.connection import Counters
+from graph.embedders import dimensions_of, embedder_name, query_prompt
+from graph.errors import CorpusDriftError, InputError, UnknownCorpusError
+from graph.schema import apply_schema, schema_version
+from ingest.keys import content_key
+from ingest.options import IngestOptions
+from ingest.store import batched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from graph.connection import Connection
+    from graph.embedders import Embedder
+
+__all__ = [
+    "StoredCorpus",
+    "corpus_lock",
+    "delete_corpus",
+    "list_corpora",
+    "open_corpus",
+    "stored_corpus",
+]
+
+_OPTION_KEYS = {
+    "window": "window",
+    "stride": "stride",
+    "intra_top_k": "intraTopK",
+    "intra_threshold": "intraThreshold",
+    "inter_top_x": "interTopX",
+    "inter_threshold": "interThreshold",
+    "theme_top": "themeTop",
+    "theme_threshold": "themeThreshold",
+    "themes": "themeSource",
+}
+"""Option -> property of the Corpus node."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredCorpus:
+    """A corpus as the graph has it.
+
+    Attributes:
+        name: Its name.
+        embedder: Name of the model of its vectors.
+        query_prompt: What the model puts before questions.
+        dimensions: Length of the vectors.
+        options: How it was built.
+        version: Counts committed changes.
+        status: `complete`, `unfinished` (an ingest was interrupted) or `deleting`.
+    """
+
+    name: str
+    embedder: str
+    query_prompt: str
+    dimensions: int
+    options: IngestOptions
+    version: int
+    status: str
+
+    @property
+    def next_version(self) -> int:
+        """Return the version that the next change makes."""
+        return self.version + (self.status == "complete")
+
+
+def open_corpus(
+    connection: Connection,
+    name: str,
+    *,
+    embedder: Embedder,
+    options: IngestOptions | None,
+) -> StoredCorpus:
+    """Return a corpus that may be written to, making it if it is new.
+
+    Raises:
+        InputError: If the name cannot be used or the corpus is being deleted.
+        CorpusDriftError: If embedder or options differ from those stored.
+    """
+    if not name.strip() or len(name) > 200 or not name.isprintable():
+        msg = f"Corpus name {name[:40]!r}: use 1 to 200 printable characters."
+        raise InputError(msg)
+    model = embedder_name(embedder)
+    if schema_version(connection):
+        for row in connection.read("schema/embedders"):
+            if row["embedder"] != model:
+                msg = (
+                    f"This database's vectors were made by {row['embedder']} (corpus "
+                    f"{row['corpus']!r}), not by {model}: use that embedder, or "
+                    "another database or --home."
+                )
+                raise CorpusDriftError(msg)
+    stored = _read(connection, name)
+    if stored is None:
+        dimensions = dimensions_of(embedder)
+        apply_schema(connection, dimensions=dimensions)
+        chosen = options or IngestOptions()
+        connection.write(
+            "ingest/corpus_create",
+            name=name,
+            properties={
+                "embedder": model,
+                "queryPrompt": query_prompt(embedder),
+                "dimensions": dimensions,
+                "version": 0,
+                "status": "complete",
+                **{key: getattr(chosen, n) for n, key in _OPTION_KEYS.items()},
+            },
+        )
+        stored = _read(connection, name)
+    if stored is None or stored.status == "deleting":
+        msg = f"Corpus {name!r} is being deleted: finish with knowtrail corpus delete."
+        raise InputError(msg)
+    if options is not None and options != stored.options:
+        _refuse_drift(stored, options)
+    apply_schema(connection, dimensions=stored.dimensions)
+    return stored
+
+
+def _refuse_drift(stored: StoredCorpus, options: IngestOptions) -> None:
+    """Say which option differs from the stored one."""
+    for field in fields(IngestOptions):
+        old, new = getattr(stored.options, field.name), getattr(options, field.name)
+        if old != new:
+            option = field.name.replace("_", "-")
+            msg = (
+                f"Corpus {stored.name!r} was made with {option} {old}, not {new}: leave "
+                "the option out, or delete the corpus first."
+            )
+            raise CorpusDriftError(msg)
+
+
+def _read(connection: Connection, name: str) -> StoredCorpus | None:
+    """Return a corpus' node, None if there is none."""
+    rows = connection.read("ingest/corpus_read", name=name)
+    return _stored(rows[0]["properties"]) if rows else None
+
+
+def _stored(properties: dict[str, Any]) -> StoredCorpus:
+    """Read a Corpus node's properties."""
+    return StoredCorpus(
+        name=properties["name"],
+        embedder=properties["embedder"],
+        query_prompt=properties["queryPrompt"],
+        dimensions=properties["dimensions"],
+        options=IngestOptions(
+            **{name: properties[key] for name, key in _OPTION_KEYS.items()}
+        ),
+        version=properties["version"],
+        status=properties["status"],
+    )
+
+
+def stored_corpus(connection: Connection, name: str) -> StoredCorpus:
+    """Return a stored corpus.
+
+    Raises:
+        UnknownCorpusError: If there is none of that name.
+    """
+    stored = _read(connection, name)
+    if stored is None:
+        names = [row["name"] for row in connection.read("corpus/list")]
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = (
+            f"did you mean {near[0]!r}?"
+            if near
+            else f"there is {', '.join(map(repr, names[:5])) or 'none yet'}."
+        )
+        msg = f"No corpus {name!r}: {hint}"
+        raise UnknownCorpusError(msg)
+    return stored
+
+
+def list_corpora(connection: Connection) -> list[dict[str, Any]]:
+    """Return name, state and document count of every corpus, sorted by name."""
+    return connection.read("corpus/list")
+
+
+def delete_corpus(connection: Connection, name: str) -> Counters:
+    """Delete a corpus with everything in it; can be interrupted and repeated.
+
+    Raises:
+        UnknownCorpusError: If there is none of that name.
+    """
+    stored_corpus(connection, name)
+    total = connection.write("corpus/deleting", name=name)
+    while ids := connection.read("corpus/some_documents", name=name, limit=50):
+        for part in batched([row["id"] for row in ids]):
+            total += connection.write_all([
+                (f"ingest/remove_{what}", {"ids": part})
+                for what in ("sentences", "chunks", "documents")
+            ])
+    for what in ("themes", "categories", "redirects"):
+        while (
+            part := connection.write(f"corpus/delete_{what}", name=name, limit=5000)
+        ).changed:
+            total += part
+    return total + connection.write("corpus/delete", name=name)
+
+
+@contextmanager
+def corpus_lock(home: Path, connection: Connection, name: str) -> Iterator[None]:
+    """Hold the right to write to a corpus, among the processes of this machine.
+
+    Raises:
+        InputError: If another process is writing to it.
+    """
+    import portalocker
+
+    folder = home / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    address = connection.driver.get_server_info().address
+    path = folder / f"{content_key(str(address), connection.database, name)}.lock"
+    try:
+        with portalocker.Lock(path, mode="a", timeout=0, fail_when_locked=True):
+            yield
+    except portalocker.AlreadyLocked as error:
+        msg = f"Corpus {name!r} is being written by another process: wait for it."
+        raise InputError(msg) from error

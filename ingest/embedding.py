@@ -1,0 +1,107 @@
+"""Vectors and themes for prepared documents, many texts in one call of the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graph.embedders import embed_texts
+from graph.errors import VectorError
+from ingest.store import EmbeddedDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from graph.embedders import Embedder
+    from ingest.prepare import PreparedDocument
+    from ingest.themes import ThemeSource
+
+__all__ = ["embed_documents"]
+
+
+def embed_documents(
+    documents: Sequence[tuple[PreparedDocument, bool]],
+    *,
+    embedder: Embedder,
+    themes: ThemeSource,
+    fail: Callable[[PreparedDocument, VectorError], None],
+) -> list[EmbeddedDocument]:
+    """Embed sentences, chunks and themes of documents.
+
+    Equal texts are embedded once. Where the model gives a vector that cannot be used,
+    the documents are tried one by one and only those concerned are given up.
+
+    Args:
+        documents: (document, whether it replaces a stored one) pairs.
+        embedder: The model.
+        themes: Where themes come from.
+        fail: Told of each document that is given up.
+
+    Returns:
+        The documents with their vectors, in order.
+    """
+    named = [
+        (
+            document,
+            replaces,
+            tuple(
+                themes.themes(
+                    document.properties["title"],
+                    document.properties["text"],
+                    language=document.properties["language"],
+                )
+            ),
+        )
+        for document, replaces in documents
+    ]
+    if not named:
+        return []
+    try:
+        return _embed(named, embedder)
+    except VectorError:
+        pass
+    embedded = []
+    for one in named:
+        try:
+            embedded += _embed([one], embedder)
+        except VectorError as error:
+            fail(one[0], error)
+    return embedded
+
+
+def _embed(
+    named: Sequence[tuple[PreparedDocument, bool, tuple[str, ...]]],
+    embedder: Embedder,
+) -> list[EmbeddedDocument]:
+    """Embed all texts of some documents in one call."""
+    place: dict[str, int] = {}
+
+    def places(texts: Sequence[str]) -> list[int]:
+        return [place.setdefault(text, len(place)) for text in texts]
+
+    wanted = [
+        (
+            places([row["text"] for row in document.sentences]),
+            places([row["text"] for row in document.chunks]),
+            places([*themes, ", ".join(themes)] if themes else []),
+        )
+        for document, _, themes in named
+    ]
+    vectors: npt.NDArray[np.float32] = embed_texts(embedder, list(place))
+    return [
+        EmbeddedDocument(
+            document=document,
+            replaces=replaces,
+            sentence_vectors=vectors[sentences],
+            chunk_vectors=vectors[chunks],
+            themes=themes,
+            theme_vector=vectors[theme_places[-1]] if themes else None,
+            theme_vectors=vectors[theme_places[:-1]] if themes else None,
+        )
+        for (document, replaces, themes), (sentences, chunks, theme_places) in zip(
+            named, wanted, strict=True
+        )
+    ]

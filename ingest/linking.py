@@ -1,0 +1,299 @@
+"""Edges between documents: computed from the whole corpus, written where they differ.
+
+Each stage states what the finished corpus must have and writes only the difference to
+what is stored. That is what makes any sequence of additions, changes and deletions,
+and any interruption, end in the graph of a single ingest. The price is one pass over
+the corpus after every change; a run that changed nothing does not come here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from graph.connection import Counters
+from ingest.background import Background
+from ingest.keys import normalise_title
+from ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
+from ingest.similarity import top_neighbours
+from ingest.store import ROWS, batched, similar_rows
+from ingest.vector_file import VectorFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from graph.connection import Connection
+    from ingest.options import IngestOptions
+    from ingest.progress import Progress
+
+__all__ = ["link_corpus"]
+
+_DOCUMENTS = 50
+"""Documents whose texts and links are read at a time."""
+
+
+def link_corpus(
+    connection: Connection,
+    *,
+    corpus: str,
+    version: int,
+    options: IngestOptions,
+    folder: Path,
+    progress: Progress,
+) -> Counters:
+    """Make all edges between documents what they must be.
+
+    Args:
+        connection: The database.
+        corpus: Name of a stored corpus.
+        version: Version that changed documents are marked with.
+        options: Edge limits and thresholds.
+        folder: Where the working file of vectors goes.
+        progress: Told of each stage.
+
+    Returns:
+        What changed.
+    """
+    total = connection.write("ingest/themes_orphaned", corpus=corpus)
+    total += connection.write("ingest/categories_orphaned", corpus=corpus)
+    linker = _Linker(connection, corpus, version, progress)
+    total += linker.titles()
+    total += linker.similar(
+        folder,
+        source="ingest/chunk_vectors",
+        stage="similar chunks",
+        prefix="ingest/similar",
+        top=options.inter_top_x,
+        threshold=options.inter_threshold,
+    )
+    total += linker.similar(
+        folder,
+        source="ingest/theme_document_vectors",
+        stage="similar themes",
+        prefix="ingest/theme_similar",
+        top=options.theme_top,
+        threshold=options.theme_threshold,
+    )
+    return total
+
+
+class _Linker:
+    """The stages of one linking, with what they share."""
+
+    def __init__(
+        self, connection: Connection, corpus: str, version: int, progress: Progress
+    ) -> None:
+        self._connection = connection
+        self._corpus = corpus
+        self._version = version
+        self._progress = progress
+
+    def titles(self) -> Counters:
+        """Write aliases, LINKS_TO and MENTIONS."""
+        redirects: dict[str, str] = {}
+        redirect_titles: dict[str, str] = {}
+        for r in self._connection.stream("ingest/redirects_all", corpus=self._corpus):
+            key = normalise_title(r["title"])
+            redirects[key] = r["targetKey"]
+            redirect_titles[key] = r["title"]
+        documents = [
+            (r["id"], r["title"], r["titleKey"], r["aliases"])
+            for r in self._connection.stream("ingest/titles", corpus=self._corpus)
+        ]
+        documents.sort()
+        index = TitleIndex(((d[0], d[2]) for d in documents), redirects)
+        aliases: dict[str, list[str]] = defaultdict(list)
+        for key, title in redirect_titles.items():
+            if target := index.resolve(key):
+                aliases[target].append(title)
+        changed = [
+            {"id": identity, "aliases": sorted(aliases[identity])}
+            for identity, _, _, stored in documents
+            if sorted(aliases[identity]) != (stored or [])
+        ]
+        total = self._write_documents("ingest/aliases", changed)
+        names = {normalise_title(d[1]): d[1] for d in documents} | redirect_titles
+        finder = TitleFinder(
+            (names[key], target)
+            for key in sorted(names)
+            if (target := index.resolve(key))
+        )
+        ids = [d[0] for d in documents]
+        for done, part in enumerate(batched(ids, _DOCUMENTS)):
+            self._progress("links", done * _DOCUMENTS, len(ids))
+            total += self._links_of(part, index, finder)
+        self._progress("links", len(ids), len(ids))
+        return total
+
+    def _links_of(
+        self, ids: Sequence[str], index: TitleIndex, finder: TitleFinder
+    ) -> Counters:
+        """Write LINKS_TO and MENTIONS of some documents where they differ."""
+        links, mentioning, mentions = [], [], []
+        for row in self._connection.stream("ingest/link_sources", ids=list(ids)):
+            wanted_links, wanted_mentions = _wanted(row, index, finder)
+            if wanted_links != [list(pair) for pair in row["links"]]:
+                links.append({"id": row["id"], "links": wanted_links})
+            if wanted_mentions != sorted(tuple(m) for m in row["mentions"]):
+                mentioning.append(row["id"])
+                mentions += [
+                    {"chunk": c, "document": d, "anchor": a}
+                    for c, d, a in wanted_mentions
+                ]
+        total = self._write_documents("ingest/links_replace", links)
+        if mentioning:
+            total += self._connection.write_all([
+                ("ingest/mentions_remove", {"ids": mentioning}),
+                *(("ingest/mentions", {"rows": part}) for part in batched(mentions)),
+                (
+                    "ingest/touch_documents",
+                    {"ids": mentioning, "version": self._version},
+                ),
+            ])
+        return total
+
+    def _write_documents(self, name: str, rows: Sequence[dict[str, Any]]) -> Counters:
+        """Run a statement over document rows and mark these documents."""
+        total = Counters()
+        for part in batched(rows):
+            ids = [row["id"] for row in part]
+            total += self._connection.write_all([
+                (name, {"rows": part}),
+                ("ingest/touch_documents", {"ids": ids, "version": self._version}),
+            ])
+        return total
+
+    def similar(
+        self,
+        folder: Path,
+        *,
+        source: str,
+        stage: str,
+        prefix: str,
+        top: int,
+        threshold: float,
+    ) -> Counters:
+        """Write the edges to the most similar nodes of other documents.
+
+        Args:
+            folder: Where the working file goes.
+            source: Statement that yields document, id and vector.
+            stage: Name for progress.
+            prefix: `ingest/similar` for chunks, `ingest/theme_similar` for documents.
+            top: Edges a node has at most.
+            threshold: Least cosine.
+        """
+        chunks = prefix == "ingest/similar"
+        with VectorFile(folder) as file, Background() as writer:
+            rows = self._connection.stream(source, corpus=self._corpus)
+            file.extend((r["document"], r["id"], r["vector"]) for r in rows)
+            names = file.group_names
+            groups = file.groups
+            blocks = top_neighbours(
+                file.vectors,
+                groups=groups,
+                ids=file.ranks,
+                top=top,
+                threshold=threshold,
+                same_group=False,
+            )
+            for block in blocks:
+                wanted = {
+                    file.key(row): ([file.key(c) for c in columns], scores)
+                    for row, columns, scores in similar_rows(
+                        block.rows, block.columns, block.scores
+                    )
+                }
+                keys = [file.key(row) for row in range(block.start, block.stop)]
+                documents = [
+                    names[groups[row]] for row in range(block.start, block.stop)
+                ]
+                writer.submit(
+                    self._write_similar_chunks if chunks else self._write_similar_themes,
+                    keys,
+                    documents,
+                    wanted,
+                )
+                self._progress(stage, block.stop, len(file))
+            writer.wait()
+            return sum(writer.results, Counters())
+
+    def _differing(
+        self, name: str, keys: list[str], wanted: _Wanted, **params: Any
+    ) -> Iterator[str]:
+        """Yield the keys whose stored edges are not the wanted ones."""
+        stored = {
+            row["id"]: (row["targets"], row["scores"])
+            for row in self._connection.read(name, ids=keys, **params)
+        }
+        for key in keys:
+            if stored.get(key, ([], [])) != wanted.get(key, ([], [])):
+                yield key
+
+    def _write_similar_chunks(
+        self, keys: list[str], documents: list[str], wanted: _Wanted
+    ) -> Counters:
+        """Replace the outgoing edges of the chunks whose edges differ."""
+        document_of = dict(zip(keys, documents, strict=True))
+        changed = list(
+            self._differing("ingest/similar_existing", keys, wanted, scope="inter")
+        )
+        if not changed:
+            return Counters()
+        number: dict[str, int] = {}
+        rows = []
+        for key in changed:
+            targets, scores = wanted.get(key, ([], []))
+            if targets:
+                rows.append({
+                    "source": number.setdefault(key, len(number)),
+                    "targets": [number.setdefault(t, len(number)) for t in targets],
+                    "scores": scores,
+                })
+        touched = sorted({document_of[key] for key in changed})
+        return self._connection.write_all([
+            ("ingest/similar_remove", {"scope": "inter", "ids": changed}),
+            (
+                "ingest/similar",
+                {"scope": "inter", "nodes": list(number), "rows": rows},
+            ),
+            ("ingest/touch_documents", {"ids": touched, "version": self._version}),
+        ])
+
+    def _write_similar_themes(
+        self, keys: list[str], _documents: list[str], wanted: _Wanted
+    ) -> Counters:
+        """Replace the outgoing edges of the documents whose edges differ."""
+        rows = []
+        for key in self._differing("ingest/theme_similar_existing", keys, wanted):
+            targets, scores = wanted.get(key, ([], []))
+            rows.append({"id": key, "targets": targets, "scores": scores})
+        total = Counters()
+        for part in batched(rows, ROWS):
+            total += self._write_documents("ingest/theme_similar", part)
+        return total
+
+
+_Wanted = dict[str, tuple[list[str], list[float]]]
+
+
+def _wanted(
+    row: Any, index: TitleIndex, finder: TitleFinder
+) -> tuple[list[list[str]], list[tuple[str, str, str]]]:
+    """Return a document's LINKS_TO as [target, anchor] and MENTIONS, both sorted."""
+    text, identity = row["text"], row["id"]
+    linked: dict[str, str] = {}
+    hyperlinks: list[Mention] = []
+    for key, start, end in zip(
+        row["targets"], row["starts"], row["ends"], strict=True
+    ):
+        target = index.resolve(key)
+        if target is not None and target != identity:
+            linked.setdefault(target, text[start:end])
+            hyperlinks.append(Mention(start, end, target))
+    chunks = [(c[0], c[1], c[2]) for c in row["chunks"]]
+    mentions = chunk_mentions(
+        hyperlinks + finder.find(text, but=identity), chunks, text
+    )
+    return sorted([t, a] for t, a in linked.items()), sorted(mentions)

@@ -1,0 +1,385 @@
+"""From sources to a corpus in the graph.
+
+Reading and parsing run one step ahead of embedding, writing one step behind; each
+passes on batches of bounded size. A document is stored in one transaction, so that a
+run that ends anywhere leaves whole documents behind, and the next run goes on from
+there: hashes tell what is stored, and the edges between documents are always brought
+to what the whole corpus demands.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Self
+
+from graph.connection import Counters
+from graph.embedders import embedder_name
+from graph.errors import InputError, VectorError
+from ingest.background import Background, ahead
+from ingest.corpus import corpus_lock, open_corpus
+from ingest.embedding import embed_documents
+from ingest.keys import normalise_title
+from ingest.linking import link_corpus
+from ingest.prepare import content_hash, document_id, prepare, redirect_id
+from ingest.progress import silent
+from ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
+from ingest.report import IngestReport
+from ingest.store import EmbeddedDocument, batched, write_documents
+from ingest.themes import theme_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from graph.connection import Connection
+    from graph.embedders import Embedder
+    from graph.settings import Settings
+    from ingest.options import Cleanup, IngestOptions
+    from ingest.prepare import PreparedDocument
+    from ingest.progress import Progress
+    from ingest.records import Item, Source
+
+__all__ = ["ingest_corpus"]
+
+_LOG = logging.getLogger(__name__)
+TEXTS = 4096
+"""Texts embedded together; sorted by length inside, so that padding is small."""
+_LOOKUP_DOCUMENTS = 64
+_LOOKUP_CHARACTERS = 8_000_000
+_REDIRECTS = 1000
+
+
+def ingest_corpus(
+    connection: Connection,
+    sources: Sequence[Source],
+    *,
+    corpus: str,
+    embedder: Embedder,
+    settings: Settings,
+    options: IngestOptions | None = None,
+    cleanup: Cleanup = "incremental",
+    progress: Progress = silent,
+) -> IngestReport:
+    """Bring a corpus to the state of its sources.
+
+    The same input again writes nothing. An interrupted run is continued by the next
+    one, and the graph is then that of an uninterrupted run.
+
+    Args:
+        connection: The database.
+        sources: Read one after the other as one source.
+        corpus: Name of the corpus; made if it is new.
+        embedder: The model; must be the one the database was made with.
+        settings: Where working files go and, for themes, where Ollama answers.
+        options: Parameters of a new corpus; None takes those stored, or the defaults.
+        cleanup: `none` leaves changed documents as they are stored; `incremental`
+            replaces them with all that was derived from them; `full` also deletes
+            documents and redirects that are gone from the sources.
+        progress: Told of each stage.
+
+    Returns:
+        What was done. Pages that failed and damage of a source are counted there and
+        do not stop the rest.
+
+    Raises:
+        InputError: For a name that cannot be used or a corpus that is being written.
+        CorpusDriftError: If embedder or options differ from those stored.
+        SourceError: If a source cannot be read at all.
+        DatabaseError: If the database fails; what is stored stays whole.
+    """
+    with corpus_lock(settings.home, connection, corpus):
+        run = _Run(connection, corpus, embedder, settings, options, cleanup, progress)
+        return run.ingest(sources)
+
+
+class _Run:
+    """One ingest under way."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        corpus: str,
+        embedder: Embedder,
+        settings: Settings,
+        options: IngestOptions | None,
+        cleanup: Cleanup,
+        progress: Progress,
+    ) -> None:
+        self._connection = connection
+        self._embedder = embedder
+        self._settings = settings
+        self._cleanup = cleanup
+        self._progress = progress
+        self._report = IngestReport(corpus=corpus)
+        self._unread = False
+        with self._timed("schema"):
+            self._stored = open_corpus(
+                connection, corpus, embedder=embedder, options=options
+            )
+        self._corpus = corpus
+        self._options = self._stored.options
+        self._version = self._stored.next_version
+
+    def ingest(self, sources: Sequence[Source]) -> IngestReport:
+        """Do all stages."""
+        if not sources:
+            msg = "Nothing to ingest: name at least one source."
+            raise InputError(msg)
+        with _Seen() as seen, Background() as writer:
+            with self._timed("documents"):
+                self._documents(sources, seen, writer)
+                writer.wait()
+            for written in writer.results:
+                self._report.written += written
+            if self._cleanup == "full":
+                with self._timed("cleanup"):
+                    self._delete_unseen(seen)
+        self._finish()
+        _LOG.info("Embedder %s", embedder_name(self._embedder))
+        return self._report
+
+    def _documents(
+        self, sources: Sequence[Source], seen: _Seen, writer: Background
+    ) -> None:
+        """Read, parse, embed and write all documents and redirects."""
+        themes = theme_source(self._options.themes, self._embedder, self._settings)
+        waiting: list[tuple[PreparedDocument, bool]] = []
+        size = 0
+
+        def flush() -> None:
+            nonlocal size
+            embedded = embed_documents(
+                waiting, embedder=self._embedder, themes=themes, fail=self._fail
+            )
+            if embedded:
+                writer.submit(self._write, embedded)
+            waiting.clear()
+            size = 0
+
+        for batch in ahead(self._changed(sources, seen)):
+            for document, replaces in batch:
+                if size and size + document.size > TEXTS:
+                    flush()
+                waiting.append((document, replaces))
+                size += document.size
+            self._progress("documents", sum(s.position for s in sources), _size(sources))
+        flush()
+        self._progress("documents", sum(s.position for s in sources), _size(sources))
+
+    def _fail(self, document: PreparedDocument, error: VectorError) -> None:
+        """Count a document whose vectors cannot be used."""
+        self._report.fail(document.properties["title"], str(error))
+
+    def _write(self, embedded: list[EmbeddedDocument]) -> Counters:
+        """Write a batch; runs behind the embedding."""
+        written = write_documents(
+            self._connection,
+            embedded,
+            corpus=self._corpus,
+            version=self._version,
+            options=self._options,
+        )
+        self._report.updated += sum(e.replaces for e in embedded)
+        self._report.added += sum(not e.replaces for e in embedded)
+        return written
+
+    def _changed(
+        self, sources: Iterable[Source], seen: _Seen
+    ) -> Iterator[list[tuple[PreparedDocument, bool]]]:
+        """Yield batches of new and changed documents; runs ahead of the embedding."""
+        documents: list[RawDocument] = []
+        redirects: list[RawRedirect] = []
+        characters = 0
+        for item in self._counted(sources):
+            if isinstance(item, RawRedirect):
+                redirects.append(item)
+            elif isinstance(item, RawDocument):
+                documents.append(item)
+                characters += len(item.raw)
+            if len(redirects) >= _REDIRECTS:
+                self._redirects(redirects, seen)
+                redirects = []
+            if (
+                len(documents) >= _LOOKUP_DOCUMENTS
+                or characters >= _LOOKUP_CHARACTERS
+            ):
+                yield self._new(documents, seen)
+                documents, characters = [], 0
+        self._redirects(redirects, seen)
+        yield self._new(documents, seen)
+
+    def _counted(self, sources: Iterable[Source]) -> Iterator[Item]:
+        """Yield the items of all sources, counting those that are not documents."""
+        for source in sources:
+            for item in source.items():
+                if isinstance(item, LeftOut):
+                    self._report.left_out[item.reason] += 1
+                elif isinstance(item, Failure):
+                    self._unread = True
+                    self._report.fail(item.title, item.message)
+                elif isinstance(item, Damage):
+                    self._report.damage.append(item.message)
+                else:
+                    yield item
+
+    def _new(
+        self, raws: Sequence[RawDocument], seen: _Seen
+    ) -> list[tuple[PreparedDocument, bool]]:
+        """Parse those documents that are not stored as they are."""
+        unseen = []
+        for raw in raws:
+            identity = document_id(self._corpus, raw.source_id)
+            if seen.add(identity):
+                unseen.append((identity, raw))
+            else:
+                self._report.fail(
+                    raw.title, f"the id {raw.source_id!r} occurs twice in the source"
+                )
+        rows = self._connection.read("ingest/hashes", ids=[key for key, _ in unseen])
+        stored = {row["id"]: row["contentHash"] for row in rows}
+        out = []
+        for identity, raw in unseen:
+            old = stored.get(identity)
+            if old == content_hash(raw) or (old and self._cleanup == "none"):
+                self._report.skipped += 1
+                continue
+            document = prepare(raw, corpus=self._corpus, options=self._options)
+            if document.sentences:
+                out.append((document, old is not None))
+            else:
+                self._report.left_out["empty"] += 1
+                self._delete([identity] if old else [])
+        return out
+
+    def _redirects(self, raws: Sequence[RawRedirect], seen: _Seen) -> None:
+        """Store the redirects that are new or point elsewhere now."""
+        rows, pages = {}, []
+        for raw in raws:
+            key = normalise_title(raw.title)
+            identity = redirect_id(self._corpus, key)
+            if not key or not seen.add(identity):
+                continue
+            if raw.source_id is not None:
+                pages.append(document_id(self._corpus, raw.source_id))
+            rows[identity] = {
+                "id": identity,
+                "title": raw.title,
+                "target": raw.target,
+                "targetKey": normalise_title(raw.target),
+            }
+        self._report.redirects += len(rows)
+        if self._cleanup != "none":
+            former = self._connection.read("ingest/hashes", ids=pages)
+            self._delete([row["id"] for row in former])
+        stored = {
+            row["id"]: row["target"]
+            for row in self._connection.read("ingest/redirects_stored", ids=list(rows))
+        }
+        changed = [r for key, r in rows.items() if stored.get(key) != r["target"]]
+        for part in batched(changed):
+            self._report.written += self._connection.write_all([
+                self._begin(),
+                ("ingest/redirects", {"corpus": self._corpus, "rows": part}),
+            ])
+
+    def _begin(self) -> tuple[str, dict[str, object]]:
+        """Return the step that marks the corpus as unfinished."""
+        return (
+            "ingest/corpus_begin",
+            {"name": self._corpus, "version": self._version},
+        )
+
+    def _delete(self, ids: Sequence[str]) -> None:
+        """Delete documents with all that was derived from them."""
+        for part in batched(ids, 100):
+            self._report.written += self._connection.write_all([
+                self._begin(),
+                *(
+                    (f"ingest/remove_{what}", {"ids": part})
+                    for what in ("sentences", "chunks", "documents")
+                ),
+            ])
+            self._report.deleted += len(part)
+
+    def _delete_unseen(self, seen: _Seen) -> None:
+        """Delete what is stored and gone from the sources."""
+        if self._report.damage or self._unread:
+            _LOG.warning("Nothing is deleted: a part of the sources was not read")
+            return
+        for name, delete in (
+            ("ingest/document_ids", self._delete),
+            ("ingest/redirect_ids", self._delete_redirects),
+        ):
+            rows = self._connection.stream(name, corpus=self._corpus)
+            gone = [row["id"] for row in rows if row["id"] not in seen]
+            delete(gone)
+
+    def _delete_redirects(self, ids: Sequence[str]) -> None:
+        """Delete redirects."""
+        for part in batched(ids):
+            self._report.written += self._connection.write_all([
+                self._begin(),
+                ("ingest/redirects_remove", {"ids": part}),
+            ])
+
+    def _finish(self) -> None:
+        """Bring the edges between documents up to date, if anything changed."""
+        (row,) = self._connection.read("ingest/corpus_read", name=self._corpus)
+        if row["properties"]["status"] != "complete":
+            with self._timed("links"):
+                self._report.written += link_corpus(
+                    self._connection,
+                    corpus=self._corpus,
+                    version=self._version,
+                    options=self._options,
+                    folder=self._settings.home / "work",
+                    progress=self._progress,
+                )
+            self._report.written += self._connection.write(
+                "ingest/corpus_complete", name=self._corpus
+            )
+        (counts,) = self._connection.read(
+            "ingest/redirect_counts", corpus=self._corpus
+        )
+        self._report.redirects_resolved = counts["resolved"]
+        self._report.redirects_waiting = counts["waiting"]
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        """Add the time of a stage to the report."""
+        start = time.perf_counter()
+        yield
+        taken = time.perf_counter() - start
+        self._report.seconds[stage] = round(taken, 3)
+
+
+def _size(sources: Iterable[Source]) -> int | None:
+    """Return the summed size of sources, None where one does not know its own."""
+    sizes = [source.size for source in sources]
+    return None if None in sizes else sum(s for s in sizes if s is not None)
+
+
+class _Seen:
+    """Keys met in this run, on disk so that memory stays bounded."""
+
+    def __enter__(self) -> Self:
+        """Open a database without a name: it goes with the process."""
+        self._database = sqlite3.connect("", check_same_thread=False)
+        self._database.execute("CREATE TABLE seen (id TEXT PRIMARY KEY) WITHOUT ROWID")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close and so delete it."""
+        self._database.close()
+
+    def add(self, key: str) -> bool:
+        """Take note of a key; return whether it is new."""
+        cursor = self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (key,))
+        return cursor.rowcount == 1
+
+    def __contains__(self, key: str) -> bool:
+        """Return whether a key was met."""
+        row = self._database.execute("SELECT 1 FROM seen WHERE id = ?", (key,))
+        return row.fetchone() is not None

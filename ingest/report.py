@@ -1,0 +1,65 @@
+"""What an ingest did, in the words of LangChain's indexing API and more."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from graph.connection import Counters
+
+__all__ = ["IngestReport"]
+
+_KEPT = 50
+
+
+@dataclass(slots=True, kw_only=True)
+class IngestReport:
+    """Counts of one run; documents unless said otherwise.
+
+    Attributes:
+        corpus: Name of the corpus.
+        added: New documents.
+        updated: Documents whose content had changed.
+        skipped: Documents that were stored as they are.
+        deleted: Documents gone from the source (`--cleanup full`).
+        failed: Pages or records that could not be used.
+        left_out: Pages left out on purpose, by reason.
+        redirects: Redirect pages read.
+        redirects_resolved: Redirects whose target is in the corpus.
+        redirects_waiting: Redirects whose target is not.
+        damage: Where a source broke off.
+        failures: The first failures, as "title: reason".
+        seconds: Time by stage.
+        written: What the database says has changed.
+    """
+
+    corpus: str
+    added: int = 0
+    updated: int = 0
+    skipped: int = 0
+    deleted: int = 0
+    failed: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    redirects: int = 0
+    redirects_resolved: int = 0
+    redirects_waiting: int = 0
+    damage: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    written: Counters = field(default_factory=Counters)
+
+    @property
+    def complete(self) -> bool:
+        """Return whether everything in the source could be used."""
+        return not self.failed and not self.damage
+
+    def fail(self, title: str, message: str) -> None:
+        """Count a failure and keep the first ones' reasons."""
+        self.failed += 1
+        if len(self.failures) < _KEPT:
+            self.failures.append(f"{title}: {message}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as plain data, for `--json`."""
+        return asdict(self) | {"left_out": dict(self.left_out)}

@@ -1,0 +1,261 @@
+"""Writing documents: each batch is one transaction, all of it or none.
+
+Every statement can run twice, because the driver repeats a transaction whose fate a
+lost connection left unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ingest.keys import normalise_name
+from ingest.prepare import redirect_id, theme_id
+from ingest.similarity import top_neighbours
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from graph.connection import Connection, Counters
+    from ingest.options import IngestOptions
+    from ingest.prepare import PreparedDocument
+
+__all__ = ["EmbeddedDocument", "intra_edges", "similar_rows", "write_documents"]
+
+Step = tuple[str, "Mapping[str, Any]"]
+ROWS = 1000
+"""Rows a statement takes at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedDocument:
+    """A prepared document with its vectors and themes.
+
+    Attributes:
+        document: The rows.
+        replaces: Whether an older state of it is stored.
+        sentence_vectors: Shape (sentences, dimensions), float32.
+        chunk_vectors: Shape (chunks, dimensions), float32.
+        themes: Names of its themes, best first.
+        theme_vector: Vector of the themes together, None without themes.
+        theme_vectors: One vector a theme, shape (themes, dimensions).
+    """
+
+    document: PreparedDocument
+    replaces: bool
+    sentence_vectors: npt.NDArray[np.float32]
+    chunk_vectors: npt.NDArray[np.float32]
+    themes: tuple[str, ...] = ()
+    theme_vector: npt.NDArray[np.float32] | None = None
+    theme_vectors: npt.NDArray[np.float32] | None = None
+
+
+def write_documents(
+    connection: Connection,
+    documents: Sequence[EmbeddedDocument],
+    *,
+    corpus: str,
+    version: int,
+    options: IngestOptions,
+) -> Counters:
+    """Store documents and all that hangs on each alone, in one transaction.
+
+    Args:
+        connection: The database.
+        documents: What to store; what they replace is removed first.
+        corpus: Name of the stored corpus.
+        version: Version of the corpus that this run makes.
+        options: For the edges inside each document.
+
+    Returns:
+        What changed.
+    """
+    steps: list[Step] = [
+        ("ingest/corpus_begin", {"name": corpus, "version": version})
+    ]
+    if replaced := [d.document.id for d in documents if d.replaces]:
+        steps += [
+            (f"ingest/remove_{part}", {"ids": replaced})
+            for part in ("sentences", "chunks", "relations")
+        ]
+    rows = [
+        {
+            "id": d.document.id,
+            "properties": d.document.properties | {"corpusVersion": version},
+        }
+        for d in documents
+    ]
+    steps.append(("ingest/documents", {"corpus": corpus, "rows": rows}))
+    former = [redirect_id(corpus, d.document.properties["titleKey"]) for d in documents]
+    steps.append(("ingest/redirects_remove", {"ids": former}))
+    steps += _text_steps(documents)
+    steps += _theme_steps(documents, corpus)
+    steps += _category_steps(documents, corpus)
+    steps += _intra_steps(documents, options)
+    return connection.write_all(steps)
+
+
+def batched(rows: Sequence[Any], size: int = ROWS) -> list[Sequence[Any]]:
+    """Return the rows in lists of at most `size`."""
+    return [rows[i : i + size] for i in range(0, len(rows), size)]
+
+
+def _text_steps(documents: Sequence[EmbeddedDocument]) -> list[Step]:
+    """Return the steps that store sentences, chunks and their order."""
+    sentences, chunks = [], []
+    next_sentences, next_chunks = [], []
+    for embedded in documents:
+        document = embedded.document
+        ids = [row["id"] for row in document.sentences]
+        sentences += [
+            {"properties": row, "vector": vector.tolist()}
+            for row, vector in zip(
+                document.sentences, embedded.sentence_vectors, strict=True
+            )
+        ]
+        chunks += [
+            {
+                "document": document.id,
+                "properties": row,
+                "vector": vector.tolist(),
+                "sentences": ids[first : last + 1],
+            }
+            for row, vector, (first, last) in zip(
+                document.chunks, embedded.chunk_vectors, document.members, strict=True
+            )
+        ]
+        next_sentences += _chain(ids)
+        next_chunks += _chain([row["id"] for row in document.chunks])
+    return [
+        (name, {"rows": part})
+        for name, rows in (
+            ("ingest/sentences", sentences),
+            ("ingest/chunks", chunks),
+            ("ingest/next_sentences", next_sentences),
+            ("ingest/next_chunks", next_chunks),
+        )
+        for part in batched(rows)
+    ]
+
+
+def _chain(ids: Sequence[str]) -> list[dict[str, str]]:
+    """Return one row for each pair of neighbours."""
+    return [{"from": a, "to": b} for a, b in zip(ids, ids[1:], strict=False)]
+
+
+def _theme_steps(documents: Sequence[EmbeddedDocument], corpus: str) -> list[Step]:
+    """Return the steps that store themes and their vectors."""
+    rows, vectors, documents_rows = [], {}, []
+    for embedded in documents:
+        if embedded.theme_vector is None or embedded.theme_vectors is None:
+            continue
+        documents_rows.append(
+            {"id": embedded.document.id, "vector": embedded.theme_vector.tolist()}
+        )
+        for rank, (name, vector) in enumerate(
+            zip(embedded.themes, embedded.theme_vectors, strict=True), start=1
+        ):
+            key = theme_id(corpus, name)
+            vectors.setdefault(key, vector)
+            rows.append(
+                {
+                    "document": embedded.document.id,
+                    "id": key,
+                    "name": normalise_name(name),
+                    "rank": rank,
+                }
+            )
+    if not rows:
+        return []
+    vector_rows = [{"id": k, "vector": v.tolist()} for k, v in vectors.items()]
+    return [
+        ("ingest/document_vectors", {"rows": documents_rows}),
+        ("ingest/themes", {"corpus": corpus, "rows": rows}),
+        ("ingest/theme_vectors", {"rows": vector_rows}),
+    ]
+
+
+def _category_steps(documents: Sequence[EmbeddedDocument], corpus: str) -> list[Step]:
+    """Return the step that stores categories."""
+    from ingest.keys import content_key
+
+    rows = [
+        {
+            "document": d.document.id,
+            "id": content_key(corpus, "category", name),
+            "name": name,
+        }
+        for d in documents
+        for name in d.document.categories
+    ]
+    return [("ingest/categories", {"corpus": corpus, "rows": rows})] if rows else []
+
+
+def intra_edges(
+    embedded: EmbeddedDocument, options: IngestOptions
+) -> list[tuple[int, list[int], list[float]]]:
+    """Return a document's inner edges: (chunk, neighbours by rank, their scores)."""
+    count = len(embedded.chunk_vectors)
+    edges: list[tuple[int, list[int], list[float]]] = []
+    for block in top_neighbours(
+        embedded.chunk_vectors,
+        groups=np.zeros(count, dtype=np.int64),
+        ids=_ranks([row["id"] for row in embedded.document.chunks]),
+        top=options.intra_top_k,
+        threshold=options.intra_threshold,
+        same_group=True,
+    ):
+        edges += similar_rows(block.rows, block.columns, block.scores)
+    return edges
+
+
+def similar_rows(
+    rows: npt.NDArray[np.int64],
+    columns: npt.NDArray[np.int64],
+    scores: npt.NDArray[np.float64],
+) -> list[tuple[int, list[int], list[float]]]:
+    """Group pairs sorted by row and rank into (row, columns, scores)."""
+    if not len(rows):
+        return []
+    starts = np.flatnonzero(np.diff(rows, prepend=rows[0] - 1))
+    ends = [*starts[1:].tolist(), len(rows)]
+    return [
+        (int(rows[a]), columns[a:b].tolist(), scores[a:b].tolist())
+        for a, b in zip(starts.tolist(), ends, strict=True)
+    ]
+
+
+def _ranks(ids: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return the place of each id in sorted order."""
+    ranks = np.empty(len(ids), dtype=np.int64)
+    ranks[np.argsort(np.array(ids))] = np.arange(len(ids))
+    return ranks
+
+
+def _intra_steps(
+    documents: Sequence[EmbeddedDocument], options: IngestOptions
+) -> list[Step]:
+    """Return the steps that store the edges inside documents."""
+    nodes: list[str] = []
+    rows: list[dict[str, Any]] = []
+    for embedded in documents:
+        base = len(nodes)
+        nodes += [row["id"] for row in embedded.document.chunks]
+        rows += [
+            {
+                "source": base + source,
+                "targets": [base + t for t in targets],
+                "scores": scores,
+            }
+            for source, targets, scores in intra_edges(embedded, options)
+        ]
+    if not rows:
+        return []
+    return [
+        ("ingest/similar_remove", {"scope": "intra", "ids": nodes}),
+        ("ingest/similar", {"scope": "intra", "nodes": nodes, "rows": rows}),
+    ]
