@@ -216,8 +216,10 @@ def _field(key: object) -> Field:
     if not isinstance(key, str):
         msg = f"{key!r} is no field name: write a string."
         raise FilterError(msg)
-    if key == "theme" or key == "category":
-        return Field(owner=key, name="name")
+    if key == "theme":
+        return Field(owner="theme", name="name")
+    if key == "category":
+        return Field(owner="category", name="name")
     owner, dot, name = _FIELDS.get(key, key).partition(".")
     if not dot:
         near = difflib.get_close_matches(key, (*_FIELDS, "theme", "category"), n=1)

@@ -112,18 +112,18 @@ class StoredSentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Visit:
-    """A chunk, opened: its own vector, its sentences and where one can go from it.
+    """A chunk, opened: its text, its sentences and where one can go from it.
+
+    Its own vector is not here: the walk has it from the candidates it chose among.
 
     Attributes:
         chunk: Text and place of the chunk.
-        vector: Its vector.
         sentences: Its sentences in document order.
         neighbours: Chunks at the end of its outgoing SIMILAR_TO edges, those of its
             own document first, each group by rank.
     """
 
     chunk: ChunkText
-    vector: Vector
     sentences: tuple[StoredSentence, ...]
     neighbours: Candidates
 

@@ -34,15 +34,18 @@ class Ranking:
     chunks at a time.
     """
 
-    def __init__(self, query: Vector, *, k: int = 1) -> None:
+    def __init__(
+        self, query: Vector, *, k: int = 1, known: tuple[RankedChunk, ...] = ()
+    ) -> None:
         """Prepare the ranking; nothing is asked for yet.
 
         Args:
             query: The question's vector.
             k: How many places at the top must be right.
+            known: A ranking that was read before, to go on from.
         """
         self.query = query
-        self.ranked: tuple[RankedChunk, ...] = ()
+        self.ranked = known
         self._k = k
         self._complete = False
         self._taken: set[str] = set()
@@ -71,7 +74,10 @@ class Ranking:
                 for h in self.ranked
                 if h.id not in self._taken and h.id not in self._visits
             )
-            wanted = (hit.id, *(i for i, _ in zip(ahead, range(_BATCH - 1), strict=False)))
+            wanted = (
+                hit.id,
+                *(i for i, _ in zip(ahead, range(_BATCH - 1), strict=False)),
+            )
             visits = yield from ask_visits(wanted, neighbours=False)
             self._visits.update({i: visits.get(i) for i in wanted})
         return self._visits[hit.id]

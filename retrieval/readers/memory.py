@@ -94,12 +94,10 @@ class MemoryReader:
 
     def _visit(self, chunk_id: str, *, neighbours: bool) -> Visit:
         """Open one chunk."""
-        row = self._row[chunk_id]
         around = self._graph.edges.get(chunk_id, ()) if neighbours else ()
         ids = tuple(i for i in around if i in self._allowed)
         return Visit(
-            chunk=self._graph.chunks[row],
-            vector=self._vectors[row],
+            chunk=self._graph.chunks[self._row[chunk_id]],
             sentences=self._graph.sentences.get(chunk_id, ()),
             neighbours=Candidates(
                 ids=ids, vectors=self._vectors[[self._row[i] for i in ids]]

@@ -1,0 +1,223 @@
+"""A test class for readers: subclass it, and see whether yours walks as it should.
+
+```python
+class TestMyReader(GraphReaderConformance):
+    @pytest.fixture
+    def open_reader(self):
+        return lambda graph, filter: MyReader(store(graph), filter=filter)
+```
+"""
+
+# ruff: noqa: S101 - asserts are what a test class is made of
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrieval.algorithms import ALGORITHMS
+from retrieval.driving import run
+from retrieval.filters import parse_filter
+from retrieval.protocols import StoredSentence, WalkOptions
+from retrieval.readers.memory import MemoryGraph, MemoryReader
+from retrieval.walk import ChunkText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from retrieval.filters import Filter
+    from retrieval.protocols import GraphReader, Vector
+    from retrieval.walk import Trail
+
+    OpenReader = Callable[[MemoryGraph, Filter | None], GraphReader]
+
+__all__ = ["GraphReaderConformance", "random_graph", "random_query"]
+
+_WINDOW = 3
+_THEMES = ("birds", "tides", "lenses", "looms")
+
+
+def random_graph(
+    seed: int, *, sentences: Sequence[int] = (12, 9, 7, 1), dimensions: int = 12
+) -> MemoryGraph:
+    """Return a graph as an ingest would make it, from made-up vectors.
+
+    Args:
+        seed: The same seed gives the same graph.
+        sentences: How many sentences each document has.
+        dimensions: Length of the vectors, which are exact in float32.
+    """
+    generator = np.random.default_rng(seed)
+    chunks: list[ChunkText] = []
+    vectors: list[Vector] = []
+    of_chunk: dict[str, tuple[StoredSentence, ...]] = {}
+    documents: dict[str, dict[str, Any]] = {}
+    common = generator.standard_normal(dimensions)
+    for d, count in enumerate(sentences):
+        documents[f"d{seed}-{d}"] = _document(seed, d)
+        topic = common + generator.standard_normal(dimensions)
+        stored = []
+        for i in range(count):
+            topic = topic + 0.4 * generator.standard_normal(dimensions)
+            stored.append(_sentence(seed, d, i, _single(topic)))
+        for first in range(max(1, count - _WINDOW + 1)):
+            window = tuple(stored[first : first + _WINDOW])
+            chunks.append(_chunk(seed, d, first, window))
+            mean = np.mean([s.vector for s in window], axis=0)
+            vectors.append(_single(mean + 0.05 * generator.standard_normal(dimensions)))
+            of_chunk[chunks[-1].id] = window
+    matrix = np.stack(vectors)
+    return MemoryGraph(
+        chunks=tuple(chunks),
+        vectors=matrix,
+        sentences=of_chunk,
+        edges=_edges(chunks, matrix),
+        documents=documents,
+    )
+
+
+def random_query(seed: int, dimensions: int = 12) -> Vector:
+    """Return a question's vector."""
+    return _single(np.random.default_rng(seed).standard_normal(dimensions))
+
+
+def _single(vector: Vector) -> Vector:
+    """Round a vector to float32, as Neo4j stores it."""
+    return np.asarray(vector, dtype=np.float32).astype(np.float64)
+
+
+def _document(seed: int, d: int) -> dict[str, Any]:
+    """Return the properties of a document."""
+    return {
+        "title": f"Page {d} of {seed}",
+        "url": f"https://example.org/{seed}/{d}",
+        "source": "made up",
+        "language": ("en", "bg")[d % 2],
+        "words": 100 * d,
+        "aliases": [f"Alias {d}"],
+        "themes": [_THEMES[d % 4], _THEMES[(d + 1) % 4]],
+        "categories": [] if d == 1 else [f"Category {d}"],
+    }
+
+
+def _sentence(seed: int, d: int, i: int, vector: Vector) -> StoredSentence:
+    """Return a sentence; every fourth text occurs again in other documents."""
+    text = f"Said {i} everywhere." if i % 4 == 0 else f"Line {i} of page {d}."
+    return StoredSentence(
+        id=f"s{seed}-{d}-{i:03}",
+        text=text,
+        index=i,
+        start_char=40 * i,
+        end_char=40 * i + len(text),
+        vector=vector,
+    )
+
+
+def _chunk(
+    seed: int, d: int, first: int, window: tuple[StoredSentence, ...]
+) -> ChunkText:
+    """Return the chunk of a window."""
+    return ChunkText(
+        id=f"c{seed}-{d}-{first:03}",
+        text=" ".join(s.text for s in window),
+        index=first,
+        first_sentence=window[0].index,
+        last_sentence=window[-1].index,
+        start_char=window[0].start_char,
+        end_char=window[-1].end_char,
+        document_id=f"d{seed}-{d}",
+        title=f"Page {d} of {seed}",
+        url=f"https://example.org/{seed}/{d}",
+        source="made up",
+    )
+
+
+def _edges(chunks: list[ChunkText], vectors: Vector) -> dict[str, tuple[str, ...]]:
+    """Return for each chunk its 4 nearest inside and 2 outside its document."""
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    edges = {}
+    for i, chunk in enumerate(chunks):
+        order = np.argsort(-(unit @ unit[i]), kind="stable")
+        others = [chunks[j] for j in order if j != i]
+        inside = [c.id for c in others if c.document_id == chunk.document_id]
+        outside = [c.id for c in others if c.document_id != chunk.document_id]
+        edges[chunk.id] = (*inside[:4], *outside[:2])
+    return edges
+
+
+class GraphReaderConformance:
+    """What every reader must do; the memory reader is the measure.
+
+    A subclass has a pytest fixture `open_reader`: a function of a `MemoryGraph` and a
+    filter or None, which stores the graph and returns a reader of it.
+    """
+
+    def walks(
+        self,
+        open_reader: OpenReader,
+        seed: int,
+        given: dict[str, Any] | None = None,
+        options: WalkOptions | None = None,
+    ) -> tuple[list[Trail], list[Trail]]:
+        """Return the walks of every algorithm from memory and from the reader."""
+        graph = random_graph(seed)
+        parsed = parse_filter(given)
+        readers = (MemoryReader(graph, filter=parsed), open_reader(graph, parsed))
+        options = options or WalkOptions()
+        queries = [random_query(seed + n) for n in (1, 2, 3)]
+        first, second = (
+            [
+                run(reader, algorithm.walk(query, options))
+                for algorithm in ALGORITHMS.values()
+                for query in queries
+            ]
+            for reader in readers
+        )
+        return first, second
+
+    def test_walks_are_those_from_memory(self, open_reader: OpenReader) -> None:
+        """Every algorithm gives the same steps, scores and stop reason."""
+        expected, found = self.walks(open_reader, 7)
+
+        assert found == expected
+
+    def test_long_walks_are_those_from_memory(self, open_reader: OpenReader) -> None:
+        """Without a sentence budget the walks are the same too."""
+        options = WalkOptions(max_sentences=None, max_hops=30)
+        expected, found = self.walks(open_reader, 8, options=options)
+
+        assert found == expected
+
+    def test_a_filter_holds_on_every_hop(self, open_reader: OpenReader) -> None:
+        """No step leaves the documents that the filter lets through."""
+        given = {"theme": {"$in": ["birds", "lenses"]}, "document.words": {"$lt": 250}}
+        expected, found = self.walks(open_reader, 9, given)
+
+        assert found == expected
+        allowed = {"Page 0 of 9", "Page 1 of 9", "Page 2 of 9"}
+        assert {step.chunk.title for t in found for step in t.steps} <= allowed
+
+    def test_a_filter_that_nothing_passes(self, open_reader: OpenReader) -> None:
+        """The walk is empty and says that there was no anchor."""
+        _, found = self.walks(open_reader, 10, {"title": "nowhere"})
+
+        assert {(t.steps, t.stop_reason) for t in found} == {((), "no_anchor")}
+
+    def test_unknown_chunks_are_missing(self, open_reader: OpenReader) -> None:
+        """A chunk that was deleted meanwhile is left out, not an error."""
+        graph = random_graph(11)
+        known = graph.chunks[0].id
+
+        found = open_reader(graph, None).expand((known, "gone"))
+
+        assert list(found) == [known]
+
+    def test_neighbours_come_only_when_wanted(self, open_reader: OpenReader) -> None:
+        """Opening chunks for their sentences fetches no neighbours."""
+        graph = random_graph(12)
+        known = graph.chunks[0].id
+
+        found = open_reader(graph, None).expand((known,), neighbours=False)
+
+        assert found[known].neighbours.ids == ()
+        assert found[known].chunk == graph.chunks[0]

@@ -1,0 +1,137 @@
+"""What a search returns: a walk cut into hits, filled up where it ended early."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from retrieval.algorithms.asking import Ranking
+from retrieval.algorithms.harvest import scored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from retrieval.protocols import (
+        Algorithm,
+        StoredSentence,
+        Vector,
+        Walking,
+        WalkOptions,
+    )
+    from retrieval.walk import ChunkText, FoundSentence, Trail
+
+__all__ = ["Granularity", "Hit", "searching"]
+
+Granularity: TypeAlias = Literal["chunk", "sentence"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One result: a chunk with its new sentences, or one of these.
+
+    Attributes:
+        chunk: The chunk.
+        sentences: Its sentences that no earlier hit has; never empty.
+        score: Cosine of the chunk, or of the sentence where a hit is a sentence.
+        hop: Edges followed from the anchor; None for a filled hit.
+        path: Ids of the chunks from the anchor to this one.
+        filled: Whether it comes from the anchor ranking, after the walk's end.
+    """
+
+    chunk: ChunkText
+    sentences: tuple[FoundSentence, ...]
+    score: float
+    hop: int | None
+    path: tuple[str, ...]
+    filled: bool = False
+
+    @property
+    def text(self) -> str:
+        """Return the new sentences, joined by one space."""
+        return " ".join(s.text for s in self.sentences)
+
+
+def searching(
+    algorithm: Algorithm,
+    query: Vector,
+    options: WalkOptions,
+    *,
+    k: int | None = None,
+    granularity: Granularity = "chunk",
+) -> Walking[tuple[Trail, tuple[Hit, ...]]]:
+    """Walk, and cut the walk into hits.
+
+    Args:
+        algorithm: How to walk.
+        query: The question's vector.
+        options: Budgets; `k` takes the place of the sentence budget.
+        k: Hits wanted: a walk that ends earlier is filled up from the anchor
+            ranking, with chunks that have a sentence not yet returned. None returns
+            the walk as it is.
+        granularity: Whether a hit is a chunk or a sentence.
+
+    Returns:
+        The trail and the hits, fewer than `k` only where the corpus has no more.
+    """
+    by_sentence = granularity == "sentence"
+    if k is not None:
+        options = replace(
+            options,
+            max_sentences=k if by_sentence else None,
+            max_chunks=None if by_sentence else k,
+        )
+    trail = yield from algorithm.walk(query, options)
+    hits = [
+        hit
+        for whole in _walked(trail, edges=algorithm.name != "basic_retrieval")
+        for hit in _cut(whole, by_sentence=by_sentence)
+    ]
+    if k is not None and trail.ranking:
+        seen = {s.id for step in trail.steps for s in step.sentences}
+        ranking = Ranking(query, known=trail.ranking)
+        ranking.skip(step.chunk.id for step in trail.steps)
+        while len(hits) < k and (best := (yield from ranking.next())) is not None:
+            visit = yield from ranking.visit(best)
+            new = [] if visit is None else _unseen(visit.sentences, seen)
+            if visit is None or not new:
+                continue
+            seen.update(s.id for s in new)
+            whole = Hit(
+                chunk=visit.chunk,
+                sentences=scored(query, new),
+                score=best.score,
+                hop=None,
+                path=(visit.chunk.id,),
+                filled=True,
+            )
+            hits += _cut(whole, by_sentence=by_sentence)
+    return trail, tuple(hits if k is None else hits[:k])
+
+
+def _unseen(
+    sentences: tuple[StoredSentence, ...], seen: set[str]
+) -> list[StoredSentence]:
+    """Return the sentences that no hit has yet."""
+    return [s for s in sentences if s.id not in seen]
+
+
+def _walked(trail: Trail, *, edges: bool) -> Iterator[Hit]:
+    """Yield a hit for each step with a new sentence."""
+    path: list[str] = []
+    for step in trail.steps:
+        path = [*(path if edges else []), step.chunk.id]
+        if step.sentences:
+            yield Hit(
+                chunk=step.chunk,
+                sentences=step.sentences,
+                score=step.score,
+                hop=step.hop,
+                path=tuple(path),
+            )
+
+
+def _cut(hit: Hit, *, by_sentence: bool) -> list[Hit]:
+    """Return a hit as it is, or one a sentence."""
+    if not by_sentence:
+        return [hit]
+    return [replace(hit, sentences=(s,), score=s.score) for s in hit.sentences]

@@ -1,0 +1,275 @@
+"""A LangChain retriever over the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import neo4j  # noqa: TC002 - Pydantic reads the annotations
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
+from langchain_core.runnables.config import run_in_executor
+from pydantic import Field, model_validator
+
+from graph.connection import AsyncConnection, Connection  # noqa: TC001 - as above
+from graph.embedders import Embedder, embedder_name
+from graph.errors import InputError, SettingsError
+from graph.settings import Settings
+from retrieval.link import Link
+from retrieval.search import asearch, search
+
+if TYPE_CHECKING:
+    from langchain_core.callbacks import (
+        AsyncCallbackManagerForRetrieverRun,
+        CallbackManagerForRetrieverRun,
+    )
+
+    from retrieval.hits import Hit
+    from retrieval.search import SearchResult
+
+__all__ = ["KnowtrailRetriever"]
+
+_PER_CALL = (
+    "algorithm",
+    "corpus",
+    "filter",
+    "granularity",
+    "k",
+    "max_hops",
+    "max_sentences",
+)
+
+
+class KnowtrailRetriever(BaseRetriever):
+    """Documents found by walking the graph, synchronously and asynchronously.
+
+    One Document is one visited chunk: its content is those of the chunk's sentences
+    that no earlier Document has, its id the chunk's. With `granularity='sentence'` a
+    Document is a sentence. Every field can also be given for one call:
+    `retriever.invoke(question, k=3)`.
+
+    Give a `driver` (and an `async_driver`, without which asynchronous calls run in a
+    thread) or a `connection`; these are never closed here. `from_uri` and `from_env`
+    connect by themselves; close such a retriever, or use it as a context manager.
+
+    Attributes:
+        corpus: Name of the corpus; may be left out where there is only one.
+        algorithm: Name of the algorithm, see `retrieval.algorithms.ALGORITHMS`.
+        k: Documents wanted, in place of `max_sentences`; a walk that ends earlier is
+            filled up from the anchor ranking (`hop` None, `filled` true). None
+            returns the walk as it is.
+        max_sentences: Sentences wanted, where `k` is None.
+        max_hops: Edges that may be followed.
+        filter: What chunks must pass, see `retrieval.filters`.
+        granularity: Whether a Document is a chunk or a sentence.
+        embedder: The model of the corpus; None loads the one that the corpus names.
+        driver: A synchronous driver of the caller's.
+        async_driver: An asynchronous driver of the caller's.
+        database: Database that the drivers use.
+        connection: In place of a driver, a connection of the caller's.
+        async_connection: The same for asynchronous calls.
+        link: Made from these; shared by copies of the retriever.
+    """
+
+    corpus: str | None = None
+    algorithm: str = "query_traversal"
+    k: int | None = None
+    max_sentences: int = 10
+    max_hops: int = 20
+    filter: dict[str, Any] | None = None
+    granularity: Literal["chunk", "sentence"] = "chunk"
+    embedder: Embedder | None = Field(default=None, exclude=True, repr=False)
+    driver: neo4j.Driver | None = Field(default=None, exclude=True, repr=False)
+    async_driver: neo4j.AsyncDriver | None = Field(
+        default=None, exclude=True, repr=False
+    )
+    database: str = "neo4j"
+    connection: Connection | None = Field(default=None, exclude=True, repr=False)
+    async_connection: AsyncConnection | None = Field(
+        default=None, exclude=True, repr=False
+    )
+    link: Link | None = Field(default=None, exclude=True, repr=False)
+
+    @model_validator(mode="after")
+    def _connect(self) -> Self:
+        """Make the link to the database, unless a copy brings it along."""
+        if self.link is not None:
+            return self
+        if self.connection is not None or self.async_connection is not None:
+            self.link = Link(
+                connection=self.connection, async_connection=self.async_connection
+            )
+        elif self.driver is not None or self.async_driver is not None:
+            self.link = Link.over(self.driver, self.async_driver, self.database)
+        else:
+            msg = (
+                "The retriever has no database: give driver= or connection=, or use "
+                "KnowtrailRetriever.from_uri or from_env."
+            )
+            raise SettingsError(msg)
+        return self
+
+    @classmethod
+    def from_uri(
+        cls,
+        uri: str,
+        *,
+        username: str = "neo4j",
+        password: str | None = None,
+        database: str = "neo4j",
+        **fields: Any,
+    ) -> Self:
+        """Return a retriever that connects by itself at its first use.
+
+        Args:
+            uri: Bolt or neo4j address.
+            username: Neo4j user.
+            password: Neo4j password.
+            database: Neo4j database.
+            **fields: Fields of the retriever, such as `corpus`.
+        """
+        settings = Settings(
+            uri=uri, username=username, password=password, database=database
+        )
+        return cls(link=Link(settings=settings), database=database, **fields)
+
+    @classmethod
+    def from_env(cls, **fields: Any) -> Self:
+        """Return a retriever for the database that the environment names.
+
+        Reads `NEO4J_URI`, `NEO4J_USERNAME`, `NEO4J_PASSWORD`, `NEO4J_DATABASE` and
+        `KNOWTRAIL_*`; without an address the managed local server is used.
+
+        Args:
+            **fields: Fields of the retriever, such as `corpus`.
+        """
+        settings = Settings.from_env()
+        given = {"corpus": settings.corpus, "database": settings.database, **fields}
+        return cls(link=Link(settings=settings), **given)
+
+    def close(self) -> None:
+        """Close what `from_uri` or `from_env` opened; a caller's driver stays open."""
+        if self.link is not None:
+            self.link.close()
+
+    async def aclose(self) -> None:
+        """Do as `close` does, for asynchronous calls too."""
+        if self.link is not None:
+            await self.link.aclose()
+
+    def __enter__(self) -> Self:
+        """Return the retriever."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the retriever."""
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        """Return the retriever."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close the retriever."""
+        await self.aclose()
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Walk and return the hits as Documents."""
+        arguments = self._arguments(k=k, **kwargs)
+        connection = None if self.link is None else self.link.connection()
+        if connection is None:
+            msg = (
+                "The retriever has only an asynchronous driver: call ainvoke, or "
+                "give driver= too."
+            )
+            raise SettingsError(msg)
+        result = search(connection, self.embedder, query, **arguments)
+        return _documents(result)
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Walk without blocking and return the hits as Documents."""
+        arguments = self._arguments(k=k, **kwargs)
+        connection = None if self.link is None else await self.link.aconnection()
+        if connection is None:
+            return await run_in_executor(
+                None,
+                self._get_relevant_documents,
+                query,
+                run_manager=run_manager.get_sync(),
+                k=k,
+                **kwargs,
+            )
+        result = await asearch(connection, self.embedder, query, **arguments)
+        return _documents(result)
+
+    def _arguments(self, **given: Any) -> dict[str, Any]:
+        """Return the arguments of a search: fields, and what this call gives.
+
+        Raises:
+            InputError: If a call gives something that is no field.
+        """
+        unknown = sorted(set(given) - set(_PER_CALL))
+        if unknown:
+            msg = (
+                f"Unknown argument {unknown[0]!r}: a call takes {', '.join(_PER_CALL)}."
+            )
+            raise InputError(msg)
+        own: dict[str, Any] = {name: getattr(self, name) for name in _PER_CALL}
+        own |= {name: value for name, value in given.items() if value is not None}
+        own["settings"] = None if self.link is None else self.link.settings
+        return own
+
+    def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
+        """Return what tracing shows of this retriever."""
+        params = LangSmithRetrieverParams(
+            ls_retriever_name="knowtrail", ls_vector_store_provider="neo4j"
+        )
+        if self.embedder is not None:
+            params["ls_embedding_provider"] = type(self.embedder).__name__
+            params["ls_embedding_model"] = embedder_name(self.embedder)
+        return params
+
+
+def _documents(result: SearchResult) -> list[Document]:
+    """Return hits as LangChain Documents."""
+    return [_document(hit, result) for hit in result.hits]
+
+
+def _document(hit: Hit, result: SearchResult) -> Document:
+    """Return a hit as a Document with JSON metadata."""
+    chunk = hit.chunk
+    first, last = hit.sentences[0], hit.sentences[-1]
+    of_sentence = result.walk.parameters["granularity"] == "sentence"
+    return Document(
+        id=first.id if of_sentence else chunk.id,
+        page_content=hit.text,
+        metadata={
+            "source": chunk.url or chunk.source,
+            "title": chunk.title,
+            "doc_id": chunk.document_id,
+            "chunk_id": chunk.id,
+            "sentence_start": first.index,
+            "sentence_end": last.index,
+            "start_index": first.start_char,
+            "end_index": last.end_char,
+            "score": hit.score,
+            "hop": hit.hop,
+            "path": list(hit.path),
+            "algorithm": result.walk.algorithm,
+            "corpus": result.walk.corpus,
+            "filled": hit.filled,
+        },
+    )

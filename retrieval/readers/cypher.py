@@ -1,0 +1,291 @@
+"""The graph in Neo4j: one statement an anchor search, one a hop.
+
+The index ranks anchors by quantised scores, so `anchor_hits(k)` of its hits are
+fetched, with id and vector only, and the algorithm ranks them again. Corpora share
+the index. Where the server filters by corpus inside the search, it does; elsewhere,
+and for a user's filter, more hits are asked for by doubling, and when that does not
+do, the corpus is compared chunk by chunk on the server. Only hits are ever sent.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from graph.connection import translate_errors
+from graph.errors import DatabaseError
+from graph.statements import statement
+from retrieval.protocols import Candidates, StoredSentence, Visit, anchor_hits
+from retrieval.walk import ChunkText
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import neo4j
+
+    from graph.connection import AsyncConnection, Connection
+    from retrieval.filters import Filter
+    from retrieval.protocols import Vector
+
+__all__ = ["AsyncCypherReader", "CypherReader"]
+
+_LOG = logging.getLogger(__name__)
+_PLACE = "true /* filter */"
+_MOST_OVER_FETCH = 8
+
+_Rows: TypeAlias = list[list[Any]]
+_Queries: TypeAlias = Generator[
+    tuple[str, dict[str, Any]], _Rows | DatabaseError, Candidates
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Statements:
+    """The statements of one corpus and filter, shared by both readers."""
+
+    corpus: str
+    filter: Filter | None
+
+    def _text(self, name: str, chunk: str) -> tuple[str, dict[str, Any]]:
+        """Return a statement with the filter in its place, and its values."""
+        text = statement(name)
+        if self.filter is None:
+            return text, {}
+        predicate, params = self.filter.cypher(chunk)
+        return text.replace(_PLACE, f"({predicate})"), params
+
+    def expand(
+        self, chunk_ids: Sequence[str], *, neighbours: bool
+    ) -> tuple[str, dict[str, Any]]:
+        """Return the statement that opens chunks."""
+        if not neighbours:
+            return statement("retrieval/visits"), {"ids": list(chunk_ids)}
+        text, params = self._text("retrieval/expand", "n")
+        return text, {**params, "ids": list(chunk_ids)}
+
+    def anchors(self, vector: Vector, k: int, *, search: bool) -> _Queries:
+        """Ask the index, then more of it, then every chunk, until there are enough.
+
+        Args:
+            vector: The question's vector.
+            k: How many anchors must be right.
+            search: Whether the server filters by corpus inside the index.
+        """
+        hits = anchor_hits(k)
+        values = {"corpus": self.corpus, "vector": vector.tolist(), "hits": hits}
+        if search:
+            try:
+                return (yield from self._index("anchors_search", values, hits))
+            except DatabaseError as error:
+                _LOG.info("The index cannot be filtered inside: %s", error)
+        return (yield from self._index("anchors_index", values, hits))
+
+    def _index(self, name: str, values: dict[str, Any], hits: int) -> _Queries:
+        """Read the index, over-fetching by doubling, then scan."""
+        text, params = self._text(f"retrieval/{name}", "c")
+        params |= values
+        certain = name == "anchors_search" and self.filter is None
+        for factor in (1,) if certain else _doublings():
+            answer = yield text, {**params, "fetch": hits * factor}
+            if isinstance(answer, DatabaseError):
+                raise answer
+            if len(answer) >= hits:
+                return _candidates(answer, complete=False)
+        text, params = self._text("retrieval/anchors_scan", "c")
+        answer = yield text, params | values
+        if isinstance(answer, DatabaseError):
+            raise answer
+        return _candidates(answer, complete=len(answer) < hits)
+
+
+def _doublings() -> list[int]:
+    """Return by how much more the index is asked for, one try after the other."""
+    return [2**n for n in range(_MOST_OVER_FETCH.bit_length())]
+
+
+def _candidates(rows: _Rows, *, complete: bool = True) -> Candidates:
+    """Return rows of id and vector as candidates."""
+    vectors = np.array([row[1] for row in rows], dtype=np.float64)
+    return Candidates(
+        ids=tuple(row[0] for row in rows),
+        vectors=vectors if rows else np.empty((0, 1)),
+        complete=complete,
+    )
+
+
+def _visits(rows: _Rows) -> dict[str, Visit]:
+    """Return rows of chunk, sentences and neighbours by chunk id."""
+    visits = {}
+    for of_chunk, sentences, neighbours in rows:
+        chunk = _chunk(of_chunk)
+        visits[chunk.id] = Visit(
+            chunk=chunk,
+            sentences=tuple(map(_sentence, sentences)),
+            neighbours=_candidates(neighbours),
+        )
+    return visits
+
+
+def _chunk(values: Sequence[Any]) -> ChunkText:
+    """Return a chunk from its row."""
+    return ChunkText(
+        id=values[0],
+        text=values[1],
+        index=values[2],
+        first_sentence=values[3],
+        last_sentence=values[4],
+        start_char=values[5],
+        end_char=values[6],
+        document_id=values[7],
+        title=values[8],
+        url=values[9],
+        source=values[10] or "",
+    )
+
+
+def _sentence(values: Sequence[Any]) -> StoredSentence:
+    """Return a sentence from its row."""
+    return StoredSentence(
+        id=values[0],
+        text=values[1],
+        index=values[2],
+        start_char=values[3],
+        end_char=values[4],
+        vector=np.array(values[5], dtype=np.float64),
+    )
+
+
+def _values(result: neo4j.Result) -> _Rows:
+    """Read rows as they come; `Record.data` would copy every vector."""
+    return result.values()
+
+
+async def _avalues(result: neo4j.AsyncResult) -> _Rows:
+    """Do as `_values` does."""
+    return await result.values()
+
+
+def _ordinary(error: DatabaseError) -> bool:
+    """Return whether a statement was refused, rather than the server lost."""
+    return type(error) is DatabaseError
+
+
+class CypherReader:
+    """A `GraphReader` over a Neo4j database."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        corpus: str,
+        filter: Filter | None = None,  # noqa: A002 - the word callers know
+    ) -> None:
+        """Prepare a reader; nothing is read yet.
+
+        Args:
+            connection: The database; it is not closed here.
+            corpus: Name of the corpus.
+            filter: What chunks must pass, at the anchor and at every hop.
+        """
+        self._connection = connection
+        self._statements = _Statements(corpus=corpus, filter=filter)
+
+    def anchors(self, vector: Vector, k: int) -> Candidates:
+        """Return the `anchor_hits(k)` chunks nearest to a vector.
+
+        Raises:
+            DatabaseError: If there is no vector index, or the server fails.
+        """
+        search = self._connection.capabilities.search
+        queries = self._statements.anchors(vector, k, search=search)
+        answer: _Rows | DatabaseError | None = None
+        while True:
+            try:
+                # Sending None starts a generator.
+                text, params = queries.send(answer)  # type: ignore[arg-type]
+            except StopIteration as done:
+                found: Candidates = done.value
+                return found
+            try:
+                answer = self._rows(text, params)
+            except DatabaseError as error:
+                if not _ordinary(error):
+                    raise
+                answer = error
+
+    def expand(
+        self, chunk_ids: Sequence[str], *, neighbours: bool = True
+    ) -> Mapping[str, Visit]:
+        """Return chunks with their sentences and, if wanted, their neighbours."""
+        query = self._statements.expand(chunk_ids, neighbours=neighbours)
+        return _visits(self._rows(*query))
+
+    def _rows(self, text: str, params: dict[str, Any]) -> _Rows:
+        """Run one statement."""
+        with translate_errors():
+            return self._connection.driver.execute_query(
+                text,
+                params,
+                database_=self._connection.database,
+                routing_="r",
+                result_transformer_=_values,
+            )
+
+
+class AsyncCypherReader:
+    """The asynchronous twin of `CypherReader`."""
+
+    def __init__(
+        self,
+        connection: AsyncConnection,
+        *,
+        corpus: str,
+        filter: Filter | None = None,  # noqa: A002 - the word callers know
+    ) -> None:
+        """Prepare a reader, as `CypherReader` does."""
+        self._connection = connection
+        self._statements = _Statements(corpus=corpus, filter=filter)
+
+    async def aanchors(self, vector: Vector, k: int) -> Candidates:
+        """Return the `anchor_hits(k)` chunks nearest to a vector.
+
+        Raises:
+            DatabaseError: If there is no vector index, or the server fails.
+        """
+        search = (await self._connection.acapabilities()).search
+        queries = self._statements.anchors(vector, k, search=search)
+        answer: _Rows | DatabaseError | None = None
+        while True:
+            try:
+                text, params = queries.send(answer)  # type: ignore[arg-type]
+            except StopIteration as done:
+                found: Candidates = done.value
+                return found
+            try:
+                answer = await self._rows(text, params)
+            except DatabaseError as error:
+                if not _ordinary(error):
+                    raise
+                answer = error
+
+    async def aexpand(
+        self, chunk_ids: Sequence[str], *, neighbours: bool = True
+    ) -> Mapping[str, Visit]:
+        """Return chunks with their sentences and, if wanted, their neighbours."""
+        query = self._statements.expand(chunk_ids, neighbours=neighbours)
+        return _visits(await self._rows(*query))
+
+    async def _rows(self, text: str, params: dict[str, Any]) -> _Rows:
+        """Run one statement."""
+        with translate_errors():
+            return await self._connection.driver.execute_query(
+                text,
+                params,
+                database_=self._connection.database,
+                routing_="r",
+                result_transformer_=_avalues,
+            )
