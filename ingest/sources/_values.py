@@ -1,0 +1,89 @@
+"""Values from outside, checked before they become properties of a node."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ingest.records import Scalar
+
+__all__ = ["BadValueError", "as_text", "repaired", "scalars"]
+
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_LARGEST_INTEGER = 2**63
+
+
+class BadValueError(ValueError):
+    """A value of a record cannot be stored; the message says which and why."""
+
+
+def repaired(text: str) -> str:
+    """Replace stray surrogates, which no encoding and no database takes."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def as_text(value: object, name: str) -> str | None:
+    """Return a string value, or None where there is none.
+
+    Raises:
+        BadValueError: If it is neither a string nor missing.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        msg = f"{name!r} is {_kind(value)}: it must be a string"
+        raise BadValueError(msg)
+    return repaired(value)
+
+
+def scalars(values: Mapping[str, object], where: str) -> dict[str, Scalar]:
+    """Return metadata that a node can hold; null values are left out.
+
+    Raises:
+        BadValueError: If a value is no string, number or truth value, or a number
+            that Neo4j does not store.
+    """
+    found: dict[str, Scalar] = {}
+    for name, value in values.items():
+        if value is None:
+            continue
+        if not isinstance(name, str) or not name.strip():
+            msg = f"a name in {where} is blank: name the value or leave it out"
+            raise BadValueError(msg)
+        found[repaired(name)] = scalar(value, name)
+    return found
+
+
+def scalar(value: object, name: str) -> Scalar:
+    """Return one metadata value as a plain Python scalar.
+
+    Raises:
+        BadValueError: If Neo4j cannot store it as a single value.
+    """
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return repaired(str(value))
+    if isinstance(value, int) and -_LARGEST_INTEGER <= value < _LARGEST_INTEGER:
+        return int(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    msg = (
+        f"{name!r} is {_kind(value)}: metadata must be a string, a number of at most "
+        f"64 bits, or true or false"
+    )
+    raise BadValueError(msg)
+
+
+def _kind(value: object) -> str:
+    """Name the type of a JSON value as its writer knows it."""
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int | float):
+        return f"the number {str(value)[:40]}"
+    names: dict[type, str] = {dict: "an object", list: "a list", str: "a string"}
+    return names.get(type(value), f"a {type(value).__name__}")
