@@ -82,9 +82,7 @@ def searching(
         )
     trail = yield from algorithm.walk(query, options)
     hits = [
-        hit
-        for whole in _walked(trail, edges=algorithm.name != "basic_retrieval")
-        for hit in _cut(whole, by_sentence=by_sentence)
+        hit for whole in _walked(trail) for hit in _cut(whole, by_sentence=by_sentence)
     ]
     if k is not None and trail.ranking:
         seen = {s.id for step in trail.steps for s in step.sentences}
@@ -115,11 +113,11 @@ def _unseen(
     return [s for s in sentences if s.id not in seen]
 
 
-def _walked(trail: Trail, *, edges: bool) -> Iterator[Hit]:
+def _walked(trail: Trail) -> Iterator[Hit]:
     """Yield a hit for each step with a new sentence."""
     path: list[str] = []
     for step in trail.steps:
-        path = [*(path if edges else []), step.chunk.id]
+        path = [*(path if step.hop else []), step.chunk.id]
         if step.sentences:
             yield Hit(
                 chunk=step.chunk,

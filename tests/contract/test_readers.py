@@ -82,22 +82,20 @@ def store(connection: Connection, graph: MemoryGraph, corpus: str = "small") -> 
                 "chunks": [],
             },
         )
-        row["chunks"].append(
-            {
-                "properties": {
-                    "id": chunk.id,
-                    "corpus": corpus,
-                    "text": chunk.text,
-                    "index": chunk.index,
-                    "firstSentence": chunk.first_sentence,
-                    "lastSentence": chunk.last_sentence,
-                    "startChar": chunk.start_char,
-                    "endChar": chunk.end_char,
-                },
-                "vector": vector.tolist(),
-                "sentences": [_sentence_row(s) for s in graph.sentences[chunk.id]],
-            }
-        )
+        row["chunks"].append({
+            "properties": {
+                "id": chunk.id,
+                "corpus": corpus,
+                "text": chunk.text,
+                "index": chunk.index,
+                "firstSentence": chunk.first_sentence,
+                "lastSentence": chunk.last_sentence,
+                "startChar": chunk.start_char,
+                "endChar": chunk.end_char,
+            },
+            "vector": vector.tolist(),
+            "sentences": [_sentence_row(s) for s in graph.sentences[chunk.id]],
+        })
     edges = [
         {
             "source": source,
@@ -124,7 +122,7 @@ class TestMemoryReader(GraphReaderConformance):
     @pytest.fixture
     def open_reader(self) -> Callable[..., Any]:
         """Return a function that opens a graph."""
-        return lambda graph, filter: MemoryReader(graph, filter=filter)
+        return lambda graph, given: MemoryReader(graph, filter=given)
 
 
 @pytest.mark.integration
@@ -137,8 +135,8 @@ class TestCypherReader(GraphReaderConformance):
         drop_schema(session_connection, data=True)
         apply_schema(session_connection, dimensions=12)
 
-        def open_graph(graph: MemoryGraph, filter: Filter | None) -> CypherReader:
+        def open_graph(graph: MemoryGraph, given: Filter | None) -> CypherReader:
             store(session_connection, graph)
-            return CypherReader(session_connection, corpus="small", filter=filter)
+            return CypherReader(session_connection, corpus="small", filter=given)
 
         return open_graph

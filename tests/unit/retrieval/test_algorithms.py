@@ -1,0 +1,34 @@
+"""The registry of algorithms."""
+
+from __future__ import annotations
+
+import pytest
+
+from graph.errors import InputError, UnknownAlgorithmError
+from retrieval.algorithms import ALGORITHMS, DEFAULT_ALGORITHM, algorithm
+
+
+def test_algorithms_are_found_by_name() -> None:
+    """Each algorithm is registered under its own name, the default among them."""
+    assert {algorithm(name).name for name in ALGORITHMS} == set(ALGORITHMS)
+    assert DEFAULT_ALGORITHM in ALGORITHMS
+
+
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [
+        ("query_travesal", "'query_traversal'"),
+        ("basic", "'basic_retrieval'"),
+        ("QueryTraversal", "'query_traversal'"),
+    ],
+)
+def test_a_near_name_is_suggested(name: str, suggestion: str) -> None:
+    """A slip of the pen is answered with the name that was meant."""
+    with pytest.raises(UnknownAlgorithmError, match=f"did you mean {suggestion}"):
+        algorithm(name)
+
+
+def test_an_unknown_name_lists_what_there_is() -> None:
+    """The message names every algorithm, and the error is the user's to mend."""
+    with pytest.raises(InputError, match=r"basic_retrieval.*query_traversal"):
+        algorithm("zzz")

@@ -1,0 +1,91 @@
+"""Cutting a walk into hits, and filling them up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from retrieval.algorithms import BasicRetrieval, QueryTraversal
+from retrieval.driving import run
+from retrieval.hits import searching
+from retrieval.protocols import WalkOptions
+from retrieval.readers.memory import MemoryReader
+
+if TYPE_CHECKING:
+    from retrieval.protocols import Vector
+    from retrieval.readers.memory import MemoryGraph
+
+
+def small(draw: Any, chunk: Any) -> MemoryGraph:
+    """Return a walk a -> b -> c (c brings nothing new) beside d and e."""
+    return draw({
+        "a": chunk(angle=0, sentences={"s1": 80, "s2": 70}, to=("b",)),
+        "b": chunk(angle=10, sentences={"s2": 70, "s3": 80}, to=("c",)),
+        "c": chunk(angle=20, sentences={"s3": 80}),
+        "d": chunk(angle=30, sentences={"s1": 80, "s4": 80}),
+        "e": chunk(angle=40, sentences={"s5": 80}),
+    })
+
+
+def test_a_hit_has_the_new_sentences_of_its_chunk(
+    draw: Any, chunk: Any, question: Vector
+) -> None:
+    """A visited chunk with no new sentence makes no hit, and stays in the path."""
+    walking = searching(QueryTraversal(), question, WalkOptions())
+
+    trail, hits = run(MemoryReader(small(draw, chunk)), walking)
+
+    assert [[s.id for s in hit.sentences] for hit in hits] == [["s1", "s2"], ["s3"]]
+    assert [step.chunk.id for step in trail.steps] == ["a", "b", "c"]
+    assert [hit.path for hit in hits] == [("a",), ("a", "b")]
+    assert hits[1].text == "Text of s."
+
+
+def test_a_walk_that_ends_early_is_filled_up_from_the_ranking(
+    draw: Any, chunk: Any, question: Vector
+) -> None:
+    """The filled hits follow by similarity, without hop, with new sentences only."""
+    walking = searching(QueryTraversal(), question, WalkOptions(), k=4)
+
+    _, hits = run(MemoryReader(small(draw, chunk)), walking)
+
+    assert [hit.chunk.id for hit in hits] == ["a", "b", "d", "e"]
+    assert [hit.hop for hit in hits] == [0, 1, None, None]
+    assert [s.id for s in hits[2].sentences] == ["s4"]
+    assert hits[2].path == ("d",)
+
+
+def test_k_takes_the_place_of_the_sentence_budget(
+    draw: Any, chunk: Any, question: Vector
+) -> None:
+    """One hit is asked for, one is returned whole, although one sentence was wanted."""
+    walking = searching(QueryTraversal(), question, WalkOptions(max_sentences=1), k=1)
+
+    trail, hits = run(MemoryReader(small(draw, chunk)), walking)
+
+    assert [len(hit.sentences) for hit in hits] == [2]
+    assert trail.stop_reason == "chunk_limit"
+
+
+def test_a_hit_can_be_a_sentence(draw: Any, chunk: Any, question: Vector) -> None:
+    """Each sentence is a hit with its own score; k counts sentences."""
+    walking = searching(
+        QueryTraversal(), question, WalkOptions(), k=4, granularity="sentence"
+    )
+
+    _, hits = run(MemoryReader(small(draw, chunk)), walking)
+
+    assert [hit.sentences[0].id for hit in hits] == ["s1", "s2", "s3", "s4"]
+    assert [hit.score for hit in hits] == [hit.sentences[0].score for hit in hits]
+    assert [hit.filled for hit in hits] == [False, False, False, True]
+
+
+def test_without_edges_a_path_is_the_chunk_alone(
+    draw: Any, chunk: Any, question: Vector
+) -> None:
+    """basic_retrieval walks no edge, so its hits share no path."""
+    walking = searching(BasicRetrieval(), question, WalkOptions())
+
+    _, hits = run(MemoryReader(small(draw, chunk)), walking)
+
+    assert [hit.path for hit in hits] == [("a",), ("b",), ("d",), ("e",)]
+    assert {hit.hop for hit in hits} == {0}
