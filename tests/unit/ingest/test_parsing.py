@@ -1,5 +1,7 @@
 """Raw documents to text and sentences."""
 
+# ruff: noqa: RUF001 - other alphabets are meant
+
 from __future__ import annotations
 
 import pytest

@@ -1,0 +1,68 @@
+"""The files of a folder, in an order that does not depend on the disk."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+__all__ = ["Trouble", "walk"]
+
+Trouble = tuple["Path", str]
+"""A path that cannot be read, and why."""
+
+
+def walk(folder: Path, patterns: Sequence[str]) -> Iterator[Path | Trouble]:
+    """Yield the files below a folder whose names match, sorted by path.
+
+    Names that begin with a dot are passed over. Links to folders elsewhere are
+    followed; those that lead back into the folder, or above it, are trouble, because
+    their files would come twice or without end.
+
+    Args:
+        folder: Where to look, to any depth.
+        patterns: Shell patterns of file names, in any case.
+    """
+    lowered = [pattern.lower() for pattern in patterns]
+    yield from _walk(folder, lowered, (folder.resolve(),))
+
+
+def _walk(
+    folder: Path, patterns: Sequence[str], entered: tuple[Path, ...]
+) -> Iterator[Path | Trouble]:
+    """Yield the files of one folder and those below it."""
+    try:
+        entries = sorted(folder.iterdir(), key=lambda path: path.name)
+    except OSError as error:
+        yield folder, f"cannot be opened: {error.strerror}"
+        return
+    for path in entries:
+        if path.name.startswith("."):
+            continue
+        matches = any(fnmatchcase(path.name.lower(), p) for p in patterns)
+        try:
+            real = path.resolve(strict=True)
+        except (OSError, RuntimeError) as error:
+            if matches:
+                reason = (
+                    getattr(error, "strerror", None) or "a link that leads in a ring"
+                )
+                yield path, f"cannot be followed: {reason}"
+            continue
+        if not real.is_dir():
+            if matches:
+                yield path
+        elif path.is_symlink() and _leads_back(real, entered):
+            yield path, f"a link that leads back into {real}: its files come once"
+        else:
+            yield from _walk(path, patterns, (*entered, real))
+
+
+def _leads_back(real: Path, entered: Sequence[Path]) -> bool:
+    """Say whether a folder contains, or lies in, one that is being read."""
+    return any(
+        real == path or path.is_relative_to(real) for path in entered
+    ) or real.is_relative_to(entered[0])

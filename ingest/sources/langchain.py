@@ -1,0 +1,140 @@
+"""Documents that a LangChain loader gave."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from graph.errors import SourceError
+from ingest.keys import content_key
+from ingest.records import Failure, LeftOut, RawDocument
+from ingest.sources._values import BadValueError, repaired, scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from langchain_core.documents import Document
+
+    from ingest.records import Item, Scalar
+
+__all__ = ["LangChainSource"]
+
+_LOG = logging.getLogger(__name__)
+_OWN = frozenset({"title", "source", "language", "url"})
+
+
+class LangChainSource:
+    """LangChain `Document`s, in their order.
+
+    The id of a document is `Document.id`, else `metadata["source"]`, else a key of its
+    text; the second and further documents of the same id (the pages of one PDF, say)
+    have their number behind it, as in `paper.pdf#2`. The title is `metadata["title"]`,
+    else the source, else the id. `url` is `metadata["url"]`, or the source where that
+    is a web address. Scalar metadata is kept, the rest left out.
+    """
+
+    def __init__(self, documents: Iterable[Document], *, language: str = "en") -> None:
+        """Take the documents; nothing is read yet.
+
+        Args:
+            documents: A sequence, or an iterator, which can be read only once.
+            language: Language of documents whose metadata names none.
+        """
+        self._documents = documents
+        self._language = language
+        self._position = 0
+        self._begun = False
+
+    @property
+    def name(self) -> str:
+        """Say where the documents come from."""
+        return "LangChain documents"
+
+    @property
+    def size(self) -> int | None:
+        """Return the number of documents, None where it is not known."""
+        count = getattr(self._documents, "__len__", None)
+        return None if count is None else int(count())
+
+    @property
+    def position(self) -> int:
+        """Return the number of documents that were read."""
+        return self._position
+
+    def items(self) -> Iterator[Item]:
+        """Yield the documents; an object that is none becomes a failure.
+
+        Raises:
+            SourceError: If an iterator is to be read for a second time.
+        """
+        if self._begun and isinstance(self._documents, Iterator):
+            msg = "The documents were an iterator and are used up: pass a list."
+            raise SourceError(msg)
+        self._begun, self._position = True, 0
+        return self._read_all()
+
+    def _read_all(self) -> Iterator[Item]:
+        """Yield one item for each document."""
+        from langchain_core.documents import Document
+
+        seen: Counter[str] = Counter()
+        for number, document in enumerate(self._documents, start=1):
+            self._position = number
+            if not isinstance(document, Document):
+                kind = type(document).__name__
+                message = f"a {kind} is no LangChain Document"
+                yield Failure(title=f"document {number}", message=message)
+                continue
+            yield self._item(document, seen)
+
+    def _item(self, document: Document, seen: Counter[str]) -> RawDocument | LeftOut:
+        """Return one document under an id that none before it had."""
+        metadata, text = document.metadata, repaired(document.page_content)
+        source = _string(metadata, "source")
+        identity = repaired(document.id or "") or source or content_key(text)
+        title = _string(metadata, "title") or source or identity
+        if not text.strip():
+            return LeftOut(title=title, reason="empty")
+        identity = _unused(identity, seen)
+        web = source if source.startswith(("https://", "http://")) else None
+        return RawDocument(
+            source_id=identity,
+            title=title,
+            raw=text,
+            url=_string(metadata, "url") or web,
+            source=source,
+            language=_string(metadata, "language") or self._language,
+            metadata=_scalars(metadata),
+        )
+
+
+def _unused(identity: str, seen: Counter[str]) -> str:
+    """Return the id, numbered where documents before it have taken it."""
+    seen[identity] += 1
+    if seen[identity] == 1:
+        return identity
+    while (numbered := f"{identity}#{seen[identity]}") in seen:
+        seen[identity] += 1
+    seen[numbered] += 1
+    return numbered
+
+
+def _string(metadata: Mapping[str, object], name: str) -> str:
+    """Return a metadata value as a string, empty where there is none."""
+    value = metadata.get(name)
+    return "" if value is None else repaired(str(value)).strip()
+
+
+def _scalars(metadata: Mapping[str, object]) -> dict[str, Scalar]:
+    """Return the metadata that a node can hold and no field has taken."""
+    kept: dict[str, Scalar] = {}
+    for name, value in metadata.items():
+        if name in _OWN or value is None or not str(name).strip():
+            continue
+        try:
+            kept[repaired(str(name))] = scalar(value, str(name))
+        except BadValueError as error:
+            _LOG.debug("Metadata left out: %s", error)
+    return kept
