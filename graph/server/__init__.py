@@ -1,0 +1,33 @@
+"""The managed local server: a real Neo4j in a process of its own.
+
+`join_server` joins the server of a folder, or starts one, and holds it by a lease;
+the last lease to close stops a server that was not started to stay.
+
+```
+home/server/            0700
+├── password            0600, random, one line
+├── server.json         address and process of the running server
+├── folder.json         the Neo4j version that wrote the data
+├── server.log          what the server process and Neo4j say
+├── conf/neo4j.conf     written at every start
+├── data/, logs/        Neo4j's own
+└── *.lock              see graph.server.folder
+```
+"""
+
+from __future__ import annotations
+
+from graph.server.control import read_log, server_status, stop_server
+from graph.server.folder import ServerInfo
+from graph.server.install import install_server
+from graph.server.lease import ServerLease, join_server
+
+__all__ = [
+    "ServerInfo",
+    "ServerLease",
+    "install_server",
+    "join_server",
+    "read_log",
+    "server_status",
+    "stop_server",
+]

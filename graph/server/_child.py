@@ -1,0 +1,203 @@
+"""The server process: hosts the Java virtual machine in which Neo4j runs.
+
+Started by `graph.server.lease` as `python -m graph.server._child SPEC`, where SPEC is
+a `ChildSpec` in JSON. It takes leave of its starter at once (a session of its own, a
+fork whose parent exits), takes the folder's `server.lock` and keeps it until it ends.
+
+Standard input of a server that does not stay is a pipe from its starter. Whatever
+ends the starter also ends that pipe, and from then on the server stops as soon as it
+can take the clients' lock for itself alone.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from graph.errors import (
+    KnowtrailError,
+    ServerError,
+    ServerStartError,
+)
+from graph.server.dbms import Dbms, DbmsSpec, choose_port, prepare_password
+from graph.server.folder import RunningServer, ServerFolder
+from graph.server.install import installed_jars
+from graph.server.java import find_java
+from graph.server.jvm import start_jvm
+
+__all__ = ["ChildSpec", "main"]
+
+CLIENT_POLL_SECONDS = 0.2
+LOCK_WAIT_SECONDS = 5.0
+PORT_TRIES = 3
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildSpec:
+    """What the starter asks of the server process.
+
+    Attributes:
+        home: Folder that the user chose.
+        version: Neo4j version.
+        port: Port that the user chose, or None.
+        stays: Whether to run until told to stop.
+        heap: Largest Java heap.
+        page_cache: Neo4j's page cache.
+        archive: Class archive to start from, or None.
+        answer: File descriptor on which the starter waits.
+    """
+
+    home: str
+    version: str
+    port: int | None
+    stays: bool
+    heap: str
+    page_cache: str
+    archive: str | None
+    answer: int
+
+    def to_json(self) -> str:
+        """Return the specification as one line."""
+        return json.dumps(asdict(self))
+
+
+def main() -> None:
+    """Run the server described by the first argument until it is told to stop."""
+    spec = ChildSpec(**json.loads(sys.argv[1]))
+    if os.fork() > 0:
+        os._exit(0)
+    logging.basicConfig(
+        level=logging.INFO,
+        stream=sys.stdout,
+        format="%(asctime)s %(levelname)s %(message)s",
+    )
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    code = 1
+    try:
+        _serve(spec, stop)
+        code = 0
+    except KnowtrailError as error:
+        _log.error("%s", error)
+        _answer(spec.answer, error=str(error), kind=type(error).__name__)
+    except BaseException as error:
+        _log.exception("The server process failed")
+        _answer(spec.answer, error=repr(error), kind=ServerStartError.__name__)
+    finally:
+        # Java's own threads would keep the process alive; Neo4j is down by now.
+        sys.stdout.flush()
+        os._exit(code)
+
+
+def _serve(spec: ChildSpec, stop: threading.Event) -> None:
+    """Start Neo4j, say so, wait for the end and stop it."""
+    folder = ServerFolder(Path(spec.home))
+    lock = folder.lock("server")
+    if not lock.wait(LOCK_WAIT_SECONDS):
+        msg = f"Another server process still uses {folder.root}: try again."
+        raise ServerError(msg)
+    lock.note(str(os.getpid()))
+    folder.clear_state()
+    if not spec.stays:
+        threading.Thread(
+            target=_watch_clients, args=(folder, stop), name="clients", daemon=True
+        ).start()
+    began = time.monotonic()
+    dbms, port = _start(spec, folder)
+    state = RunningServer(
+        pid=os.getpid(), port=port, version=spec.version, stays=spec.stays
+    )
+    dbms.register_plugins()
+    folder.record_version(spec.version)
+    folder.write_state(state)
+    _log.info(
+        "Neo4j %s answers on 127.0.0.1:%d after %.1f s",
+        spec.version,
+        port,
+        time.monotonic() - began,
+    )
+    _answer(spec.answer)
+    stop.wait()
+    _log.info("Stopping")
+    folder.clear_state()
+    dbms.stop()
+    _log.info("Stopped")
+
+
+def _start(spec: ChildSpec, folder: ServerFolder) -> tuple[Dbms, int]:
+    """Start the virtual machine and Neo4j; return it with its port."""
+    port = choose_port(spec.port)
+    java = find_java()
+    extra = [f"-Xmx{spec.heap}", f"-XX:ErrorFile={folder.root / 'crash.log'}"]
+    if spec.archive is not None:
+        extra += [f"-XX:AOTCache={spec.archive}", "-Xlog:aot=off", "-Xlog:cds=off"]
+    start_jvm(java, installed_jars(spec.version), extra)
+    for attempt in range(1, PORT_TRIES + 1):
+        setup = DbmsSpec(
+            root=folder.root,
+            version=spec.version,
+            port=port,
+            page_cache=spec.page_cache,
+        )
+        if attempt == 1:
+            prepare_password(folder, setup)
+        try:
+            return Dbms.start(setup), port
+        except ServerStartError:
+            # Somebody may have taken the port since it was looked at: if so, this
+            # raises for a port the user chose and else finds another.
+            again = choose_port(spec.port)
+            if again == port or attempt == PORT_TRIES:
+                raise
+            port = again
+    raise AssertionError
+
+
+def _watch_clients(folder: ServerFolder, stop: threading.Event) -> None:
+    """Stop the server once the starter is gone and no client holds the folder."""
+    while os.read(0, 4096):
+        pass
+    while not stop.wait(CLIENT_POLL_SECONDS):
+        state = folder.read_state()
+        if state is not None and state.stays:
+            return
+        change = folder.lock("change")
+        if not change.acquire():
+            continue
+        clients = folder.lock("clients")
+        if clients.acquire():
+            # The change lock is kept: whoever comes now waits until this process is
+            # gone and starts a server of its own.
+            clients.release()
+            _KEPT.append(change)
+            stop.set()
+            return
+        change.release()
+
+
+_KEPT: list[object] = []
+"""Locks that last as long as the process."""
+
+
+def _answer(descriptor: int, **fields: str) -> None:
+    """Tell the starter how it went; it may be gone."""
+    try:
+        with os.fdopen(descriptor, "w") as pipe:
+            pipe.write(json.dumps(fields))
+    except OSError as error:
+        _log.info("The starter is gone: %s", error)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Looking at a folder's server, and stopping it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+
+from graph.errors import ServerError
+from graph.server.folder import (
+    LOCK_POLL_SECONDS,
+    ServerFolder,
+    ServerInfo,
+    bolt_answers,
+)
+
+__all__ = ["kill_server", "read_log", "server_status", "stop_server"]
+
+
+def server_status(home: Path) -> ServerInfo | None:
+    """Return the folder's running server, if it really runs and answers.
+
+    The file that describes it is believed only while the server process holds the
+    folder's lock and something speaks Bolt on its port.
+
+    Args:
+        home: Folder of the server.
+
+    Returns:
+        Its description, or None.
+    """
+    folder = ServerFolder(Path(home).expanduser().absolute())
+    state = folder.read_state() if folder.is_alive() else None
+    if state is None or not bolt_answers(state.port):
+        return None
+    return folder.info(state)
+
+
+def stop_server(home: Path, *, timeout: float = 60.0) -> bool:
+    """Stop the folder's server cleanly, whoever uses it.
+
+    Args:
+        home: Folder of the server.
+        timeout: Seconds to wait for its end.
+
+    Returns:
+        Whether there was one to stop.
+
+    Raises:
+        ServerError: If it does not end in time.
+    """
+    folder = ServerFolder(Path(home).expanduser().absolute())
+    if not folder.is_alive():
+        return False
+    with folder.changing(timeout):
+        return kill_server(folder, timeout)
+
+
+def kill_server(folder: ServerFolder, timeout: float, *, force: bool = False) -> bool:
+    """End the server process and wait for it; the change lock must be held.
+
+    Args:
+        folder: The folder.
+        timeout: Seconds to wait.
+        force: Whether to end it at once instead of cleanly, which loses nothing that
+            was committed.
+
+    Returns:
+        Whether there was one.
+
+    Raises:
+        ServerError: If it does not end in time.
+    """
+    deadline = time.monotonic() + timeout
+    asked: int | None = None
+    while folder.is_alive():
+        pid = folder.server_pid()
+        if pid is not None and pid != asked:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL if force else signal.SIGTERM)
+            asked = pid
+        if time.monotonic() >= deadline:
+            msg = (
+                f"The server of {folder.home} did not stop within {timeout:.0f} s: "
+                f"see {folder.log}; killing process {pid} loses nothing committed."
+            )
+            raise ServerError(msg)
+        time.sleep(LOCK_POLL_SECONDS)
+    folder.clear_state()
+    return asked is not None
+
+
+def read_log(home: Path, lines: int) -> list[str]:
+    """Return the last lines of the server's log, oldest first.
+
+    Args:
+        home: Folder of the server.
+        lines: How many.
+
+    Returns:
+        At most that many lines; none where there is no log.
+    """
+    log = ServerFolder(Path(home).expanduser().absolute()).log
+    try:
+        with log.open(encoding="utf-8", errors="replace") as file:
+            return [line.rstrip("\n") for line in deque(file, maxlen=max(0, lines))]
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,228 @@
+"""Neo4j inside this process: configuration, password, start and stop.
+
+Only the server process imports this module's Java half; see `graph.server._child`.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from graph.errors import PortInUseError, ServerStartError
+from graph.server.folder import USERNAME, write_whole
+from graph.statements import statement
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from graph.server.folder import ServerFolder
+
+__all__ = ["DEFAULT_PORT", "Dbms", "DbmsSpec", "choose_port", "configuration", "prepare_password"]
+
+DEFAULT_PORT = 7687
+PLUGIN_GROUP = "knowtrail.server_plugins"
+SYSTEM_DATABASE = "system"
+DEFAULT_DATABASE = "neo4j"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DbmsSpec:
+    """How Neo4j is to be set up.
+
+    Attributes:
+        root: Neo4j's own home.
+        version: Neo4j version.
+        port: Loopback port of Bolt; None keeps Bolt closed.
+        page_cache: Size of the page cache.
+    """
+
+    root: Path
+    version: str
+    port: int | None
+    page_cache: str
+
+
+def choose_port(wanted: int | None) -> int:
+    """Return a loopback port for Bolt.
+
+    Args:
+        wanted: The port to use; None takes 7687, or any free one where that is taken.
+
+    Raises:
+        PortInUseError: If the wanted port is taken.
+    """
+    if _is_free(DEFAULT_PORT if wanted is None else wanted):
+        return DEFAULT_PORT if wanted is None else wanted
+    if wanted is not None:
+        msg = (
+            f"Port {wanted} is taken by another process: "
+            "leave out --port to get a free one, or choose another."
+        )
+        raise PortInUseError(msg)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
+def _is_free(port: int) -> bool:
+    """Return whether nobody listens on a loopback port, nor on all addresses."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return False
+    except OSError:
+        pass
+    try:
+        with socket.create_server(("127.0.0.1", port)):
+            return True
+    except OSError:
+        return False
+
+
+def configuration(spec: DbmsSpec) -> dict[str, str]:
+    """Return Neo4j's settings: loopback, Bolt alone, with authentication.
+
+    Logs of transactions are kept short and grow as needed, because they would
+    otherwise take more room than a small graph; the waits at the end of Bolt are cut,
+    because a command waits for them.
+    """
+    calendar = not spec.version.startswith("5.")
+    quiet = "internal.dbms.bolt.netty_server_shutdown_quiet_period"
+    address = f"127.0.0.1:{spec.port or DEFAULT_PORT}"
+    return {
+        "server.default_listen_address": "127.0.0.1",
+        "server.bolt.enabled": "false" if spec.port is None else "true",
+        "server.bolt.listen_address": address,
+        "server.bolt.advertised_address": address,
+        "server.http.enabled": "false",
+        "server.https.enabled": "false",
+        "dbms.security.auth_enabled": "true",
+        "dbms.usage_report.enabled": "false",
+        "internal.dbms.usage_report.udc_network_enabled": "false",
+        "server.memory.pagecache.size": spec.page_cache,
+        "db.transaction.timeout": "0s",
+        "db.tx_log.preallocate": "false",
+        "db.tx_log.rotation.size": "64m",
+        "db.tx_log.rotation.retention_policy": "2 files",
+        "db.logs.query.enabled": "OFF",
+        "internal.dbms.dump_diagnostics": "false",
+        "internal.server.bolt.thread_pool_shutdown_wait_time": "200ms",
+        "internal.server.bolt.connection_shutdown_wait_time": "200ms",
+        "internal.dbms.bolt.netty_server_shutdown_timeout": "1s",
+        (f"{quiet}_duration" if calendar else quiet): "0s" if calendar else "0",
+    }
+
+
+class Dbms:
+    """A running Neo4j in this process."""
+
+    def __init__(self, service: Any) -> None:
+        self._service = service
+
+    @classmethod
+    def start(cls, spec: DbmsSpec) -> Dbms:
+        """Start Neo4j and return once it takes connections.
+
+        Raises:
+            ServerStartError: With Neo4j's own innermost reason.
+        """
+        from jpype import JClass, JException
+
+        settings = configuration(spec)
+        text = "".join(f"{key}={value}\n" for key, value in settings.items())
+        file = spec.root / "conf" / "neo4j.conf"
+        file.parent.mkdir(exist_ok=True)
+        write_whole(file, text)
+        builder_class = JClass("org.neo4j.dbms.api.DatabaseManagementServiceBuilder")
+        path_class = JClass("java.nio.file.Path")
+        log_class = JClass("org.neo4j.logging.log4j.Log4jLogProvider")
+        try:
+            return cls(
+                builder_class(path_class.of(str(spec.root)))
+                .loadPropertiesFromFile(path_class.of(str(file)))
+                .setUserLogProvider(log_class(JClass("java.lang.System").out))
+                .build()
+            )
+        except JException as error:
+            _log.error("Neo4j did not start: %s", error.stacktrace())
+            raise ServerStartError(_innermost(error)) from error
+
+    def set_password(self, password: str) -> None:
+        """Change the password on the system database, without a connection."""
+        from jpype import JClass
+
+        self._service.database(SYSTEM_DATABASE).executeTransactionally(
+            statement("schema/password"), JClass("java.util.Map").of("password", password)
+        )
+
+    def register_plugins(self) -> None:
+        """Call every server plugin with the default database's resolver.
+
+        A plugin is an entry point of the group `knowtrail.server_plugins` that loads to
+        a function of one argument. One that fails is logged and left out.
+        """
+        resolver = self._service.database(DEFAULT_DATABASE).getDependencyResolver()
+        for plugin in entry_points(group=PLUGIN_GROUP):
+            try:
+                plugin.load()(resolver)
+            except Exception:
+                _log.exception("Server plugin %s failed and is left out", plugin.name)
+
+    def stop(self) -> None:
+        """Stop Neo4j, everything committed being on disk."""
+        self._service.shutdown()
+
+
+def prepare_password(folder: ServerFolder, spec: DbmsSpec) -> None:
+    """See to it that Neo4j's password is the stored one before Bolt ever opens.
+
+    A new folder gets Neo4j's file for the first password, which it reads when it makes
+    its system database, so that the well-known default never exists. Where data are
+    older than the stored password (its file was deleted, or the first start broke off)
+    Neo4j runs once with Bolt closed and its password is changed.
+    """
+    mark = spec.root / "password.set"
+    password = folder.read_password()
+    has_data = (spec.root / "data" / "databases" / SYSTEM_DATABASE).exists()
+    if password is not None and has_data and mark.exists():
+        return
+    if password is None:
+        mark.unlink(missing_ok=True)
+        password = folder.new_password()
+    if has_data:
+        closed = Dbms.start(replace(spec, port=None))
+        try:
+            closed.set_password(password)
+        finally:
+            closed.stop()
+    else:
+        _write_first_password(spec.root, password)
+    mark.touch(mode=0o600)
+
+
+def _write_first_password(root: Path, password: str) -> None:
+    """Write Neo4j's file for the first password with Neo4j's own command."""
+    from jpype import JClass
+
+    path_class = JClass("java.nio.file.Path")
+    context = JClass("org.neo4j.cli.ExecutionContext")(
+        path_class.of(str(root)), path_class.of(str(root / "conf"))
+    )
+    command = JClass("org.neo4j.commandline.admin.security.SetInitialPasswordCommand")
+    code = JClass("picocli.CommandLine")(command(context)).execute([password])
+    if code != 0:
+        msg = f"Neo4j refused to take a first password for {USERNAME!r} (code {code})."
+        raise ServerStartError(msg)
+
+
+def _innermost(error: Any) -> str:
+    """Return the first line of the cause at the bottom of a Java exception."""
+    while error.getCause() is not None:
+        error = error.getCause()
+    message = error.getMessage()
+    text = str(message) if message is not None else str(error.getClass().getName())
+    return text.strip().splitlines()[0][:300]

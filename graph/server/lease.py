@@ -1,0 +1,341 @@
+"""Joining the server of a folder, starting it where there is none."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from graph import errors
+from graph.errors import ServerError, ServerStartError
+from graph.server.control import kill_server, read_log
+from graph.server.folder import ServerFolder, ServerInfo, bolt_answers
+from graph.server.install import (
+    check_version,
+    install_server,
+    installed_jars,
+    line_of,
+)
+from graph.server.jvm import check_size
+from graph.settings import DEFAULT_NEO4J, environment
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from graph.server.folder import FolderLock, RunningServer
+    from graph.server.install import Progress
+
+__all__ = ["ServerLease", "child_environment", "join_server"]
+
+LOG_LIMIT_BYTES = 4 << 20
+STOP_TIMEOUT_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wish:
+    """What a caller of `join_server` asked for."""
+
+    version: str | None
+    port: int | None
+    stay: bool
+    heap: str
+    page_cache: str
+
+
+class ServerLease:
+    """A hold on a running server; while one is open, nothing stops it by itself.
+
+    Attributes:
+        info: Where the server is and how to log in.
+    """
+
+    def __init__(
+        self, folder: ServerFolder, info: ServerInfo, clients: FolderLock, pipe: int | None
+    ) -> None:
+        self.info = info
+        self._folder = folder
+        self._clients: FolderLock | None = clients
+        self._pipe = pipe
+
+    def __enter__(self) -> Self:
+        """Return the lease itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the lease."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go; the last one out stops a server that was not started to stay.
+
+        May be called again without effect.
+        """
+        clients, self._clients = self._clients, None
+        if clients is None:
+            return
+        try:
+            with self._folder.changing(STOP_TIMEOUT_SECONDS):
+                clients.release()
+                self._stop_if_last()
+        finally:
+            clients.release()
+            if self._pipe is not None:
+                os.close(self._pipe)
+
+    def _stop_if_last(self) -> None:
+        """Stop the server if no other client is left and it does not stay."""
+        state = self._folder.read_state()
+        if state is None or state.stays:
+            return
+        alone = self._folder.lock("clients")
+        if alone.acquire():
+            try:
+                kill_server(self._folder, STOP_TIMEOUT_SECONDS)
+            finally:
+                alone.release()
+
+
+def join_server(
+    home: Path,
+    *,
+    version: str | None = None,
+    port: int | None = None,
+    stay: bool = False,
+    timeout: float = 120.0,
+    heap: str = "2g",
+    page_cache: str = "512m",
+    progress: Progress | None = None,
+) -> ServerLease:
+    """Join the folder's running server, or start one.
+
+    Several processes may call this at once: one starts the server, the others join it.
+
+    Args:
+        home: Folder of the server.
+        version: Neo4j version; None takes the folder's, then the default one.
+        port: Loopback port of Bolt; None takes 7687, or a free one.
+        stay: Whether the server goes on when the last client has left. A running
+            server that would stop is made to stay.
+        timeout: Seconds to wait for the start.
+        heap: Largest Java heap of a server that is started.
+        page_cache: Page cache of a server that is started.
+        progress: Told of downloads and of the start.
+
+    Returns:
+        A lease to close after use.
+
+    Raises:
+        ServerStartError: If the server does not start; with its last log line.
+        PortInUseError: If `port` is taken.
+        InstallError: If Java or the server's jars are missing and cannot be fetched.
+        ServerError: If the folder belongs to another Neo4j line, or its running server
+            is not the one asked for.
+        StorageError: If the folder cannot be written.
+        SettingsError: For an impossible version or memory size.
+    """
+    wish = _Wish(
+        version=None if version is None else check_version(version),
+        port=port,
+        stay=stay,
+        heap=check_size("heap", heap),
+        page_cache=check_size("page_cache", page_cache),
+    )
+    folder = ServerFolder(Path(home).expanduser().absolute())
+    folder.create()
+    if not folder.is_alive():
+        _ensure_installed(folder, wish, progress)
+    with folder.changing(timeout):
+        clients = folder.lock("clients")
+        clients.wait(timeout, shared=True)
+        try:
+            state, pipe = _join_or_start(folder, wish, timeout, progress)
+        except BaseException:
+            clients.release()
+            raise
+    return ServerLease(folder, folder.info(state), clients, pipe)
+
+
+def _ensure_installed(
+    folder: ServerFolder, wish: _Wish, progress: Progress | None
+) -> str:
+    """Return the version to start, its jars being there."""
+    version = _choose_version(folder, wish.version)
+    if not installed_jars(version):
+        install_server(folder.home, version, progress=progress)
+    return version
+
+
+def _choose_version(folder: ServerFolder, wanted: str | None) -> str:
+    """Return the version to start; refuse to cross from one line to another."""
+    recorded = folder.recorded_version()
+    version = wanted or recorded or DEFAULT_NEO4J
+    if recorded is not None and line_of(recorded) != line_of(version):
+        msg = (
+            f"The data in {folder.home} belong to Neo4j {recorded}, and {version} is of "
+            f"another line: use --neo4j {recorded}, or another folder with --home."
+        )
+        raise ServerError(msg)
+    return version
+
+
+def _join_or_start(
+    folder: ServerFolder, wish: _Wish, timeout: float, progress: Progress | None
+) -> tuple[RunningServer, int | None]:
+    """Return the running server and the pipe that it watches, if it is ours."""
+    deadline = time.monotonic() + timeout
+    while folder.is_alive():
+        state = folder.read_state()
+        if state is not None and bolt_answers(state.port):
+            _check_same(folder, state, wish)
+            if wish.stay and not state.stays:
+                state = folder.set_stays(state)
+            return state, None
+        if time.monotonic() >= deadline:
+            msg = f"The server of {folder.home} runs but does not answer: see {folder.log}."
+            raise ServerError(msg)
+        time.sleep(0.1)
+    version = _ensure_installed(folder, wish, progress)
+    return _start(folder, version, wish, timeout, progress)
+
+
+def _check_same(folder: ServerFolder, state: RunningServer, wish: _Wish) -> None:
+    """Refuse a running server that is not the one asked for."""
+    hint = "stop it first (knowtrail server stop) or use another --home"
+    if wish.version is not None and wish.version != state.version:
+        msg = f"The server of {folder.home} runs Neo4j {state.version}: {hint}."
+        raise ServerError(msg)
+    if wish.port is not None and wish.port != state.port:
+        msg = f"The server of {folder.home} runs on port {state.port}: {hint}."
+        raise ServerError(msg)
+
+
+def _start(
+    folder: ServerFolder,
+    version: str,
+    wish: _Wish,
+    timeout: float,
+    progress: Progress | None,
+) -> tuple[RunningServer, int | None]:
+    """Start a server process and wait until it answers."""
+    from graph.server.archive import archive_of
+    from graph.server.java import find_java
+
+    if progress:
+        progress(f"Starting Neo4j {version}", 0, None)
+    read_end, answer_end = os.pipe()
+    archive = archive_of(version, find_java())
+    specification = {
+        "home": str(folder.home),
+        "version": version,
+        "port": wish.port,
+        "stays": wish.stay,
+        "heap": wish.heap,
+        "page_cache": wish.page_cache,
+        "archive": None if archive is None else str(archive),
+        "answer": answer_end,
+    }
+    pipe = None
+    try:
+        try:
+            pipe = _spawn(folder, json.dumps(specification), answer_end, wish.stay)
+        finally:
+            os.close(answer_end)
+        _await_answer(folder, read_end, timeout)
+        state = folder.read_state()
+        if state is None:
+            raise ServerStartError(_start_message(folder, "it stopped at once"))
+    except BaseException:
+        if pipe is not None:
+            os.close(pipe)
+        raise
+    finally:
+        os.close(read_end)
+    if progress:
+        progress(f"Starting Neo4j {version}", 1, 1)
+    return state, pipe
+
+
+def _spawn(
+    folder: ServerFolder, specification: str, answer_end: int, stay: bool
+) -> int | None:
+    """Start the server process; return the pipe it watches unless it stays."""
+    if folder.log.exists() and folder.log.stat().st_size > LOG_LIMIT_BYTES:
+        folder.log.replace(folder.log.with_suffix(".log.1"))
+    watched, pipe = (None, None) if stay else os.pipe()
+    try:
+        with folder.log.open("ab") as log:
+            process = subprocess.Popen(  # noqa: S603 - our own module
+                [sys.executable, "-m", "graph.server._child", specification],
+                stdin=subprocess.DEVNULL if watched is None else watched,
+                stdout=log,
+                stderr=log,
+                cwd=folder.root,
+                env=child_environment(),
+                pass_fds=(answer_end,),
+                start_new_session=True,
+            )
+        process.wait()
+    except BaseException:
+        if pipe is not None:
+            os.close(pipe)
+        raise
+    finally:
+        if watched is not None:
+            os.close(watched)
+    return pipe
+
+
+def child_environment() -> dict[str, str]:
+    """Return an environment in which a child process finds this very package."""
+    variables = dict(environment())
+    source = str(Path(__file__).resolve().parents[2])
+    known = variables.get("PYTHONPATH")
+    variables["PYTHONPATH"] = os.pathsep.join([source, known] if known else [source])
+    return variables
+
+
+def _await_answer(folder: ServerFolder, read_end: int, timeout: float) -> None:
+    """Wait for the word of the server process.
+
+    Raises:
+        ServerError: Of the kind that the server process names.
+    """
+    deadline = time.monotonic() + timeout
+    received = b""
+    while True:
+        ready, _, _ = select.select([read_end], [], [], max(0, deadline - time.monotonic()))
+        if not ready:
+            kill_server(folder, STOP_TIMEOUT_SECONDS, force=True)
+            raise ServerStartError(
+                _start_message(folder, f"no answer within {timeout:.0f} s")
+            )
+        part = os.read(read_end, 65536)
+        if not part:
+            break
+        received += part
+    if not received:
+        raise ServerStartError(_start_message(folder, "its process ended"))
+    answer = json.loads(received)
+    if "error" in answer:
+        kind = getattr(errors, answer["kind"], ServerStartError)
+        if kind is ServerStartError:
+            raise ServerStartError(_start_message(folder, answer["error"]))
+        raise kind(answer["error"])
+
+
+def _start_message(folder: ServerFolder, reason: str) -> str:
+    """Say why the server did not start, with the last line of its log."""
+    last = (read_log(folder.home, 1) or [""])[0].strip()[:300]
+    tail = f" Last log line: {last}" if last and reason not in last else ""
+    return f"Neo4j did not start: {reason.rstrip('.')}. See {folder.log}.{tail}"
