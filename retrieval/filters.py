@@ -27,28 +27,27 @@ import difflib
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from graph.errors import FilterError
+from retrieval.filter_clauses import (
+    OPERATORS,
+    AllOf,
+    AnyOf,
+    Clause,
+    Compare,
+    Field,
+    count_tests,
+    cypher_of,
+    holds,
+    touches_document,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["OPERATORS", "AllOf", "AnyOf", "Compare", "Field", "Filter", "parse_filter"]
+__all__ = ["OPERATORS", "Filter", "parse_filter"]
 
-OPERATORS = (
-    "$eq",
-    "$ne",
-    "$lt",
-    "$lte",
-    "$gt",
-    "$gte",
-    "$between",
-    "$in",
-    "$nin",
-    "$like",
-    "$ilike",
-)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _SECRET = frozenset({"embedding", "themeEmbedding"})
 _DEEPEST = 8
@@ -76,52 +75,6 @@ _FIELDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
-    """What a test looks at.
-
-    Attributes:
-        owner: Where the value stands.
-        name: Property name; `name` for themes and categories.
-    """
-
-    owner: Literal["document", "chunk", "theme", "category"]
-    name: str
-
-    @property
-    def many(self) -> bool:
-        """Return whether there can be several values."""
-        return self.owner in {"theme", "category"} or (
-            self.owner == "document" and self.name == "aliases"
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compare:
-    """One test: a field, an operator and the value to compare with."""
-
-    field: Field
-    operator: str
-    value: Any
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AllOf:
-    """Tests that must all hold."""
-
-    parts: tuple[Clause, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnyOf:
-    """Tests of which one must hold."""
-
-    parts: tuple[Clause, ...]
-
-
-Clause: TypeAlias = Compare | AllOf | AnyOf
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """A parsed filter."""
 
@@ -138,8 +91,8 @@ class Filter:
             (`filter0`, `filter1` ...).
         """
         params: dict[str, Any] = {}
-        text = _cypher(self.clause, chunk, params)
-        if _touches_document(self.clause):
+        text = cypher_of(self.clause, chunk, params)
+        if touches_document(self.clause):
             match = f"MATCH ({chunk})-[:FROM_DOCUMENT]->(document:Document)"
             text = f"EXISTS {{ {match} WHERE {text} }}"
         return text, params
@@ -152,7 +105,7 @@ class Filter:
             document: Properties of its document; `themes` and `categories` list the
                 names.
         """
-        return _holds(self.clause, chunk, document)
+        return holds(self.clause, chunk, document)
 
 
 def parse_filter(given: object) -> Filter | None:
@@ -164,8 +117,8 @@ def parse_filter(given: object) -> Filter | None:
     if given is None or given == {}:
         return None
     clause = _parse(given, depth=1)
-    if _tests(clause) > _MOST_TESTS:
-        msg = f"The filter has {_tests(clause)} tests: the most is {_MOST_TESTS}."
+    if count_tests(clause) > _MOST_TESTS:
+        msg = f"The filter has {count_tests(clause)} tests: the most is {_MOST_TESTS}."
         raise FilterError(msg)
     return Filter(clause=clause)
 
@@ -280,125 +233,3 @@ def _is_scalar(value: object) -> bool:
     if isinstance(value, int) and not isinstance(value, bool):
         return -_LARGEST_INT <= value < _LARGEST_INT
     return isinstance(value, bool | str)
-
-
-def _tests(clause: Clause) -> int:
-    """Count the tests of a clause."""
-    return 1 if isinstance(clause, Compare) else sum(map(_tests, clause.parts))
-
-
-def _touches_document(clause: Clause) -> bool:
-    """Return whether the document must be looked at."""
-    if isinstance(clause, Compare):
-        return clause.field.owner != "chunk"
-    return any(map(_touches_document, clause.parts))
-
-
-_TESTS = {
-    "$eq": "{x} = {p}",
-    "$ne": "{x} <> {p}",
-    "$lt": "{x} < {p}",
-    "$lte": "{x} <= {p}",
-    "$gt": "{x} > {p}",
-    "$gte": "{x} >= {p}",
-    "$between": "{p}[0] <= {x} <= {p}[1]",
-    "$in": "{x} IN {p}",
-    "$nin": "NOT {x} IN {p}",
-    "$like": "CASE WHEN {x} IS :: STRING THEN {x} CONTAINS {p} ELSE false END",
-    "$ilike": (
-        "CASE WHEN {x} IS :: STRING THEN toLower({x}) CONTAINS toLower({p}) "
-        "ELSE false END"
-    ),
-}
-"""Operator -> the Cypher clause for a value {x} and a parameter {p}."""
-_NONE_OF = {"$ne": "$eq", "$nin": "$in"}
-"""Operators that, of a list, say what no member may be -> the test of a member."""
-
-
-def _cypher(clause: Clause, chunk: str, params: dict[str, Any]) -> str:
-    """Return a clause as Cypher, adding its values to the parameters."""
-    if isinstance(clause, AllOf | AnyOf):
-        word = " AND " if isinstance(clause, AllOf) else " OR "
-        parts = [_cypher(part, chunk, params) for part in clause.parts]
-        return f"({word.join(parts)})"
-    name = f"filter{len(params)}"
-    params[name] = clause.value
-    field = clause.field
-    operator = _NONE_OF.get(clause.operator, clause.operator)
-    none_of = "NOT " if field.many and operator != clause.operator else ""
-    if field.owner == "theme" or field.owner == "category":
-        test = _TESTS[operator].format(x="tag.name", p=f"${name}")
-        edge, label = (
-            ("HAS_THEME", "Theme")
-            if field.owner == "theme"
-            else ("IN_CATEGORY", "Category")
-        )
-        return (
-            f"{none_of}EXISTS {{ MATCH (document)-[:{edge}]->(tag:{label}) "
-            f"WHERE {test} }}"
-        )
-    variable = chunk if field.owner == "chunk" else "document"
-    value = f"{variable}.`{field.name}`"
-    if field.many:
-        test = _TESTS[operator].format(x="member", p=f"${name}")
-        return f"{none_of}any(member IN coalesce({value}, []) WHERE {test})"
-    return "(" + _TESTS[clause.operator].format(x=value, p=f"${name}") + ")"
-
-
-def _holds(
-    clause: Clause, chunk: Mapping[str, Any], document: Mapping[str, Any]
-) -> bool:
-    """Return whether a clause holds, as `_cypher`'s would."""
-    if isinstance(clause, AllOf):
-        return all(_holds(part, chunk, document) for part in clause.parts)
-    if isinstance(clause, AnyOf):
-        return any(_holds(part, chunk, document) for part in clause.parts)
-    field = clause.field
-    if field.owner == "chunk":
-        return _test(clause.operator, chunk.get(field.name), clause.value)
-    if not field.many:
-        return _test(clause.operator, document.get(field.name), clause.value)
-    key = {"theme": "themes", "category": "categories"}.get(field.owner, field.name)
-    operator = _NONE_OF.get(clause.operator, clause.operator)
-    found = any(_test(operator, v, clause.value) for v in document.get(key) or ())
-    return found if operator == clause.operator else not found
-
-
-def _test(operator: str, value: Any, operand: Any) -> bool:
-    """Compare a value as Cypher does; what Cypher calls null is false."""
-    if value is None:
-        return False
-    if operator in {"$in", "$nin"}:
-        found = any(_equal(value, member) for member in operand)
-        return found if operator == "$in" else not found
-    if operator in {"$eq", "$ne"}:
-        return _equal(value, operand) == (operator == "$eq")
-    if operator == "$like":
-        return isinstance(value, str) and operand in value
-    if operator == "$ilike":
-        return isinstance(value, str) and operand.lower() in value.lower()
-    if operator == "$between":
-        low, high = operand
-        return _ordered(low, value, equal=True) and _ordered(value, high, equal=True)
-    if operator in {"$lt", "$lte"}:
-        return _ordered(value, operand, equal=operator == "$lte")
-    return _ordered(operand, value, equal=operator == "$gte")
-
-
-def _kind(value: object) -> str:
-    """Return the group of types within which Cypher compares."""
-    if isinstance(value, bool):
-        return "boolean"
-    return "number" if isinstance(value, int | float) else type(value).__name__
-
-
-def _equal(left: Any, right: Any) -> bool:
-    """Return whether two values are equal in Cypher: true is not 1."""
-    return _kind(left) == _kind(right) and bool(left == right)
-
-
-def _ordered(low: Any, high: Any, *, equal: bool) -> bool:
-    """Return whether two values of one kind are in order."""
-    if _kind(low) != _kind(high) or _kind(low) not in {"boolean", "number", "str"}:
-        return False
-    return bool(low <= high if equal else low < high)

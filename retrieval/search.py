@@ -31,12 +31,22 @@ if TYPE_CHECKING:
     from graph.settings import Settings
     from retrieval.filters import Filter
     from retrieval.hits import Granularity
-    from retrieval.protocols import Algorithm, Vector
+    from retrieval.protocols import Algorithm, Vector, Walking
     from retrieval.walk import Trail
 
-__all__ = ["CorpusInfo", "SearchResult", "acorpora", "asearch", "corpora", "search"]
+__all__ = [
+    "CorpusInfo",
+    "SearchResult",
+    "Task",
+    "acorpora",
+    "asearch",
+    "check_question",
+    "corpora",
+    "search",
+]
 
 LONGEST_QUESTION = 10_000
+LARGEST_K = 10_000
 _GRANULARITIES = ("chunk", "sentence")
 
 
@@ -71,7 +81,7 @@ class SearchResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Task:
+class Task:
     """A question with everything about it checked that needs no database."""
 
     question: str
@@ -81,6 +91,16 @@ class _Task:
     filter: Filter | None
     given_filter: Mapping[str, Any] | None
     granularity: Granularity
+
+    def searching(self, query: Vector) -> Walking[tuple[Trail, tuple[Hit, ...]]]:
+        """Return the walk for a question's vector, to be run over a reader."""
+        return searching(
+            self.algorithm,
+            query,
+            self.options,
+            k=self.k,
+            granularity=self.granularity,
+        )
 
     def result(
         self, corpus: str, trail: Trail, hits: tuple[Hit, ...], seconds: float
@@ -143,18 +163,21 @@ def search(
         CorpusDriftError: If the corpus was embedded with another model.
         DatabaseError: If the database fails.
     """
-    task = _task(question, algorithm, k, max_sentences, max_hops, filter, granularity)
+    task = check_question(
+        question,
+        algorithm=algorithm,
+        k=k,
+        max_sentences=max_sentences,
+        max_hops=max_hops,
+        filter=filter,
+        granularity=granularity,
+    )
     info = _pick(corpora(connection), corpus)
     embedder = _agreed(info, embedder, settings)
     query = _vector(embedder.embed_query(task.question), info)
     reader = CypherReader(connection, corpus=info.name, filter=task.filter)
     begin = time.perf_counter()
-    trail, hits = run(
-        reader,
-        searching(
-            task.algorithm, query, task.options, k=task.k, granularity=task.granularity
-        ),
-    )
+    trail, hits = run(reader, task.searching(query))
     return task.result(info.name, trail, hits, time.perf_counter() - begin)
 
 
@@ -176,7 +199,15 @@ async def asearch(
 
     An embedder without `aembed_query` runs in a thread.
     """
-    task = _task(question, algorithm, k, max_sentences, max_hops, filter, granularity)
+    task = check_question(
+        question,
+        algorithm=algorithm,
+        k=k,
+        max_sentences=max_sentences,
+        max_hops=max_hops,
+        filter=filter,
+        granularity=granularity,
+    )
     info = _pick(await acorpora(connection), corpus)
     embedder = _agreed(info, embedder, settings)
     native = getattr(embedder, "aembed_query", None)
@@ -188,12 +219,7 @@ async def asearch(
     query = _vector(embedded, info)
     reader = AsyncCypherReader(connection, corpus=info.name, filter=task.filter)
     begin = time.perf_counter()
-    trail, hits = await arun(
-        reader,
-        searching(
-            task.algorithm, query, task.options, k=task.k, granularity=task.granularity
-        ),
-    )
+    trail, hits = await arun(reader, task.searching(query))
     return task.result(info.name, trail, hits, time.perf_counter() - begin)
 
 
@@ -217,16 +243,19 @@ def _info(row: dict[str, Any]) -> CorpusInfo:
     )
 
 
-def _task(
+def check_question(
     question: str,
-    algorithm: str,
-    k: int | None,
-    max_sentences: int,
-    max_hops: int,
-    given_filter: Mapping[str, Any] | None,
-    granularity: Granularity,
-) -> _Task:
-    """Check what a caller gave.
+    *,
+    algorithm: str = DEFAULT_ALGORITHM,
+    k: int | None = None,
+    max_sentences: int = 10,
+    max_hops: int = 20,
+    filter: Mapping[str, Any] | None = None,  # noqa: A002 - the word callers know
+    granularity: Granularity = "chunk",
+) -> Task:
+    """Check what a caller gives, before any server is asked.
+
+    Takes the arguments of `search`.
 
     Raises:
         InputError: If something is no good; the message says what to give.
@@ -243,18 +272,23 @@ def _task(
     if granularity not in _GRANULARITIES:
         msg = f"granularity is {granularity!r}: use 'chunk' or 'sentence'."
         raise InputError(msg)
-    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
-        msg = f"k is {k!r}: give a whole number from 1, or None for the walk as it is."
+    if k is not None and not (_is_whole(k) and 1 <= k <= LARGEST_K):
+        msg = f"k is {k!r}: give a whole number from 1 to {LARGEST_K}, or None."
         raise InputError(msg)
-    return _Task(
+    return Task(
         question=question,
         algorithm=algorithm_named(algorithm),
         options=WalkOptions(max_sentences=max_sentences, max_hops=max_hops),
         k=k,
-        filter=parse_filter(given_filter),
-        given_filter=given_filter,
+        filter=parse_filter(filter),
+        given_filter=filter,
         granularity=granularity,
     )
+
+
+def _is_whole(value: object) -> bool:
+    """Return whether a value is a whole number, and no boolean."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _pick(stored: Sequence[CorpusInfo], name: str | None) -> CorpusInfo:
