@@ -1,0 +1,329 @@
+"""Templates whose visible text belongs to the sentence; all others show nothing.
+
+The tables are modest on purpose: what a reader would miss in a sentence is here,
+boxes, notes about the article, navigation and citations are not.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+from ingest.wikitext.arguments import Arguments
+from ingest.wikitext.countries import COUNTRIES
+from ingest.wikitext.languages import LANGUAGE_CODES, LANGUAGE_NAMES
+from ingest.wikitext.marks import DROPPED
+from ingest.wikitext.template_names import (
+    CONSTANTS,
+    FIRST_NAMES,
+    JOINED,
+    LAST_NAMES,
+    MONEY,
+    PRONUNCIATIONS,
+    QUOTES,
+    SHIPS,
+)
+from ingest.wikitext.units import measure, with_separators
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["render_template"]
+
+_Handler: TypeAlias = "Callable[[Arguments], str]"
+_SPACES = re.compile(r"[\s_]+")
+
+
+def render_template(parts: list[str], language: str) -> str:
+    """Return what a template shows within a sentence, mostly nothing.
+
+    Args:
+        parts: Name and arguments, already rendered inside.
+        language: Language of the wiki.
+    """
+    name = _SPACES.sub(" ", parts[0]).strip().lower().removeprefix("template:")
+    if name in CONSTANTS:
+        if len(parts) > 1 and name in {"yes", "no", "partial", "won", "nom", "n/a"}:
+            return Arguments(parts, language).get(1) or CONSTANTS[name]
+        return CONSTANTS[name]
+    handler = _HANDLERS.get(name)
+    if handler is not None:
+        return handler(Arguments(parts, language))
+    if name.startswith("lang-"):
+        return _named_language(name[5:], Arguments(parts, language))
+    if PRONUNCIATIONS.fullmatch(name):
+        return DROPPED
+    code = parts[0].strip()
+    if code in COUNTRIES and language.partition("-")[0] == "en":
+        return COUNTRIES[code]
+    function, colon, value = parts[0].partition(":")
+    if colon:
+        return _function(function.strip().lower(), value, language)
+    return ""
+
+
+def _function(name: str, value: str, language: str) -> str:
+    """Return what a parser function such as formatnum shows."""
+    value = value.strip()
+    if name == "formatnum":
+        return with_separators(value, language)
+    if name == "lc":
+        return value.lower()
+    if name == "uc":
+        return value.upper()
+    if name == "ucfirst":
+        return value[:1].upper() + value[1:]
+    return value[:1].lower() + value[1:] if name == "lcfirst" else ""
+
+
+def _first(arguments: Arguments) -> str:
+    return arguments.get(1)
+
+
+def _last(arguments: Arguments) -> str:
+    return arguments.positional[-1] if arguments.positional else arguments.get("text")
+
+
+def _joined(separator: str) -> _Handler:
+    return lambda arguments: separator.join(filter(None, arguments.positional))
+
+
+def _money(symbol: str) -> _Handler:
+    def show(arguments: Arguments) -> str:
+        amount = with_separators(arguments.get(1), arguments.language)
+        return f"{symbol}{amount}" if amount else symbol.strip()
+
+    return show
+
+
+def _named_language(code: str, arguments: Arguments) -> str:
+    """Show text in another language, after its name where the wiki is English."""
+    text = arguments.get(1)
+    name = LANGUAGE_NAMES.get(code) or LANGUAGE_NAMES.get(code.partition("-")[0])
+    if not text or name is None or arguments.language.partition("-")[0] != "en":
+        return text
+    return text if arguments.get("label") == "none" else f"{name}: {text}"
+
+
+def _convert(arguments: Arguments) -> str:
+    return measure(arguments.positional, arguments.language)
+
+
+def _value(arguments: Arguments) -> str:
+    """Show a number with uncertainty, exponent and unit."""
+    number = with_separators(arguments.get(1), arguments.language)
+    spread = arguments.get(2)
+    if spread.startswith("("):
+        number += spread
+    elif spread:
+        number += f" ± {spread}"
+    if arguments.get("e"):
+        number += f" × 10^{arguments.get('e')}"
+    unit = arguments.get("u") or arguments.get("ul") or arguments.get("up")
+    return f"{number} {unit}" if unit else number
+
+
+def _fraction(arguments: Arguments) -> str:
+    """Show `1/2` or `1 1/2`."""
+    values = [value for value in arguments.positional if value]
+    if len(values) == 1:
+        return f"1/{values[0]}"
+    if len(values) >= 3:
+        return f"{values[0]} {values[1]}/{values[2]}"
+    return "/".join(
+        f"({value})" if " " in value and len(values) > 1 else value for value in values
+    )
+
+
+def _as_of(arguments: Arguments) -> str:
+    """Show `As of March 2012`."""
+    if arguments.get("alt"):
+        return arguments.get("alt")
+    date = _date(arguments.positional)
+    start = "Since" if arguments.get("since") else "As of"
+    if arguments.get("lc"):
+        start = start.lower()
+    return f"{start} {date}{arguments.get('post')}" if date else ""
+
+
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+
+
+def _date(values: list[str]) -> str:
+    """Show year, month, day as `12 February 1809`."""
+    values = [value.strip() for value in values if value.strip()]
+    if not values or not values[0][:4].isdigit():
+        return values[0] if values else ""
+    numbers = values[1:3]
+    if numbers and numbers[0].isdigit() and 1 <= int(numbers[0]) <= 12:
+        numbers[0] = _MONTHS[int(numbers[0]) - 1]
+    return " ".join([*reversed(numbers), values[0]])
+
+
+def _circa(arguments: Arguments) -> str:
+    dates = [f"c. {date}" for date in arguments.positional[:2] if date]
+    return " – ".join(dates) or "c."
+
+
+def _phonetic(arguments: Arguments) -> str:
+    """Show a sound that the sentence is about; drop a whole pronunciation."""
+    text = arguments.get(1)
+    return text if len(arguments.positional) == 1 and len(text) <= 12 else DROPPED
+
+
+def _nihongo(arguments: Arguments) -> str:
+    """Show a Japanese word after its English one."""
+    english, *others = [*arguments.positional, "", "", ""][:4]
+    inner = ", ".join(filter(None, others))
+    if not english:
+        return ", ".join(filter(None, others))
+    return f"{english} ({inner})" if inner else english
+
+
+def _quote(arguments: Arguments) -> str:
+    text = arguments.get("text") or arguments.get("quote") or arguments.get(1)
+    return f"\n\n{text}\n\n"
+
+
+def _columns(arguments: Arguments) -> str:
+    text = _last(arguments)
+    return f"\n{text}\n"
+
+
+def _ordered(arguments: Arguments) -> str:
+    items = [f"# {item}" for item in arguments.positional if item]
+    return "\n" + "\n".join(items) + "\n"
+
+
+def _foreign_link(arguments: Arguments) -> str:
+    """Show a link to an article that exists only in another language."""
+    if arguments.get("lt"):
+        return arguments.get("lt")
+    values = [value for value in arguments.positional if value]
+    if len(values) >= 2 and values[0] in LANGUAGE_CODES:
+        return values[2] if len(values) > 2 else values[1]
+    return values[0] if values else ""
+
+
+def _ship(prefix: str) -> _Handler:
+    def show(arguments: Arguments) -> str:
+        name, hull, form = [*arguments.positional, "", "", ""][:3]
+        if form in {"2", "6"} or not hull:
+            return f"{prefix} {name}" if form != "6" else name
+        return f"{prefix} {name} ({hull})"
+
+    return show
+
+
+def _named_ship(arguments: Arguments) -> str:
+    return " ".join(filter(None, arguments.positional[:2]))
+
+
+def _old_style_date(arguments: Arguments) -> str:
+    day, year, old = [*arguments.positional, "", "", ""][:3]
+    shown = f"{day} {year}".strip()
+    return f"{shown} [O.S. {old}]" if old else shown
+
+
+def _nuclide(arguments: Arguments) -> str:
+    element, mass = [*arguments.positional, "", ""][:2]
+    return f"{element}-{mass}" if mass else element
+
+
+def _gauge(arguments: Arguments) -> str:
+    return re.sub(r"(?<=\d)(?=[a-z])", " ", arguments.get(1))
+
+
+def _music(arguments: Arguments) -> str:
+    signs = {"flat": "♭", "b": "♭", "sharp": "♯", "#": "♯", "natural": "♮"}
+    return signs.get(arguments.get(1).lower(), arguments.get(1))
+
+
+def _power(arguments: Arguments) -> str:
+    return f" × 10<sup>{arguments.get(1)}</sup>"
+
+
+def _raised(arguments: Arguments) -> str:
+    return f"<sup>{arguments.get(1)}</sup>"
+
+
+def _angled(arguments: Arguments) -> str:
+    return f"⟨{arguments.get(1)}⟩"
+
+
+def _number(arguments: Arguments) -> str:
+    return with_separators(arguments.get(1), arguments.language)
+
+
+def _list_cell(arguments: Arguments) -> str:
+    return f"\n{arguments.get(1)}\n"
+
+
+def _french_century(arguments: Arguments) -> str:
+    if arguments.language.partition("-")[0] != "fr":
+        return arguments.get(1)
+    return f"{arguments.get(1)}{arguments.get(2)} siècle"
+
+
+_HANDLERS: dict[str, _Handler] = {
+    **dict.fromkeys(FIRST_NAMES, _first),
+    **dict.fromkeys(LAST_NAMES, _last),
+    **{name: _joined(separator) for name, separator in JOINED.items()},
+    **dict.fromkeys(QUOTES, _quote),
+    **{name: _ship(name.upper()) for name in SHIPS},
+    **{name: _money(symbol) for name, symbol in MONEY.items()},
+    **dict.fromkeys(("convert", "cvt", "conv", "unité", "unit", "nombre"), _convert),
+    **dict.fromkeys(("columns-list", "col-list", "columns list"), _columns),
+    **dict.fromkeys(("plainlist", "flatlist", "plain list"), _list_cell),
+    **dict.fromkeys(("ordered list", "numbered list", "bulleted list"), _ordered),
+    **dict.fromkeys(("ill", "interlanguage link", "link-interwiki", "iw"),
+                    _foreign_link),
+    **dict.fromkeys(("circa", "c.", "ca.", "circa2"), _circa),
+    **dict.fromkeys(("frac", "sfrac", "fraction", "fract"), _fraction),
+    **dict.fromkeys(("simplenuclide", "simplenuclide2", "nuclide", "nuclide2"),
+                    _nuclide),
+    **dict.fromkeys(("railgauge", "track gauge", "rail gauge"), _gauge),
+    **dict.fromkeys(("sup", "superscript"), _raised),
+    **dict.fromkeys(("angbr", "angle bracket", "angle brackets", "grapheme"), _angled),
+    **dict.fromkeys(("nts", "number table sorting", "format price", "formatnum",
+                     "bartable"), _number),
+    **dict.fromkeys(("dts", "date table sorting", "start date", "film date", "release "
+                     "date", "start-date", "end-date", "birth date", "death date",
+                     "birth date and age", "death date and age", "start date and age",
+                     "bda", "dob"), lambda arguments: _date(arguments.positional)),
+    **dict.fromkeys(("nihongo", "nihongo2", "korean", "nihongo4"), _nihongo),
+    "as of": _as_of, "asof": _as_of,
+    "val": _value,
+    "e": _power, "10^": _power,
+    "pow": lambda arguments: f"{arguments.get(1)}<sup>{arguments.get(2)}</sup>",
+    "ship": _named_ship,
+    "oldstyledate": _old_style_date,
+    "music": _music,
+    **dict.fromkeys(("ipa", "ipa2", "ipa link", "ipalink", "ipaslink", "ipablink"),
+                    _phonetic),
+    "sic": lambda arguments: "".join(
+        value for value in arguments.positional if value not in {"hyphen", "?"}
+    ),
+    "siècle": _french_century, "s": _french_century, "s-": _french_century,
+    "floruit": lambda arguments: f"fl. {arguments.get(1)}".strip(),
+    "fl.": lambda arguments: f"fl. {arguments.get(1)}".strip(),
+    "reign": lambda arguments: "r. " + "–".join(arguments.positional),
+    "née": lambda arguments: f"née {arguments.get(1)}".strip(),
+    "nee": lambda arguments: f"née {arguments.get(1)}".strip(),
+    "height": lambda arguments: measure(
+        [*arguments.positional, ""] if arguments.positional else []
+    ),
+}  # fmt: skip
