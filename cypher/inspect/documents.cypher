@@ -1,0 +1,13 @@
+// @title: Documents and how many chunks they have
+// purpose: documents of a corpus, the longest first
+// params: corpus, limit
+// since: 5.26
+MATCH (d:Document)
+WHERE $corpus IS NULL OR d.corpus = $corpus
+RETURN
+  d.corpus AS corpus,
+  d.title AS title,
+  COUNT { (d)<-[:FROM_DOCUMENT]-(:Chunk) } AS chunks,
+  d.id AS documentId
+ORDER BY chunks DESC, corpus, title, documentId
+LIMIT coalesce($limit, 50)

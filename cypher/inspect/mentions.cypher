@@ -1,0 +1,15 @@
+// @title: Chunks that mention a document
+// purpose: where documents are linked or named, by the title of the mentioned one
+// params: corpus, title, limit
+// since: 5.26
+MATCH (target:Document)<-[m:MENTIONS]-(c:Chunk)-[:FROM_DOCUMENT]->(d:Document)
+WHERE ($corpus IS NULL OR target.corpus = $corpus)
+  AND ($title IS NULL OR target.title = $title OR $title IN target.aliases)
+RETURN
+  target.title AS mentioned,
+  d.title AS title,
+  c.index AS chunk,
+  m.anchor AS anchor,
+  c.text AS text
+ORDER BY mentioned, title, chunk, c.id
+LIMIT coalesce($limit, 25)

@@ -1,0 +1,14 @@
+// @title: Documents that have a theme in common
+// purpose: themes of more than one document, the commonest first
+// params: corpus, theme, limit
+// since: 5.26
+MATCH (t:Theme)<-[:HAS_THEME]-(d:Document)
+WHERE ($corpus IS NULL OR t.corpus = $corpus)
+  AND ($theme IS NULL OR toLower(t.name) = toLower($theme))
+WITH t, d
+ORDER BY d.title, d.id
+WITH t, collect(d.title) AS titles
+WHERE size(titles) > 1 OR $theme IS NOT NULL
+RETURN t.name AS theme, size(titles) AS documents, titles
+ORDER BY documents DESC, theme, t.id
+LIMIT coalesce($limit, 25)

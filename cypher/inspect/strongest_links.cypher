@@ -1,0 +1,20 @@
+// @title: The strongest similarities between two documents
+// purpose: pairs of chunks of different documents with near vectors
+// params: corpus, title, other, limit
+// since: 5.26
+MATCH (d:Document)<-[:FROM_DOCUMENT]-(a:Chunk)
+  -[r:SIMILAR_TO {scope: 'inter'}]->
+  (b:Chunk)-[:FROM_DOCUMENT]->(o:Document)
+WHERE ($corpus IS NULL OR d.corpus = $corpus)
+  AND ($title IS NULL OR d.title = $title)
+  AND ($other IS NULL OR o.title = $other)
+WITH d, a, r, b, o
+ORDER BY r.score DESC, a.id, b.id
+LIMIT coalesce($limit, 10)
+RETURN
+  round(r.score, 3) AS score,
+  d.title AS title,
+  a.text AS text,
+  o.title AS otherTitle,
+  b.text AS otherText
+ORDER BY r.score DESC, a.id, b.id

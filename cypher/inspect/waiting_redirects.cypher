@@ -1,0 +1,13 @@
+// @title: Redirects that wait for their target
+// purpose: redirects whose target is not in their corpus
+// params: corpus, limit
+// since: 5.26
+MATCH (r:Redirect)
+WHERE ($corpus IS NULL OR r.corpus = $corpus)
+  AND NOT EXISTS {
+    MATCH (d:Document {corpus: r.corpus})
+    WHERE d.titleKey = r.targetKey OR r.title IN d.aliases
+  }
+RETURN r.corpus AS corpus, r.title AS title, r.target AS target
+ORDER BY corpus, target, title
+LIMIT coalesce($limit, 100)
