@@ -115,6 +115,8 @@ class Step:
         score: Cosine of the chunk's vector and the question's.
         sentences: Its sentences that no earlier step had, in document order, cut to
             the sentence budget.
+        considered: The chunks that the walk could go to from here, best first; empty
+            where it ended without looking at any, or follows no edges.
     """
 
     index: int
@@ -122,6 +124,7 @@ class Step:
     chunk: ChunkText
     score: float
     sentences: tuple[FoundSentence, ...]
+    considered: tuple[RankedChunk, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

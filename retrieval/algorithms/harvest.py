@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrieval.cosine import cosines
+from retrieval.cosine import cosines, ranked
 from retrieval.walk import FoundSentence, RankedChunk, Step, StopReason, Trail
 
 if TYPE_CHECKING:
-    from retrieval.protocols import StoredSentence, Vector, Visit, WalkOptions
+    from retrieval.protocols import (
+        Candidates,
+        StoredSentence,
+        Vector,
+        Visit,
+        WalkOptions,
+    )
 
 __all__ = ["Harvest", "scored"]
 
@@ -85,6 +92,14 @@ class Harvest:
                 sentences=kept,
             )
         )
+
+    def consider(self, candidates: Candidates, scores: Vector) -> None:
+        """Note at the last step which chunks the walk could go to from it."""
+        considered = tuple(
+            RankedChunk(id=candidates.ids[i], score=float(scores[i]))
+            for i in ranked(candidates.ids, scores)
+        )
+        self.steps[-1] = replace(self.steps[-1], considered=considered)
 
     def full(self) -> StopReason | None:
         """Return which budget is used up, or None."""

@@ -97,12 +97,14 @@ def _move(
     if not visit.neighbours.ids:
         return "no_connections"
     while (candidates := _unvisited(visit, harvest.visited)).ids:
+        scores = cosines(harvest.query, candidates.vectors)
+        harvest.consider(candidates, scores)
         choice = choose(
             Position(
                 query=harvest.query,
                 visit=visit,
                 candidates=candidates,
-                scores=cosines(harvest.query, candidates.vectors),
+                scores=scores,
                 found=harvest.found,
                 best=harvest.best,
             )

@@ -1,0 +1,149 @@
+"""An interactive picture of a walk: one HTML file that needs no network.
+
+Steps go from left to right, the higher the nearer to the question. Visited chunks
+are numbered and coloured by document; the chunks that were considered and not
+visited stand faint beside them; a jump to another document is dashed. The page
+builds itself from JSON with `textContent` only and forbids every connection, so that
+no title or text can become markup or call out.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from retrieval.display import stop_text
+from retrieval.walk import ChunkText
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graph.connection import Connection
+    from retrieval.walk import RankedChunk, Step, Walk
+
+__all__ = ["considered_chunks", "walk_html"]
+
+_COLORS = (
+    ("#0072b2", "#fff"),
+    ("#e69f00", "#000"),
+    ("#009e73", "#fff"),
+    ("#cc79a7", "#000"),
+    ("#56b4e9", "#000"),
+    ("#d55e00", "#fff"),
+    ("#f0e442", "#000"),
+    ("#4a4a4a", "#fff"),
+)
+"""Okabe and Ito's colours, told apart by colour-blind people, with their inks."""
+_FAINT = "#9aa8b5"
+
+
+def considered_chunks(connection: Connection, walk: Walk) -> dict[str, ChunkText]:
+    """Fetch text and title of the chunks that a walk considered.
+
+    Args:
+        connection: The database that was walked.
+        walk: The walk.
+
+    Returns:
+        The chunks by id; those deleted meanwhile are missing.
+    """
+    ids = sorted({chunk.id for step in walk.steps for chunk in step.considered})
+    return {
+        row["id"]: ChunkText(
+            id=row["id"],
+            text=row["text"],
+            index=row["index"],
+            first_sentence=row["firstSentence"],
+            last_sentence=row["lastSentence"],
+            start_char=row["startChar"],
+            end_char=row["endChar"],
+            document_id=row["documentId"],
+            title=row["title"],
+            url=row["url"],
+            source=row["source"] or "",
+        )
+        for row in connection.read("retrieval/chunk_texts", ids=ids)
+    }
+
+
+def walk_html(walk: Walk, neighbours: Mapping[str, ChunkText] | None = None) -> str:
+    """Return a page that shows a walk.
+
+    Args:
+        walk: The walk.
+        neighbours: Texts of the considered chunks by id, see `considered_chunks`;
+            those that are missing are left out of the picture.
+
+    Returns:
+        The whole HTML text; encode it as UTF-8.
+    """
+    data = json.dumps(_data(walk, neighbours or {}), ensure_ascii=True)
+    page = resources.files("retrieval").joinpath("picture.html").read_text("utf-8")
+    # `<` occurs in JSON only inside strings, where its escape means the same.
+    return page.replace("__WALK__", data.replace("<", "\\u003c"))
+
+
+def _data(walk: Walk, neighbours: Mapping[str, ChunkText]) -> dict[str, Any]:
+    """Return what the page draws."""
+    titles = {step.chunk.document_id: step.chunk.title for step in walk.steps}
+    colors = {
+        document: _COLORS[place % len(_COLORS)] for place, document in enumerate(titles)
+    }
+    steps = [_step(step, colors, neighbours) for step in walk.steps]
+    return {
+        "question": walk.question,
+        "about": (
+            f"{walk.algorithm} on {walk.corpus}: {len(walk.steps)} steps, "
+            f"{walk.hops} hops, {len(walk.sentences)} sentences in "
+            f"{walk.milliseconds:.0f} ms. It ended because "
+            f"{stop_text(walk.stop_reason)}."
+        ),
+        "edges": walk.hops > 0 or any(step["considered"] for step in steps),
+        "others": any(c["color"] == _FAINT for s in steps for c in s["considered"]),
+        "documents": [
+            {"title": title, "color": colors[document][0]}
+            for document, title in titles.items()
+        ],
+        "steps": steps,
+    }
+
+
+def _step(
+    step: Step,
+    colors: Mapping[str, tuple[str, str]],
+    neighbours: Mapping[str, ChunkText],
+) -> dict[str, Any]:
+    """Return a step as the page draws it."""
+    chunk = step.chunk
+    color, ink = colors[chunk.document_id]
+    return {
+        "id": chunk.id,
+        "index": step.index,
+        "document": chunk.document_id,
+        "title": chunk.title,
+        "text": chunk.text,
+        "place": f"sentences {chunk.first_sentence}-{chunk.last_sentence}",
+        "score": step.score,
+        "color": color,
+        "ink": ink,
+        "sentences": [{"text": s.text, "score": s.score} for s in step.sentences],
+        "considered": [
+            _considered(ranked, neighbours[ranked.id], colors)
+            for ranked in step.considered
+            if ranked.id in neighbours
+        ],
+    }
+
+
+def _considered(
+    ranked: RankedChunk, chunk: ChunkText, colors: Mapping[str, tuple[str, str]]
+) -> dict[str, Any]:
+    """Return a considered chunk as the page draws it."""
+    return {
+        "id": ranked.id,
+        "score": ranked.score,
+        "title": chunk.title,
+        "text": chunk.text,
+        "color": colors.get(chunk.document_id, (_FAINT, ""))[0],
+    }
