@@ -21,10 +21,6 @@ class Capabilities:
     Attributes:
         version: Version numbers, such as (2026, 8, 1) or (5, 26, 30).
         edition: `community`, `enterprise` or another name.
-        cypher25: Whether `CYPHER 25` is understood.
-        search: Whether the `SEARCH` clause is.
-        filtered_vector_index: Whether a vector index can hold properties to filter by.
-        quantization_type: Whether `vector.quantization.type` replaces the old switch.
     """
 
     version: tuple[int, ...]
@@ -34,6 +30,11 @@ class Capabilities:
     def cypher25(self) -> bool:
         """Return whether the server understands `CYPHER 25`."""
         return self.version >= (2025, 6)
+
+    @property
+    def vector_values(self) -> bool:
+        """Return whether vectors travel as single values."""
+        return self.version >= (2025, 10)
 
     @property
     def search(self) -> bool:

@@ -7,9 +7,11 @@ before it is called, so that `--help` costs little more than the interpreter.
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -70,9 +72,7 @@ class _LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(
-    cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--uri", help="Address of a Neo4j server (NEO4J_URI).")
 @click.option("--user", "username", help="Neo4j user (NEO4J_USERNAME).")
 @click.option(
@@ -98,12 +98,13 @@ class _LazyGroup(click.Group):
 @click.pass_context
 def knowtrail(
     ctx: click.Context,
+    /,
     *,
     password_file: Path | None,
     config: Path | None,
     verbose: int,
     debug: bool,
-    **explicit: object,
+    **explicit: Any,
 ) -> None:
     """Put text corpora into Neo4j and answer questions by walking the graph.
 
@@ -155,12 +156,23 @@ def main(argv: list[str] | None = None) -> None:
         click.echo("Interrupted.", err=True)
         sys.exit(130)
     except BrokenPipeError:
+        # Whoever read our output has gone; Python would complain when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FAILURE)
     except OSError as error:
         if debug:
             raise
         where = f" ({error.filename})" if error.filename else ""
         click.echo(f"Error: {error.strerror or error}{where}.", err=True)
+        sys.exit(FAILURE)
+    except Exception as error:
+        if debug:
+            raise
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        click.echo(
+            f"Error: unexpected {what}. This is a defect: --debug shows where it is.",
+            err=True,
+        )
         sys.exit(FAILURE)
     sys.exit(result if isinstance(result, int) else 0)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
 
 from graph.capabilities import Capabilities, capabilities_from
 from graph.errors import (
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncConnection", "Connection", "Counters", "translate_errors"]
 
-USER_AGENT = "knowtrail"
+_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+_DRIVER_OPTIONS: dict[str, Any] = {
+    "user_agent": "knowtrail",
+    "connection_timeout": 15,
+    "max_transaction_retry_time": 30,
+    "notifications_min_severity": "OFF",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +106,11 @@ def translate_errors(where: str = "Neo4j") -> Iterator[None]:
         if error.code and error.code.startswith("Neo.ClientError.Security"):
             msg = f"{where} refused: {error.message}"
             raise CredentialsError(msg) from error
+        if error.code == "Neo.ClientError.Database.DatabaseNotFound":
+            msg = (
+                f"{where} has no such database ({error.message}): check NEO4J_DATABASE."
+            )
+            raise SettingsError(msg) from error
         msg = f"{where} reported {error.code}: {error.message}"
         raise DatabaseError(msg) from error
     except ne.DriverError as error:
@@ -107,8 +119,48 @@ def translate_errors(where: str = "Neo4j") -> Iterator[None]:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return the first line of an error's text."""
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    """Return the first line of an error's text, without the resolver's detail."""
+    line = (str(error).splitlines() or [type(error).__name__])[0]
+    return line.partition(" (resolved to ")[0].rstrip(".:")
+
+
+def _address(settings: Settings) -> str:
+    """Return the server's address.
+
+    Raises:
+        SettingsError: If there is none or it cannot be one; a password written into it
+            is not repeated.
+    """
+    uri = settings.uri
+    if uri is None:
+        msg = "No Neo4j address is set: give --uri or NEO4J_URI."
+        raise SettingsError(msg)
+    try:
+        parts = urlsplit(uri)
+        sound = (
+            parts.scheme in _SCHEMES
+            and bool(parts.hostname)
+            and (parts.port is None or parts.port > 0)
+        )
+    except ValueError:
+        sound = False
+    if "@" in uri:
+        msg = (
+            "The Neo4j address has a user name in it: give NEO4J_USERNAME and "
+            "NEO4J_PASSWORD instead."
+        )
+        raise SettingsError(msg)
+    if not sound:
+        msg = f"The Neo4j address {uri!r} cannot be used: write bolt://HOST:PORT."
+        raise SettingsError(msg)
+    return uri
+
+
+def _credentials(settings: Settings) -> tuple[str, str] | None:
+    """Return user name and password, None where the server asks for none."""
+    if settings.password is None:
+        return None
+    return settings.username, settings.password
 
 
 class Connection:
@@ -143,22 +195,10 @@ class Connection:
         """
         import neo4j
 
-        if settings.uri is None:
-            msg = "No Neo4j address is set: give --uri or NEO4J_URI."
-            raise SettingsError(msg)
-        auth = (
-            None
-            if settings.password is None
-            else (settings.username, settings.password)
-        )
-        with translate_errors(f"Neo4j at {settings.uri}"):
+        uri = _address(settings)
+        with translate_errors(f"Neo4j at {uri}"):
             driver = neo4j.GraphDatabase.driver(
-                settings.uri,
-                auth=auth,
-                user_agent=USER_AGENT,
-                connection_timeout=15,
-                max_transaction_retry_time=30,
-                notifications_min_severity="OFF",
+                uri, auth=_credentials(settings), **_DRIVER_OPTIONS
             )
             try:
                 driver.verify_connectivity()
@@ -188,7 +228,11 @@ class Connection:
             self._capabilities = capabilities_from(rows)
         return self._capabilities
 
-    def read(self, name: str, **params: Any) -> list[dict[str, Any]]:
+    def vector_statement(self, name: str) -> str:
+        """Return the name of the form of a statement that suits the server."""
+        return name if self.capabilities.vector_values else f"{name}_lts"
+
+    def read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
         """Run a stored statement in a read transaction and return its rows."""
         return self.query(statement(name), params)
 
@@ -207,7 +251,7 @@ class Connection:
             )
         return [record.data() for record in result.records]
 
-    def stream(self, name: str, **params: Any) -> Iterator[neo4j.Record]:
+    def stream(self, name: str, /, **params: Any) -> Iterator[neo4j.Record]:
         """Yield the rows of a stored statement without holding them all."""
         with (
             translate_errors(),
@@ -220,7 +264,7 @@ class Connection:
         ):
             yield from session.run(statement(name), params)
 
-    def write(self, name: str, **params: Any) -> Counters:
+    def write(self, name: str, /, **params: Any) -> Counters:
         """Run a stored statement in a write transaction and count its changes."""
         return self.write_all([(name, params)])
 
@@ -252,7 +296,7 @@ class Connection:
         ):
             return session.execute_write(work)
 
-    def run_schema(self, text: str, **params: Any) -> Counters:
+    def run_schema(self, text: str, /, **params: Any) -> Counters:
         """Run a schema command in an auto-commit transaction."""
         with (
             translate_errors(),
@@ -290,22 +334,10 @@ class AsyncConnection:
         """
         import neo4j
 
-        if settings.uri is None:
-            msg = "No Neo4j address is set: give --uri or NEO4J_URI."
-            raise SettingsError(msg)
-        auth = (
-            None
-            if settings.password is None
-            else (settings.username, settings.password)
-        )
-        with translate_errors(f"Neo4j at {settings.uri}"):
+        uri = _address(settings)
+        with translate_errors(f"Neo4j at {uri}"):
             driver = neo4j.AsyncGraphDatabase.driver(
-                settings.uri,
-                auth=auth,
-                user_agent=USER_AGENT,
-                connection_timeout=15,
-                max_transaction_retry_time=30,
-                notifications_min_severity="OFF",
+                uri, auth=_credentials(settings), **_DRIVER_OPTIONS
             )
             try:
                 await driver.verify_connectivity()
@@ -334,7 +366,7 @@ class AsyncConnection:
             self._capabilities = capabilities_from(rows)
         return self._capabilities
 
-    async def aread(self, name: str, **params: Any) -> list[dict[str, Any]]:
+    async def aread(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
         """Run a stored statement in a read transaction and return its rows."""
         return await self.aquery(statement(name), params)
 

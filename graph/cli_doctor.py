@@ -1,0 +1,48 @@
+"""`knowtrail doctor`: say what is wrong and what to do."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from graph.doctor import Finding
+    from graph.settings import Settings
+
+__all__ = ["doctor"]
+
+_COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+@click.pass_obj
+def doctor(settings: Settings, *, as_json: bool) -> None:
+    """Check Python, Java, the server, the schema and the models.
+
+    Nothing is started, fetched or changed. Exits 1 if something needed is broken;
+    warnings are about things that only some commands need or that come by themselves.
+    """
+    from graph.doctor import examine
+
+    findings = []
+    for finding in examine(settings):
+        findings.append(finding)
+        if not as_json:
+            click.echo(_line(finding))
+    if as_json:
+        click.echo(json.dumps([asdict(f) for f in findings], ensure_ascii=False))
+    if any(finding.state == "problem" for finding in findings):
+        sys.exit(1)
+
+
+def _line(finding: Finding) -> str:
+    """Write a finding as one line."""
+    state = click.style(f"{finding.state:<7}", fg=_COLOURS[finding.state])
+    advice = f". {finding.advice}" if finding.advice else ""
+    text = " ".join(f"{finding.detail}{advice}".split())
+    return f"{state}  {finding.check}: {text}"

@@ -1,0 +1,380 @@
+"""What a machine and a database lack for Knowtrail, said in one line each.
+
+Nothing is started, fetched, written or repaired here.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import shutil
+import socket
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from graph.errors import DatabaseError, InstallError, KnowtrailError, SettingsError
+from graph.settings import DEFAULT_NEO4J
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graph.connection import Connection
+    from graph.settings import Settings
+
+__all__ = ["Finding", "examine"]
+
+MINIMUM_PYTHON = (3, 11)
+NEEDED_BYTES = 500_000_000
+COMFORTABLE_BYTES = 3_000_000_000
+BOLT_PORT = 7687
+OLLAMA_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        check: What was looked at.
+        state: `problem` where something needed is broken; `warning` where something
+            is missing that only some commands need, or that comes by itself.
+        detail: What was found.
+        advice: What to do; empty where nothing is to be done.
+    """
+
+    check: str
+    state: Literal["ok", "warning", "problem"]
+    detail: str
+    advice: str = ""
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    """Look at everything that commands need, the basics first.
+
+    Args:
+        settings: Which server, folder and models are meant.
+
+    Yields:
+        Findings as they are made; the last ones need a running server.
+    """
+    yield _python()
+    yield _java(managed=settings.uri is None)
+    if settings.uri is None:
+        yield _jars(settings)
+        yield _disk(settings)
+        yield _port(settings)
+    yield from _database(settings)
+    yield _embedder(settings)
+    yield _language_model(settings)
+
+
+def _python() -> Finding:
+    """Look at the interpreter."""
+    version = platform.python_version()
+    detail = f"Python {version} at {sys.executable}"
+    if sys.version_info < MINIMUM_PYTHON:
+        return Finding(
+            check="python", state="problem", detail=detail, advice="Use Python 3.11+."
+        )
+    return Finding(check="python", state="ok", detail=detail)
+
+
+def _java(*, managed: bool) -> Finding:
+    """Look for the runtime of the managed server."""
+    from graph.server.java import find_java
+
+    try:
+        java = find_java()
+    except InstallError as error:
+        if managed:
+            return _from_error("java", error)
+        detail = "none, and none is needed: NEO4J_URI names a server"
+        return Finding(check="java", state="ok", detail=detail)
+    return Finding(
+        check="java", state="ok", detail=f"Java {java.release} at {java.home}"
+    )
+
+
+def _jars(settings: Settings) -> Finding:
+    """Look for the files of the managed server."""
+    from graph.server.folder import ServerFolder
+    from graph.server.install import check_version, installed_jars
+
+    recorded = ServerFolder(settings.home).recorded_version()
+    version = settings.neo4j_version or recorded or DEFAULT_NEO4J
+    try:
+        check_version(version)
+    except SettingsError as error:
+        return _from_error("server files", error)
+    if jars := installed_jars(version):
+        detail = f"Neo4j {version} in {jars[0].parent}"
+        return Finding(check="server files", state="ok", detail=detail)
+    return Finding(
+        check="server files",
+        state="warning",
+        detail=f"Neo4j {version} is not installed yet",
+        advice="It comes at the first start, or with network now: "
+        "knowtrail server install",
+    )
+
+
+def _disk(settings: Settings) -> Finding:
+    """Look at the space where the managed server keeps its data."""
+    place = settings.home
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    detail = f"{free / 1e9:.1f} GB free at {settings.home}"
+    if not place.is_dir():
+        return Finding(
+            check="disk",
+            state="problem",
+            detail=f"{place} is not a folder",
+            advice="Choose another --home.",
+        )
+    if free < NEEDED_BYTES:
+        advice = "Free the disk, or choose another --home."
+        return Finding(check="disk", state="problem", detail=detail, advice=advice)
+    if free < COMFORTABLE_BYTES:
+        advice = "Enough for small corpora; choose another --home for large ones."
+        return Finding(check="disk", state="warning", detail=detail, advice=advice)
+    return Finding(check="disk", state="ok", detail=detail)
+
+
+def _port(settings: Settings) -> Finding:
+    """Look at the port that the managed server would like to have."""
+    from graph.server import server_status
+
+    info = server_status(settings.home)
+    if info is not None:
+        return Finding(check="port", state="ok", detail=f"the server has {info.uri}")
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", BOLT_PORT))
+        except OSError:
+            return Finding(
+                check="port",
+                state="warning",
+                detail=f"another process has port {BOLT_PORT}",
+                advice="The local server will take a free one; if a Neo4j of yours "
+                "answers there, set NEO4J_URI to use it.",
+            )
+    return Finding(check="port", state="ok", detail=f"{BOLT_PORT} is free")
+
+
+def _database(settings: Settings) -> Iterator[Finding]:
+    """Look at the server and what it stores, without starting one."""
+    from graph.connection import Connection
+
+    if settings.uri is None:
+        from graph.server import server_status
+
+        info = server_status(settings.home)
+        if info is None:
+            yield _absent_server(settings)
+            return
+        settings = settings.with_server(
+            uri=info.uri, username=info.username, password=info.password
+        )
+    try:
+        with Connection.open(settings) as connection:
+            able = connection.capabilities
+            version = ".".join(map(str, able.version))
+            detail = f"Neo4j {version} {able.edition} at {settings.uri}"
+            yield Finding(check="server", state="ok", detail=detail)
+            yield _schema(connection)
+            yield from _corpora(connection, settings)
+    except (DatabaseError, SettingsError) as error:
+        yield _from_error("server", error)
+
+
+def _absent_server(settings: Settings) -> Finding:
+    """Say why no managed server answers."""
+    from graph.server.folder import ServerFolder
+
+    if ServerFolder(settings.home).is_alive():
+        return Finding(
+            check="server",
+            state="warning",
+            detail=f"the server of {settings.home} is there and does not answer yet",
+            advice="See knowtrail server logs; knowtrail server stop ends it.",
+        )
+    return Finding(
+        check="server",
+        state="ok",
+        detail=f"none is running for {settings.home}; commands start one",
+    )
+
+
+def _schema(connection: Connection) -> Finding:
+    """Look at the schema's version and at the states of indexes."""
+    from graph.schema import SCHEMA_VERSION, schema_version, show_schema
+
+    version = schema_version(connection)
+    items = [item for item in show_schema(connection) if item.ours]
+    detail = f"version {version} of {SCHEMA_VERSION}"
+    if version > SCHEMA_VERSION:
+        advice = "A newer Knowtrail made it: update this one."
+        return Finding(check="schema", state="problem", detail=detail, advice=advice)
+    if failed := [item.name for item in items if item.state == "FAILED"]:
+        return Finding(
+            check="schema",
+            state="problem",
+            detail=f"failed: {', '.join(failed)}",
+            advice="knowtrail schema drop, then knowtrail schema apply.",
+        )
+    if version < SCHEMA_VERSION:
+        advice = "The first ingest makes it, or now: knowtrail schema apply"
+        return Finding(check="schema", state="warning", detail=detail, advice=advice)
+    if busy := [item.name for item in items if item.state == "POPULATING"]:
+        return Finding(
+            check="schema",
+            state="warning",
+            detail=f"being built: {', '.join(busy)}",
+            advice="Wait: search needs them.",
+        )
+    return _missing_items(
+        [item.name for item in items if item.state == "MISSING"], detail
+    )
+
+
+def _missing_items(missing: list[str], detail: str) -> Finding:
+    """Say what is missing; vector indexes may be, before the first ingest."""
+    if not missing:
+        return Finding(check="schema", state="ok", detail=f"{detail}, all online")
+    if all(name.endswith("_embedding") for name in missing):
+        return Finding(
+            check="schema",
+            state="ok",
+            detail=f"{detail}; the first ingest makes the vector indexes",
+        )
+    return Finding(
+        check="schema",
+        state="problem",
+        detail=f"missing: {', '.join(missing)}",
+        advice="knowtrail schema drop, then knowtrail schema apply.",
+    )
+
+
+def _corpora(connection: Connection, settings: Settings) -> Iterator[Finding]:
+    """Look at whether the stored corpora have the embedder that is configured."""
+    rows = connection.read("schema/embedders")
+    if not rows:
+        detail = "none is stored yet"
+        advice = "Try knowtrail quickstart, or knowtrail ingest --help"
+        yield Finding(check="corpora", state="ok", detail=detail, advice=advice)
+        return
+    stored = sorted({row["embedder"] for row in rows})
+    names = ", ".join(row["corpus"] for row in rows[:5])
+    more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
+    detail = f"{names}{more}, embedded by {', '.join(stored)}"
+    if stored == [settings.embedder]:
+        yield Finding(check="corpora", state="ok", detail=detail)
+        return
+    yield Finding(
+        check="corpora",
+        state="warning",
+        detail=f"{detail}, not by {settings.embedder}",
+        advice=f"Questions and further texts need --embedder {stored[0]}",
+    )
+
+
+def _embedder(settings: Settings) -> Finding:
+    """Look for the embedding model's files; nothing is loaded."""
+    provider, _, model = settings.embedder.partition(":")
+    if model and provider == "hash":
+        return Finding(check="embedder", state="ok", detail="hashed words, no model")
+    if model and provider == "ollama":
+        return _ollama_model("embedder", model, settings, needed_for="everything")
+    if model and provider not in {"sentence-transformers", "static", "bf16"}:
+        return Finding(
+            check="embedder",
+            state="problem",
+            detail=f"unknown provider {provider!r} in {settings.embedder!r}",
+            advice="Name a sentence-transformers model, or ollama:MODEL.",
+        )
+    return _local_embedder(model or settings.embedder)
+
+
+def _local_embedder(name: str) -> Finding:
+    """Look for a sentence-transformers model."""
+    from graph.model_files import local_model
+
+    if importlib.util.find_spec("sentence_transformers") is None:
+        return Finding(
+            check="embedder",
+            state="problem",
+            detail="the Python package sentence-transformers is not installed",
+            advice="Install Knowtrail again: pip install --force-reinstall knowtrail",
+        )
+    if place := local_model(name):
+        folder = place if Path(place).is_dir() else str(Path(place).parent)
+        return Finding(check="embedder", state="ok", detail=f"{name} at {folder}")
+    return Finding(
+        check="embedder",
+        state="warning",
+        detail=f"{name} is not on this machine",
+        advice="The first use fetches it and needs the network; or give a folder.",
+    )
+
+
+def _language_model(settings: Settings) -> Finding:
+    """Ask Ollama for the language model, which only `--themes llm` needs."""
+    return _ollama_model(
+        "language model", settings.language_model, settings, needed_for="--themes llm"
+    )
+
+
+def _ollama_model(
+    check: str, model: str, settings: Settings, *, needed_for: str
+) -> Finding:
+    """Ask Ollama whether it has a model."""
+    state: Literal["warning", "problem"] = (
+        "problem" if needed_for == "everything" else "warning"
+    )
+    names = _ollama_models(settings.ollama_url)
+    if names is None:
+        return Finding(
+            check=check,
+            state=state,
+            detail=f"Ollama does not answer at {settings.ollama_url}",
+            advice=f"Needed for {needed_for}: start it with ollama serve, or set "
+            "KNOWTRAIL_OLLAMA_URL.",
+        )
+    if model in names or f"{model}:latest" in names:
+        return Finding(check=check, state="ok", detail=f"{model} in Ollama")
+    return Finding(
+        check=check,
+        state=state,
+        detail=f"Ollama at {settings.ollama_url} has no {model}",
+        advice=f"Needed for {needed_for}: ollama pull {model}",
+    )
+
+
+def _ollama_models(url: str) -> set[str] | None:
+    """Return the names of Ollama's models; None where it does not answer."""
+    import httpx
+
+    try:
+        answer = httpx.get(f"{url.rstrip('/')}/api/tags", timeout=OLLAMA_SECONDS)
+        answer.raise_for_status()
+        models: list[dict[str, Any]] = answer.json()["models"]
+        return {model["name"] for model in models}
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError):
+        return None
+
+
+def _from_error(check: str, error: KnowtrailError) -> Finding:
+    """Turn an error, whose message says what to do, into a finding."""
+    detail, _, advice = str(error).rpartition(": ")
+    if not detail:
+        detail, advice = advice, ""
+    return Finding(
+        check=check,
+        state="problem",
+        detail=detail,
+        advice=advice[:1].upper() + advice[1:],
+    )
