@@ -141,7 +141,7 @@ def _start(spec: ChildSpec, folder: ServerFolder) -> tuple[Dbms, int]:
     java = find_java()
     extra = [f"-Xmx{spec.heap}", f"-XX:ErrorFile={folder.root / 'crash.log'}"]
     if spec.archive is not None:
-        extra += [f"-XX:AOTCache={spec.archive}", "-Xlog:aot=off", "-Xlog:cds=off"]
+        extra += [f"-XX:AOTCache={spec.archive}", "-Xlog:aot*=off"]
     start_jvm(java, installed_jars(spec.version), extra)
     for attempt in range(1, PORT_TRIES + 1):
         setup = DbmsSpec(

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
     from graph.server.folder import ServerFolder
 
-__all__ = ["DEFAULT_PORT", "Dbms", "DbmsSpec", "choose_port", "configuration", "prepare_password"]
+__all__ = [
+    "DEFAULT_PORT",
+    "Dbms",
+    "DbmsSpec",
+    "choose_port",
+    "configuration",
+    "prepare_password",
+]
 
 DEFAULT_PORT = 7687
 PLUGIN_GROUP = "knowtrail.server_plugins"
@@ -88,10 +95,9 @@ def configuration(spec: DbmsSpec) -> dict[str, str]:
 
     Logs of transactions are kept short and grow as needed, because they would
     otherwise take more room than a small graph; the waits at the end of Bolt are cut,
-    because a command waits for them.
+    because a command waits for them. Some names exist on one line only, so validation
+    lets unknown ones pass.
     """
-    calendar = not spec.version.startswith("5.")
-    quiet = "internal.dbms.bolt.netty_server_shutdown_quiet_period"
     address = f"127.0.0.1:{spec.port or DEFAULT_PORT}"
     return {
         "server.default_listen_address": "127.0.0.1",
@@ -103,6 +109,9 @@ def configuration(spec: DbmsSpec) -> dict[str, str]:
         "dbms.security.auth_enabled": "true",
         "dbms.usage_report.enabled": "false",
         "internal.dbms.usage_report.udc_network_enabled": "false",
+        "dbms.fleet_manager.enabled": "false",
+        "server.fleet_discovery.enabled": "false",
+        "server.config.strict_validation.enabled": "false",
         "server.memory.pagecache.size": spec.page_cache,
         "db.transaction.timeout": "0s",
         "db.tx_log.preallocate": "false",
@@ -113,7 +122,8 @@ def configuration(spec: DbmsSpec) -> dict[str, str]:
         "internal.server.bolt.thread_pool_shutdown_wait_time": "200ms",
         "internal.server.bolt.connection_shutdown_wait_time": "200ms",
         "internal.dbms.bolt.netty_server_shutdown_timeout": "1s",
-        (f"{quiet}_duration" if calendar else quiet): "0s" if calendar else "0",
+        "internal.dbms.bolt.netty_server_shutdown_quiet_period": "0",
+        "internal.dbms.bolt.netty_server_shutdown_quiet_period_duration": "0s",
     }
 
 
@@ -156,7 +166,8 @@ class Dbms:
         from jpype import JClass
 
         self._service.database(SYSTEM_DATABASE).executeTransactionally(
-            statement("schema/password"), JClass("java.util.Map").of("password", password)
+            statement("schema/password"),
+            JClass("java.util.Map").of("password", password),
         )
 
     def register_plugins(self) -> None:

@@ -20,7 +20,6 @@ import socket
 import time
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import portalocker
@@ -29,6 +28,7 @@ from graph.errors import ServerError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 __all__ = [
     "LOCK_POLL_SECONDS",
@@ -89,7 +89,9 @@ class FolderLock:
 
     def acquire(self, *, shared: bool = False) -> bool:
         """Take the lock if nobody is in the way; return whether it was taken."""
-        kind = portalocker.LockFlags.SHARED if shared else portalocker.LockFlags.EXCLUSIVE
+        kind = (
+            portalocker.LockFlags.SHARED if shared else portalocker.LockFlags.EXCLUSIVE
+        )
         file = self._path.open("ab")
         try:
             portalocker.lock(file, kind | portalocker.LockFlags.NON_BLOCKING)
@@ -179,7 +181,8 @@ class ServerFolder:
         if not lock.wait(timeout):
             msg = (
                 f"Another command has been starting or stopping the server of "
-                f"{self.home} for {timeout:.0f} s: see {self.log}, or use another --home."
+                f"{self.home} for {timeout:.0f} s: see {self.log}, "
+                "or use another --home."
             )
             raise ServerError(msg)
         try:
@@ -241,7 +244,9 @@ class ServerFolder:
     def record_version(self, version: str) -> None:
         """Write down the Neo4j version that opened the data."""
         if version != self.recorded_version():
-            write_whole(self.root / "folder.json", json.dumps({"neo4j": version}) + "\n")
+            write_whole(
+                self.root / "folder.json", json.dumps({"neo4j": version}) + "\n"
+            )
 
     def read_password(self) -> str | None:
         """Return the stored password, or None."""
@@ -291,7 +296,10 @@ def write_whole(path: Path, text: str) -> None:
 
 def _refuse(path: Path, error: OSError) -> NoReturn:
     """Raise the storage error for a file that cannot be written."""
-    msg = f"Cannot write {path}: {error.strerror}. Free the disk or choose another --home."
+    msg = (
+        f"Cannot write {path}: {error.strerror}. "
+        "Free the disk or choose another --home."
+    )
     raise StorageError(msg) from error
 
 

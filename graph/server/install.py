@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from hashlib import sha1, sha256
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from graph.errors import InstallError, SettingsError, StorageError
 from graph.server.folder import FolderLock, ServerFolder
 from graph.settings import DEFAULT_NEO4J
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import httpx
 
@@ -45,13 +45,8 @@ FETCH_TIMEOUT_SECONDS = 60
 INSTALL_WAIT_SECONDS = 900
 TRIES = 3
 
-
-class Progress(Protocol):
-    """Called as an installation or start moves on; must be quick and not raise."""
-
-    def __call__(self, stage: str, done: int, total: int | None) -> None:
-        """Take note that `done` of `total` are finished (None where unknown)."""
-        ...
+Progress: TypeAlias = "Callable[[str, int, int | None], None]"
+"""Told of a stage, how much of it is done, and of how much (None where unknown)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,7 +259,9 @@ def _install(version: str, folder: Path, progress: Progress | None) -> None:
         jars = resolve_jars(version, partial / "descriptions")
     _fetch_all(version, jars, partial, progress)
     shutil.rmtree(partial / "descriptions", ignore_errors=True)
-    (partial / "classpath").write_text("".join(f"{jar.name}\n" for jar in jars), "utf-8")
+    (partial / "classpath").write_text(
+        "".join(f"{jar.name}\n" for jar in jars), "utf-8"
+    )
     if folder.exists():
         shutil.rmtree(folder)
     partial.rename(folder)

@@ -117,7 +117,11 @@ def _ask_release(launcher: Path) -> str:
     """Return what `java -version` says; "0" where it says nothing."""
     try:
         answer = subprocess.run(  # noqa: S603 - a Java that the user installed
-            [launcher, "-version"], capture_output=True, text=True, timeout=30, check=True
+            [launcher, "-version"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError):
         return "0"

@@ -24,7 +24,9 @@ def check_size(name: str, size: str) -> str:
         SettingsError: If it is not a whole number with `k`, `m` or `g`.
     """
     if not re.fullmatch(r"[1-9]\d*[kKmMgG]", size):
-        msg = f"{name} is {size!r}: write a whole number with m or g, such as 512m or 2g."
+        msg = (
+            f"{name} is {size!r}: write a whole number with m or g, such as 512m or 2g."
+        )
         raise SettingsError(msg)
     return size
 

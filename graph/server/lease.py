@@ -56,7 +56,11 @@ class ServerLease:
     """
 
     def __init__(
-        self, folder: ServerFolder, info: ServerInfo, clients: FolderLock, pipe: int | None
+        self,
+        folder: ServerFolder,
+        info: ServerInfo,
+        clients: FolderLock,
+        pipe: int | None,
     ) -> None:
         self.info = info
         self._folder = folder
@@ -182,8 +186,8 @@ def _choose_version(folder: ServerFolder, wanted: str | None) -> str:
     version = wanted or recorded or DEFAULT_NEO4J
     if recorded is not None and line_of(recorded) != line_of(version):
         msg = (
-            f"The data in {folder.home} belong to Neo4j {recorded}, and {version} is of "
-            f"another line: use --neo4j {recorded}, or another folder with --home."
+            f"The data in {folder.home} belong to Neo4j {recorded}, and {version} is "
+            f"of another line: use --neo4j {recorded}, or another folder with --home."
         )
         raise ServerError(msg)
     return version
@@ -202,7 +206,10 @@ def _join_or_start(
                 state = folder.set_stays(state)
             return state, None
         if time.monotonic() >= deadline:
-            msg = f"The server of {folder.home} runs but does not answer: see {folder.log}."
+            msg = (
+                f"The server of {folder.home} runs but does not answer: "
+                f"see {folder.log}."
+            )
             raise ServerError(msg)
         time.sleep(0.1)
     version = _ensure_installed(folder, wish, progress)
@@ -314,7 +321,9 @@ def _await_answer(folder: ServerFolder, read_end: int, timeout: float) -> None:
     deadline = time.monotonic() + timeout
     received = b""
     while True:
-        ready, _, _ = select.select([read_end], [], [], max(0, deadline - time.monotonic()))
+        ready, _, _ = select.select(
+            [read_end], [], [], max(0, deadline - time.monotonic())
+        )
         if not ready:
             kill_server(folder, STOP_TIMEOUT_SECONDS, force=True)
             raise ServerStartError(
