@@ -62,9 +62,7 @@ def show_result(result: SearchResult, file: TextIO) -> None:
         console.print(_table(walk))
     for title, hits in groupby(result.hits, key=lambda hit: hit.chunk.title):
         console.print(Text(_plain(title), style="bold"))
-        for hit in hits:
-            for line in _lines(hit):
-                console.print(Text(line))
+        console.print(_sentences(list(hits)))
 
 
 def _table(walk: Walk) -> Table:
@@ -98,10 +96,20 @@ def _span(step: Step) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def _lines(hit: Hit) -> list[str]:
-    """Return the sentences of a hit, each with its score."""
-    mark = "+" if hit.filled else "-"
-    return [f"  {mark} {_plain(s.text)} ({s.score:.3f})" for s in hit.sentences]
+def _sentences(hits: list[Hit]) -> Table:
+    """Return the sentences of hits, one a row with its score.
+
+    A plus marks those that filled the results up after the walk.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = Table.grid(padding=(0, 1))
+    for hit in hits:
+        for sentence in hit.sentences:
+            text = f"{_plain(sentence.text)} ({sentence.score:.3f})"
+            rows.add_row(" +" if hit.filled else " -", Text(text, overflow="fold"))
+    return rows
 
 
 def _plain(text: str) -> str:
