@@ -47,8 +47,7 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
-        command = getattr(import_module(module), attribute)
-        assert isinstance(command, click.Command)  # noqa: S101
+        command: click.Command = getattr(import_module(module), attribute)
         return command
 
     def format_commands(

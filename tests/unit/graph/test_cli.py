@@ -1,0 +1,282 @@
+"""The command line: quick, helpful, and without tracebacks."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from graph.cli import _COMMANDS, knowtrail, main
+
+ROOT = Path(__file__).resolve().parents[3]
+HEAVY = ("neo4j", "torch", "numpy", "rich", "langchain_core", "pydantic", "httpx")
+BUDGET_SECONDS = 0.3
+
+
+COMMANDS = [
+    (),
+    ("quickstart",),
+    ("server",),
+    ("server", "install"),
+    ("server", "start"),
+    ("server", "stop"),
+    ("server", "status"),
+    ("server", "logs"),
+    ("cypher",),
+    ("ingest",),
+    ("ingest", "wikipedia"),
+    ("ingest", "dump"),
+    ("ingest", "jsonl"),
+    ("ingest", "files"),
+    ("corpus",),
+    ("corpus", "list"),
+    ("corpus", "show"),
+    ("corpus", "delete"),
+    ("corpus", "verify"),
+    ("search",),
+    ("schema",),
+    ("schema", "show"),
+    ("schema", "apply"),
+    ("schema", "drop"),
+    ("doctor",),
+]
+
+
+def _run(*arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess:
+    """Run the command line in a process of its own."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("NEO4J", "KNOW"))}
+    return subprocess.run(
+        [sys.executable, "-m", "graph.cli", *arguments],
+        capture_output=True,
+        check=False,
+        cwd=ROOT,
+        env=clean | env,
+        input=stdin,
+        text=True,
+        timeout=60,
+    )
+
+
+def _exit_code(*arguments: str) -> int:
+    """Run the command line in this process and return its exit code."""
+    with pytest.raises(SystemExit) as stopped:
+        main(list(arguments))
+    return int(stopped.value.code or 0)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_has_help(words: tuple[str, ...]) -> None:
+    """Help comes without a server, a model or a setting."""
+    result = CliRunner().invoke(knowtrail, [*words, "--help"])
+
+    assert result.exit_code == 0
+    assert "Usage:" in result.stdout
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_imports_nothing_heavy(words: tuple[str, ...]) -> None:
+    """Asking for help costs no driver, model library or table drawing."""
+    code = (
+        "import sys\n"
+        "from graph.cli import main\n"
+        "try:\n"
+        f"    main({[*words, '--help']!r})\n"
+        "except SystemExit:\n"
+        "    pass\n"
+        f"print(sorted(set({HEAVY!r}) & set(sys.modules)), file=sys.stderr)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+    )
+
+    assert done.stderr.strip() == "[]"
+
+
+def test_help_is_quick() -> None:
+    """`knowtrail --help` takes at most 0.3 s more than a bare interpreter."""
+
+    def seconds(*arguments: str) -> float:
+        started = time.perf_counter()
+        subprocess.run(
+            [sys.executable, *arguments], cwd=ROOT, check=True, capture_output=True
+        )
+        return time.perf_counter() - started
+
+    seconds("-m", "graph.cli", "--help")
+    extra = [
+        seconds("-m", "graph.cli", "--help") - seconds("-c", "pass") for _ in range(7)
+    ]
+
+    assert statistics.median(extra) < BUDGET_SECONDS
+
+
+def test_no_command_is_left_out_of_these_tests() -> None:
+    """The list above is what there is."""
+    found = {()}
+    for name, (place, _) in _COMMANDS.items():
+        module, _, attribute = place.partition(":")
+        command = getattr(import_module(module), attribute)
+        found.add((name,))
+        found |= {(name, sub) for sub in getattr(command, "commands", ())}
+
+    assert found == set(COMMANDS)
+
+
+def test_list_of_commands_is_that_of_the_package() -> None:
+    """What --help lists is what the package declares for others to find."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+    assert project["entry-points"]["knowtrail.commands"] == {
+        name: place for name, (place, _) in _COMMANDS.items()
+    }
+
+
+def test_unknown_command_suggests_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """A misspelt command is a mistake of the user's, and a near one is named."""
+    code = _exit_code("serch", "x")
+
+    assert code == 2
+    assert "Did you mean 'search'?" in capsys.readouterr().err
+
+
+def test_unknown_option_is_a_mistake() -> None:
+    """An option that does not exist exits 2."""
+    assert _exit_code("cypher", "--nope") == 2
+
+
+def test_no_command_shows_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """Called alone, the command says what it can do."""
+    _exit_code()
+
+    assert "Commands:" in "".join(capsys.readouterr())
+
+
+def test_version_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """The version is the package's."""
+    assert _exit_code("--version") == 0
+    assert "knowtrail" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("cypher",), "Give one statement"),
+        (("cypher", "RETURN 1", "--saved", "documents"), "Give one statement"),
+        (("cypher", "RETURN 1", "--csv", "--json"), "Choose one of"),
+        (("cypher", "RETURN 1", "-p", "x"), "write key=value"),
+        (("cypher", "RETURN 1", "-p", "x=1", "-p", "x=2"), "given twice"),
+        (("cypher", "RETURN 1", "-p", f"x={2**63}"), "64 bits"),
+        (("cypher", "--saved", "mentoins"), "did you mean 'mentions'?"),
+        (("cypher", "--saved", "mentions", "-p", "tilte=x"), "its parameters: corpus"),
+        (("schema", "apply", "--dimensions", "0"), "1<=x<=4096"),
+        (("--config", "/nowhere.toml", "doctor"), "No such file"),
+        (("--uri", "http://127.0.0.1", "cypher", "RETURN 1"), "write bolt://HOST:PORT"),
+        (("--uri", "bolt://a:b@c", "cypher", "RETURN 1"), "has a user name in it"),
+    ],
+)
+def test_mistakes_exit_2_with_one_line(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the user can mend is said in one line that begins with Error."""
+    code = _exit_code(*arguments)
+
+    errors = [
+        line
+        for line in capsys.readouterr().err.splitlines()
+        if line.startswith("Error")
+    ]
+    assert code == 2
+    assert len(errors) == 1
+    assert message in errors[0]
+
+
+def test_failure_exits_1_without_traceback() -> None:
+    """A server that is not there is one line on stderr and nothing on stdout."""
+    done = _run("--uri", "bolt://127.0.0.1:9", "cypher", "RETURN 1")
+
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
+    assert "does not answer" in done.stderr
+
+
+def test_debug_shows_the_traceback() -> None:
+    """With --debug the same failure says where it came from."""
+    done = _run("--debug", "--uri", "bolt://127.0.0.1:9", "cypher", "RETURN 1")
+
+    assert "Traceback" in done.stderr
+    assert "UnavailableError" in done.stderr
+
+
+def test_defect_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Even an error that nobody foresaw shows no traceback."""
+
+    def break_down(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("by\nzero")
+
+    monkeypatch.setattr("graph.cli.knowtrail.main", break_down)
+
+    code = _exit_code("doctor")
+
+    assert code == 1
+    assert capsys.readouterr().err.startswith(
+        "Error: unexpected ZeroDivisionError: by zero"
+    )
+
+
+def test_reader_that_leaves_is_no_error_message() -> None:
+    """A pipe that is closed early ends the command in silence."""
+    script = f"'{sys.executable}' -m graph.cli cypher --list | true"
+
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+
+    assert done.stderr == ""
+
+
+def test_saved_queries_are_listed() -> None:
+    """Each saved query has a name, a title and its parameters."""
+    result = CliRunner().invoke(knowtrail, ["cypher", "--list", "--json"])
+
+    rows = {row["name"]: row for row in json.loads(result.stdout)}
+    assert len(rows) >= 6
+    assert rows["mentions"]["params"] == ["corpus", "title", "limit"]
+
+
+def test_password_file_is_read(tmp_path: Path) -> None:
+    """The password's first line counts; it is never an argument."""
+    result = CliRunner().invoke(
+        knowtrail,
+        ["--password-file", str(tmp_path / "none"), "cypher", "--list"],
+    )
+
+    assert "Cannot read a password" in str(result.exception)
+
+
+def test_standard_input_must_be_text() -> None:
+    """A statement that is not UTF-8 is refused with the place."""
+    done = subprocess.run(
+        [sys.executable, "-m", "graph.cli", "cypher", "-"],
+        input=b"RETURN '\xff'",
+        capture_output=True,
+        cwd=ROOT,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert b"not UTF-8" in done.stderr

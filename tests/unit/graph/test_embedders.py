@@ -1,0 +1,167 @@
+"""Embedders: names, prompts, and what is checked about their vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from langchain_core.embeddings import Embeddings
+
+from graph.embedders import (
+    Embedder,
+    HashEmbedder,
+    SentenceTransformerEmbedder,
+    dimensions_of,
+    embed_texts,
+    embedder_name,
+    load_embedder,
+    query_prompt,
+)
+from graph.errors import ModelError, SettingsError, VectorError
+from graph.model_files import local_model, model_places
+from graph.settings import DEFAULT_EMBEDDER
+
+
+class _Given(Embeddings):
+    """Gives the vectors that it was given."""
+
+    def __init__(self, vectors: list[list[float]]) -> None:
+        self._vectors = vectors
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return self._vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        return self._vectors[0]
+
+
+def test_any_langchain_embeddings_is_an_embedder() -> None:
+    """Callers bring their own model without an adapter."""
+    assert isinstance(_Given([[1.0]]), Embedder)
+
+
+def test_vectors_are_float32_rows() -> None:
+    """One row of single precision for each text, in order."""
+    vectors = embed_texts(_Given([[1, 2], [3, 4]]), ["a", "b"])
+
+    assert vectors.dtype == np.float32
+    assert vectors.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        ([[1.0, 2.0], [0.0, 0.0]], "a zero vector for 'second'"),
+        ([[1.0, 2.0], [float("nan"), 1.0]], "a not finite vector for 'second'"),
+        ([[1.0, 2.0], [float("inf"), 1.0]], "a not finite vector for 'second'"),
+        ([[1.0, 2.0]], "1 vectors for 2 texts"),
+        ([[1.0, 2.0], [1.0]], "mixed lengths"),
+    ],
+)
+def test_bad_vectors_are_refused(vectors: list[list[float]], message: str) -> None:
+    """A vector that would spoil every comparison is named with its text."""
+    with pytest.raises(VectorError, match=message):
+        embed_texts(_Given(vectors), ["first", "second"])
+
+
+def test_hash_embedder_does_not_depend_on_the_batch() -> None:
+    """A text has one vector, whatever stands beside it."""
+    embedder = HashEmbedder(16)
+
+    alone = embed_texts(embedder, ["red fox"])[0]
+    beside = embed_texts(embedder, ["blue whale", "red fox"])[1]
+
+    assert alone.tolist() == beside.tolist()
+
+
+def test_hash_embedder_puts_shared_words_near() -> None:
+    """Texts that share words are nearer than texts that do not."""
+    embedder = HashEmbedder(64)
+    a, b, c = embed_texts(
+        embedder, ["the red fox runs", "the red fox sleeps", "quantum field theory"]
+    )
+
+    assert a @ b > a @ c
+
+
+def test_hash_embedder_takes_a_text_without_words() -> None:
+    """Punctuation alone still has a vector that is not zero."""
+    assert embed_texts(HashEmbedder(8), ["..."]).any()
+
+
+def test_query_and_document_agree_without_a_prompt() -> None:
+    """A model without a query prompt treats questions as texts."""
+    embedder = HashEmbedder(8)
+
+    assert embedder.embed_query("a") == embedder.embed_documents(["a"])[0]
+
+
+def test_known_model_has_its_query_prompt() -> None:
+    """A model that was trained with a prompt gets it, for queries only."""
+    embedder = load_embedder("mixedbread-ai/mxbai-embed-large-v1")
+
+    assert query_prompt(embedder).startswith("Represent this sentence")
+
+
+def test_default_model_has_no_query_prompt() -> None:
+    """The default model takes questions as they are."""
+    assert query_prompt(load_embedder(DEFAULT_EMBEDDER)) == ""
+
+
+def test_names_are_those_of_the_models() -> None:
+    """What is recorded on a corpus is the model's own name."""
+    assert embedder_name(load_embedder("some/model")) == "some/model"
+    assert embedder_name(HashEmbedder(8)) == "hash-8"
+    assert embedder_name(_Given([[1.0]])) == "_Given"
+
+
+def test_dimensions_come_from_the_vectors_where_unknown() -> None:
+    """An embedder that does not say gets asked for a vector."""
+    assert dimensions_of(_Given([[1.0, 2.0, 3.0]])) == 3
+
+
+@pytest.mark.parametrize("name", ["openai:ada", "hash:0", "hash:x", "hash:5000"])
+def test_unusable_names_are_refused(name: str) -> None:
+    """A provider or size that does not exist is named."""
+    with pytest.raises(SettingsError, match=name):
+        load_embedder(name)
+
+
+def test_missing_model_is_an_error_of_ours(tmp_path: Path) -> None:
+    """A folder without a model is reported with its name and what to do."""
+    embedder = SentenceTransformerEmbedder(str(tmp_path))
+
+    with pytest.raises(ModelError, match="is not on this machine"):
+        embedder.embed_query("x")
+
+
+def test_default_model_is_found_without_network() -> None:
+    """The package of the development group carries the default model's files."""
+    place = local_model(DEFAULT_EMBEDDER)
+
+    assert place is not None
+    assert Path(place, "modules.json").is_file()
+
+
+def test_folder_is_looked_at_alone(tmp_path: Path) -> None:
+    """A folder that exists is never looked up on the hub."""
+    assert model_places(str(tmp_path)) == [(str(tmp_path), True)]
+
+
+def test_absent_model_has_no_files() -> None:
+    """A name that nothing here has is None, and nothing is fetched."""
+    assert local_model("no-such-owner/no-such-model") is None
+
+
+def test_default_model_embeds() -> None:
+    """The real default model gives 384 numbers, and like texts are near."""
+    embedder = load_embedder(DEFAULT_EMBEDDER)
+
+    a, b, c = embed_texts(
+        embedder,
+        ["A volcano erupts lava.", "Lava flows from volcanoes.", "The cat sleeps."],
+    )
+
+    assert a.shape == (384,)
+    assert a @ b > a @ c + 0.3
