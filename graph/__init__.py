@@ -1,1 +1,1 @@
-
+"""The graph itself: settings, connection, schema, model providers, local server."""

@@ -109,7 +109,8 @@ class Settings:
         env = environment() if env is None else env
         known = {f.name for f in fields(cls)}
         if unknown := sorted(set(explicit) - known):
-            msg = f"Unknown setting {unknown[0]!r}: use one of {', '.join(sorted(known))}."
+            names = ", ".join(sorted(known))
+            msg = f"Unknown setting {unknown[0]!r}: use one of {names}."
             raise SettingsError(msg)
         if config is None and env.get("KNOWTRAIL_CONFIG"):
             config = Path(env["KNOWTRAIL_CONFIG"])

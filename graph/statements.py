@@ -8,7 +8,7 @@ A statement file holds one statement below a header of `//` lines:
 // since: 5.26
 ```
 
-Files below `inspect/` are saved queries for people and have a `// @title: ...` line too.
+Files below `inspect/` are saved queries for people; they have a `// @title:` line.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-
+"""Text in: sources, sentences, windows, embedding, linking, corpora."""

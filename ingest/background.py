@@ -86,7 +86,7 @@ def ahead(items: Iterable[T], *, size: int = 2) -> Iterator[T]:
                 if not put(item):
                     return
             put(_END)
-        except BaseException as error:  # noqa: BLE001 - raised again by the consumer
+        except BaseException as error:
             put(error)
 
     thread = threading.Thread(target=work, name="knowtrail-read", daemon=True)

@@ -88,6 +88,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.pass_obj
 def dump(
     settings: Settings,
+    /,
     *,
     paths: tuple[Path, ...],
     namespaces: tuple[int, ...],
@@ -109,7 +110,7 @@ def dump(
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @_common
 @click.pass_obj
-def jsonl(settings: Settings, *, paths: tuple[Path, ...], **options: Any) -> None:
+def jsonl(settings: Settings, /, *, paths: tuple[Path, ...], **options: Any) -> None:
     """Ingest JSON lines: id, title, text or sentences, url, metadata.
 
     A path of - reads standard input.
@@ -123,7 +124,7 @@ def jsonl(settings: Settings, *, paths: tuple[Path, ...], **options: Any) -> Non
 @click.argument("folder", type=click.Path(path_type=Path))
 @_common
 @click.pass_obj
-def files(settings: Settings, *, folder: Path, **options: Any) -> None:
+def files(settings: Settings, /, *, folder: Path, **options: Any) -> None:
     """Ingest a folder of .txt and .md files."""
     from ingest.sources.files import FilesSource
 
@@ -142,6 +143,7 @@ def files(settings: Settings, *, folder: Path, **options: Any) -> None:
 @click.pass_obj
 def wikipedia(
     settings: Settings,
+    /,
     *,
     titles: tuple[str, ...],
     topics: tuple[str, ...],
@@ -178,7 +180,7 @@ def _run(
     """Ingest sources, report, and exit 1 where something could not be used."""
     from graph.cli_session import open_connection
     from graph.embedders import load_embedder
-    from graph.progress_bar import progress_bars
+    from graph.progress import progress_bars
     from ingest.pipeline import ingest_corpus
 
     name = corpus or settings.corpus
@@ -209,9 +211,7 @@ def _run(
         sys.exit(1)
 
 
-def _options(
-    connection: Any, name: str, given: dict[str, Any]
-) -> IngestOptions | None:
+def _options(connection: Any, name: str, given: dict[str, Any]) -> IngestOptions | None:
     """Return the given options over those stored, or over the defaults."""
     if not given:
         return None

@@ -25,7 +25,7 @@ def corpus() -> None:
 @corpus.command("list")
 @_JSON
 @click.pass_obj
-def list_(settings: Settings, *, as_json: bool) -> None:
+def list_(settings: Settings, /, *, as_json: bool) -> None:
     """List the stored corpora."""
     from graph.cli_session import open_connection
     from ingest.corpus import list_corpora
@@ -49,7 +49,7 @@ def list_(settings: Settings, *, as_json: bool) -> None:
 @click.option("--digest", is_flag=True, help="Work out the digest of the content too.")
 @_JSON
 @click.pass_obj
-def show(settings: Settings, *, name: str, digest: bool, as_json: bool) -> None:
+def show(settings: Settings, /, *, name: str, digest: bool, as_json: bool) -> None:
     """Show what a corpus holds and how it was built."""
     from graph.cli_session import open_connection
     from ingest.corpus import stored_corpus
@@ -71,7 +71,7 @@ def show(settings: Settings, *, name: str, digest: bool, as_json: bool) -> None:
 @click.argument("name")
 @_JSON
 @click.pass_obj
-def verify(settings: Settings, *, name: str, as_json: bool) -> None:
+def verify(settings: Settings, /, *, name: str, as_json: bool) -> None:
     """Check a corpus: no orphans, no missing vectors, no broken limits."""
     from graph.cli_session import open_connection
     from ingest.verify import verify_corpus
@@ -97,7 +97,7 @@ def verify(settings: Settings, *, name: str, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
-def delete(settings: Settings, *, name: str, yes: bool) -> None:
+def delete(settings: Settings, /, *, name: str, yes: bool) -> None:
     """Delete a corpus with everything in it."""
     from graph.cli_session import open_connection
     from ingest.corpus import corpus_lock, delete_corpus, stored_corpus

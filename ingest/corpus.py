@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from graph.connection import Counters
 from graph.embedders import dimensions_of, embedder_name, query_prompt
 from graph.errors import CorpusDriftError, InputError, UnknownCorpusError
 from graph.schema import apply_schema, schema_version
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from graph.connection import Connection
+    from graph.connection import Connection, Counters
     from graph.embedders import Embedder
 
 __all__ = [
@@ -133,8 +132,8 @@ def _refuse_drift(stored: StoredCorpus, options: IngestOptions) -> None:
         if old != new:
             option = field.name.replace("_", "-")
             msg = (
-                f"Corpus {stored.name!r} was made with {option} {old}, not {new}: leave "
-                "the option out, or delete the corpus first."
+                f"Corpus {stored.name!r} was made with {option} {old}, not {new}: "
+                "leave the option out, or delete the corpus first."
             )
             raise CorpusDriftError(msg)
 
@@ -152,9 +151,9 @@ def _stored(properties: dict[str, Any]) -> StoredCorpus:
         embedder=properties["embedder"],
         query_prompt=properties["queryPrompt"],
         dimensions=properties["dimensions"],
-        options=IngestOptions(
-            **{name: properties[key] for name, key in _OPTION_KEYS.items()}
-        ),
+        options=IngestOptions(**{
+            name: properties[key] for name, key in _OPTION_KEYS.items()
+        }),
         version=properties["version"],
         status=properties["status"],
     )
@@ -200,10 +199,9 @@ def delete_corpus(connection: Connection, name: str) -> Counters:
                 for what in ("sentences", "chunks", "documents")
             ])
     for what in ("themes", "categories", "redirects"):
-        while (
-            part := connection.write(f"corpus/delete_{what}", name=name, limit=5000)
-        ).changed:
-            total += part
+        name_of = f"corpus/delete_{what}"
+        while (gone := connection.write(name_of, name=name, limit=5000)).changed:
+            total += gone
     return total + connection.write("corpus/delete", name=name)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from graph.embedders import embed_texts
 from graph.errors import VectorError
 from ingest.store import EmbeddedDocument
@@ -13,6 +11,7 @@ from ingest.store import EmbeddedDocument
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
     import numpy.typing as npt
 
     from graph.embedders import Embedder

@@ -12,6 +12,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from graph.connection import Counters
+from graph.vectors import vector_array
 from ingest.background import Background
 from ingest.keys import normalise_title
 from ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graph.connection import Connection
+    from graph.progress import Progress
     from ingest.options import IngestOptions
-    from ingest.progress import Progress
 
 __all__ = ["link_corpus"]
 
@@ -184,10 +185,18 @@ class _Linker:
             top: Edges a node has at most.
             threshold: Least cosine.
         """
-        chunks = prefix == "ingest/similar"
+        write = (
+            self._write_similar_chunks
+            if prefix == "ingest/similar"
+            else self._write_similar_themes
+        )
         with VectorFile(folder) as file, Background() as writer:
-            rows = self._connection.stream(source, corpus=self._corpus)
-            file.extend((r["document"], r["id"], r["vector"]) for r in rows)
+            rows = self._connection.stream(
+                self._connection.vector_statement(source), corpus=self._corpus
+            )
+            file.extend(
+                (r["document"], r["id"], vector_array(r["vector"])) for r in rows
+            )
             names = file.group_names
             groups = file.groups
             blocks = top_neighbours(
@@ -209,12 +218,7 @@ class _Linker:
                 documents = [
                     names[groups[row]] for row in range(block.start, block.stop)
                 ]
-                writer.submit(
-                    self._write_similar_chunks if chunks else self._write_similar_themes,
-                    keys,
-                    documents,
-                    wanted,
-                )
+                writer.submit(write, keys, documents, wanted)
                 self._progress(stage, block.stop, len(file))
             writer.wait()
             return sum(writer.results, Counters())
@@ -285,9 +289,7 @@ def _wanted(
     text, identity = row["text"], row["id"]
     linked: dict[str, str] = {}
     hyperlinks: list[Mention] = []
-    for key, start, end in zip(
-        row["targets"], row["starts"], row["ends"], strict=True
-    ):
+    for key, start, end in zip(row["targets"], row["starts"], row["ends"], strict=True):
         target = index.resolve(key)
         if target is not None and target != identity:
             linked.setdefault(target, text[start:end])

@@ -15,16 +15,15 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
-from graph.connection import Counters
 from graph.embedders import embedder_name
 from graph.errors import InputError, VectorError
+from graph.progress import silent
 from ingest.background import Background, ahead
 from ingest.corpus import corpus_lock, open_corpus
 from ingest.embedding import embed_documents
 from ingest.keys import normalise_title
 from ingest.linking import link_corpus
 from ingest.prepare import content_hash, document_id, prepare, redirect_id
-from ingest.progress import silent
 from ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
 from ingest.report import IngestReport
 from ingest.store import EmbeddedDocument, batched, write_documents
@@ -33,12 +32,12 @@ from ingest.themes import theme_source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from graph.connection import Connection
+    from graph.connection import Connection, Counters
     from graph.embedders import Embedder
+    from graph.progress import Progress
     from graph.settings import Settings
     from ingest.options import Cleanup, IngestOptions
     from ingest.prepare import PreparedDocument
-    from ingest.progress import Progress
     from ingest.records import Item, Source
 
 __all__ = ["ingest_corpus"]
@@ -164,9 +163,15 @@ class _Run:
                     flush()
                 waiting.append((document, replaces))
                 size += document.size
-            self._progress("documents", sum(s.position for s in sources), _size(sources))
+            self._tell(sources)
         flush()
-        self._progress("documents", sum(s.position for s in sources), _size(sources))
+        self._tell(sources)
+
+    def _tell(self, sources: Sequence[Source]) -> None:
+        """Report how much of the sources has been read."""
+        sizes = [source.size for source in sources]
+        total = None if None in sizes else sum(s for s in sizes if s is not None)
+        self._progress("documents", sum(s.position for s in sources), total)
 
     def _fail(self, document: PreparedDocument, error: VectorError) -> None:
         """Count a document whose vectors cannot be used."""
@@ -201,10 +206,7 @@ class _Run:
             if len(redirects) >= _REDIRECTS:
                 self._redirects(redirects, seen)
                 redirects = []
-            if (
-                len(documents) >= _LOOKUP_DOCUMENTS
-                or characters >= _LOOKUP_CHARACTERS
-            ):
+            if len(documents) >= _LOOKUP_DOCUMENTS or characters >= _LOOKUP_CHARACTERS:
                 yield self._new(documents, seen)
                 documents, characters = [], 0
         self._redirects(redirects, seen)
@@ -340,9 +342,7 @@ class _Run:
             self._report.written += self._connection.write(
                 "ingest/corpus_complete", name=self._corpus
             )
-        (counts,) = self._connection.read(
-            "ingest/redirect_counts", corpus=self._corpus
-        )
+        (counts,) = self._connection.read("ingest/redirect_counts", corpus=self._corpus)
         self._report.redirects_resolved = counts["resolved"]
         self._report.redirects_waiting = counts["waiting"]
 
@@ -353,12 +353,6 @@ class _Run:
         yield
         taken = time.perf_counter() - start
         self._report.seconds[stage] = round(taken, 3)
-
-
-def _size(sources: Iterable[Source]) -> int | None:
-    """Return the summed size of sources, None where one does not know its own."""
-    sizes = [source.size for source in sources]
-    return None if None in sizes else sum(s for s in sizes if s is not None)
 
 
 class _Seen:

@@ -150,9 +150,7 @@ def prepare(
         id=identity,
         properties=_properties(raw, parsed, identity=identity, corpus=corpus),
         categories=tuple(
-            dict.fromkeys(
-                name for c in parsed.categories if (name := category_name(c))
-            )
+            dict.fromkeys(name for c in parsed.categories if (name := category_name(c)))
         ),
         sentences=sentences,
         chunks=chunks,

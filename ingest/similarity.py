@@ -50,9 +50,7 @@ class Neighbours:
     scores: npt.NDArray[np.float64]
 
 
-def cosines(
-    vectors: Floats, rows: Ints, columns: Ints
-) -> npt.NDArray[np.float64]:
+def cosines(vectors: Floats, rows: Ints, columns: Ints) -> npt.NDArray[np.float64]:
     """Return the cosine of each (row, column) pair in float64, rounded."""
     out = np.empty(len(rows), dtype=np.float64)
     for start in range(0, len(rows), _PAIRS):

@@ -6,11 +6,13 @@ lost connection left unknown.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graph.vectors import vector_parameter
 from ingest.keys import normalise_name
 from ingest.prepare import redirect_id, theme_id
 from ingest.similarity import top_neighbours
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from graph.capabilities import Capabilities
     from graph.connection import Connection, Counters
     from ingest.options import IngestOptions
     from ingest.prepare import PreparedDocument
@@ -74,9 +77,7 @@ def write_documents(
     Returns:
         What changed.
     """
-    steps: list[Step] = [
-        ("ingest/corpus_begin", {"name": corpus, "version": version})
-    ]
+    steps: list[Step] = [("ingest/corpus_begin", {"name": corpus, "version": version})]
     if replaced := [d.document.id for d in documents if d.replaces]:
         steps += [
             (f"ingest/remove_{part}", {"ids": replaced})
@@ -92,8 +93,9 @@ def write_documents(
     steps.append(("ingest/documents", {"corpus": corpus, "rows": rows}))
     former = [redirect_id(corpus, d.document.properties["titleKey"]) for d in documents]
     steps.append(("ingest/redirects_remove", {"ids": former}))
-    steps += _text_steps(documents)
-    steps += _theme_steps(documents, corpus)
+    capabilities = connection.capabilities
+    steps += _text_steps(documents, capabilities)
+    steps += _theme_steps(documents, corpus, capabilities)
     steps += _category_steps(documents, corpus)
     steps += _intra_steps(documents, options)
     return connection.write_all(steps)
@@ -104,7 +106,9 @@ def batched(rows: Sequence[Any], size: int = ROWS) -> list[Sequence[Any]]:
     return [rows[i : i + size] for i in range(0, len(rows), size)]
 
 
-def _text_steps(documents: Sequence[EmbeddedDocument]) -> list[Step]:
+def _text_steps(
+    documents: Sequence[EmbeddedDocument], capabilities: Capabilities
+) -> list[Step]:
     """Return the steps that store sentences, chunks and their order."""
     sentences, chunks = [], []
     next_sentences, next_chunks = [], []
@@ -112,7 +116,7 @@ def _text_steps(documents: Sequence[EmbeddedDocument]) -> list[Step]:
         document = embedded.document
         ids = [row["id"] for row in document.sentences]
         sentences += [
-            {"properties": row, "vector": vector.tolist()}
+            {"properties": row, "vector": vector_parameter(vector, capabilities)}
             for row, vector in zip(
                 document.sentences, embedded.sentence_vectors, strict=True
             )
@@ -121,7 +125,7 @@ def _text_steps(documents: Sequence[EmbeddedDocument]) -> list[Step]:
             {
                 "document": document.id,
                 "properties": row,
-                "vector": vector.tolist(),
+                "vector": vector_parameter(vector, capabilities),
                 "sentences": ids[first : last + 1],
             }
             for row, vector, (first, last) in zip(
@@ -144,34 +148,37 @@ def _text_steps(documents: Sequence[EmbeddedDocument]) -> list[Step]:
 
 def _chain(ids: Sequence[str]) -> list[dict[str, str]]:
     """Return one row for each pair of neighbours."""
-    return [{"from": a, "to": b} for a, b in zip(ids, ids[1:], strict=False)]
+    return [{"from": a, "to": b} for a, b in itertools.pairwise(ids)]
 
 
-def _theme_steps(documents: Sequence[EmbeddedDocument], corpus: str) -> list[Step]:
+def _theme_steps(
+    documents: Sequence[EmbeddedDocument], corpus: str, capabilities: Capabilities
+) -> list[Step]:
     """Return the steps that store themes and their vectors."""
-    rows, vectors, documents_rows = [], {}, []
+    rows: list[dict[str, Any]] = []
+    vectors: dict[str, Any] = {}
+    documents_rows = []
     for embedded in documents:
         if embedded.theme_vector is None or embedded.theme_vectors is None:
             continue
-        documents_rows.append(
-            {"id": embedded.document.id, "vector": embedded.theme_vector.tolist()}
-        )
+        documents_rows.append({
+            "id": embedded.document.id,
+            "vector": vector_parameter(embedded.theme_vector, capabilities),
+        })
         for rank, (name, vector) in enumerate(
             zip(embedded.themes, embedded.theme_vectors, strict=True), start=1
         ):
             key = theme_id(corpus, name)
-            vectors.setdefault(key, vector)
-            rows.append(
-                {
-                    "document": embedded.document.id,
-                    "id": key,
-                    "name": normalise_name(name),
-                    "rank": rank,
-                }
-            )
+            vectors.setdefault(key, vector_parameter(vector, capabilities))
+            rows.append({
+                "document": embedded.document.id,
+                "id": key,
+                "name": normalise_name(name),
+                "rank": rank,
+            })
     if not rows:
         return []
-    vector_rows = [{"id": k, "vector": v.tolist()} for k, v in vectors.items()]
+    vector_rows = [{"id": k, "vector": v} for k, v in vectors.items()]
     return [
         ("ingest/document_vectors", {"rows": documents_rows}),
         ("ingest/themes", {"corpus": corpus, "rows": rows}),

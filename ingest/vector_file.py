@@ -17,7 +17,7 @@ import numpy as np
 from graph.errors import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import numpy.typing as npt
@@ -50,7 +50,7 @@ class VectorFile:
         self._folder = folder
         with storage_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = tempfile.TemporaryFile(dir=folder, prefix="vectors-")
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - see exit
         self._keys = bytearray()
         self._groups = array("q")
         self._group_of: dict[str, int] = {}
@@ -68,17 +68,16 @@ class VectorFile:
         """Return the number of vectors."""
         return len(self._groups)
 
-    def extend(self, rows: Iterable[tuple[str, str, Sequence[float]]]) -> None:
-        """Append (group, key, vector) rows; keys are 32 hexadecimal digits.
+    def extend(self, rows: Iterable[tuple[str, str, npt.NDArray[np.float32]]]) -> None:
+        """Append (group, key, float32 vector) rows; keys are 32 hexadecimal digits.
 
         Raises:
             StorageError: If there is no space.
         """
         with storage_errors(self._folder):
             for group, key, vector in rows:
-                data = np.asarray(vector, dtype=np.float32)
-                self._dimensions = len(data)
-                self._file.write(data.tobytes())
+                self._dimensions = len(vector)
+                self._file.write(vector.tobytes())
                 self._keys += bytes.fromhex(key)
                 number = self._group_of.setdefault(group, len(self._group_of))
                 self._groups.append(number)

@@ -1,5 +1,7 @@
 // purpose: every chunk of a corpus with its vector
 // params: corpus
-// since: 5.26
-MATCH (:Corpus {name: $corpus})<-[:IN_CORPUS]-(d:Document)<-[:FROM_DOCUMENT]-(c:Chunk)
-RETURN d.id AS document, c.id AS id, c.embedding AS vector
+// since: 2025.10
+// fallback: ingest/chunk_vectors_lts
+CYPHER 25
+MATCH (k:Corpus {name: $corpus})<-[:IN_CORPUS]-(d:Document)<-[:FROM_DOCUMENT]-(c:Chunk)
+RETURN d.id AS document, c.id AS id, vector(c.embedding, k.dimensions, FLOAT32) AS vector

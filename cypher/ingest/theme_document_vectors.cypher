@@ -1,6 +1,8 @@
 // purpose: every document of a corpus that has a theme vector
 // params: corpus
-// since: 5.26
-MATCH (:Corpus {name: $corpus})<-[:IN_CORPUS]-(d:Document)
+// since: 2025.10
+// fallback: ingest/theme_document_vectors_lts
+CYPHER 25
+MATCH (k:Corpus {name: $corpus})<-[:IN_CORPUS]-(d:Document)
 WHERE d.themeEmbedding IS NOT NULL
-RETURN d.id AS document, d.id AS id, d.themeEmbedding AS vector
+RETURN d.id AS document, d.id AS id, vector(d.themeEmbedding, k.dimensions, FLOAT32) AS vector

@@ -1,0 +1,369 @@
+"""An ingest on a real server: the same graph by whatever way it came about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graph.embedders import HashEmbedder
+from graph.errors import CorpusDriftError, InputError, UnknownCorpusError
+from graph.schema import drop_schema
+from ingest.corpus import delete_corpus, list_corpora, stored_corpus
+from ingest.digest import corpus_digest
+from ingest.options import IngestOptions
+from ingest.pipeline import ingest_corpus
+from ingest.records import Damage, Failure, Link, RawDocument, RawRedirect
+from ingest.verify import verify_corpus
+from tests.corpora import ListSource, article, redirect, title_of
+
+pytestmark = pytest.mark.integration
+
+EMBEDDER = HashEmbedder(32)
+PLAIN = IngestOptions(themes="none")
+
+
+@pytest.fixture
+def ingest(connection, server):
+    """Return a function that ingests items into a corpus of the empty database."""
+
+    def run(items, corpus="made", *, embedder=EMBEDDER, options=PLAIN, **more):
+        return ingest_corpus(
+            connection,
+            [ListSource(items)],
+            corpus=corpus,
+            embedder=embedder,
+            settings=server,
+            options=options,
+            **more,
+        )
+
+    return run
+
+
+def sound(connection, corpus="made"):
+    """Return what is wrong with a corpus."""
+    return [finding for finding in verify_corpus(connection, corpus) if finding.count]
+
+
+def test_corpus_is_sound_and_has_every_kind_of_edge(connection, ingest):
+    """Documents, windows, sentences, links, mentions and similarities are stored."""
+    linked = RawDocument(
+        source_id="linked",
+        title="Linked",
+        raw="See the old name here. It is far away. It is also cold.",
+        links=(Link(start=8, end=16, target="alias 3"),),
+    )
+
+    ingest([*map(article, range(8)), redirect(3, target=3), linked])
+
+    (row,) = connection.read("corpus/show", name="made")
+    assert sound(connection) == []
+    assert row["documents"] == 9
+    assert row["chunks"] == 8 * 4 + 1
+    assert row["sentences"] == 8 * 6 + 3
+    assert row["links"] == 1
+    assert min(row["mentions"], row["similarIntra"], row["similarInter"]) > 0
+    (edge,) = connection.query(
+        "MATCH (:Document {title: 'Linked'})-[r:LINKS_TO]->(d:Document) "
+        "RETURN d.title AS title, d.aliases AS aliases, r.anchor AS anchor"
+    )
+    assert edge == {"title": title_of(3), "aliases": ["Alias 3"], "anchor": "old name"}
+
+
+def test_offsets_point_into_the_stored_text(connection, ingest):
+    """Chunks and sentences are the pieces of the document text that they say."""
+    text = "Ünïcode 😀 first. “Quoted” second!\n\nRight to left: שלום. Fourth one."
+    ingest([RawDocument(source_id="x", title="`\"'😀 title", raw=text)])
+
+    rows = connection.query(
+        "MATCH (d:Document)<-[:FROM_DOCUMENT]-(c:Chunk)-[:HAS_SENTENCE]->(s:Sentence) "
+        "UNWIND [c, s] AS n RETURN d.text AS whole, n.text AS text, "
+        "n.startChar AS start, n.endChar AS end"
+    )
+
+    assert len(rows) > 4
+    assert [r["whole"][r["start"] : r["end"]] for r in rows] == [
+        r["text"] for r in rows
+    ]
+
+
+def test_second_run_writes_nothing(connection, ingest):
+    """The same input again changes nothing, by the server's own count."""
+    items = [*map(article, range(6)), redirect(1, target=1), redirect(9, target=99)]
+    first = ingest(items, options=None)
+    before = corpus_digest(connection, "made")
+
+    second = ingest(items, options=None)
+
+    assert first.added == 6
+    assert (first.redirects_resolved, first.redirects_waiting) == (1, 1)
+    assert second.skipped == 6
+    assert not second.written.changed
+    assert corpus_digest(connection, "made") == before
+    assert stored_corpus(connection, "made").version == 1
+
+
+_STATES = st.lists(
+    st.tuples(
+        st.dictionaries(st.integers(0, 9), st.integers(0, 2), max_size=8),
+        st.dictionaries(st.integers(0, 3), st.integers(0, 9), max_size=3),
+        st.sampled_from(["incremental", "full"]),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(states=_STATES)
+def test_any_history_ends_in_the_graph_of_one_ingest(
+    session_connection, server, states
+):
+    """After additions, changes and deletions the digest is that of the final set."""
+    connection = session_connection
+    drop_schema(connection, data=True)
+    common = {"embedder": EMBEDDER, "settings": server, "options": PLAIN}
+    documents, redirects = {}, {}
+    for pages, aliases, cleanup in states:
+        if cleanup == "full":
+            documents, redirects = {}, {}
+        documents |= pages
+        redirects |= aliases
+        items = [article(n, version=v) for n, v in pages.items()]
+        items += [redirect(n, target=t) for n, t in aliases.items()]
+        ingest_corpus(
+            connection, [ListSource(items)], corpus="made", cleanup=cleanup, **common
+        )
+    after = corpus_digest(connection, "made")
+    findings = sound(connection)
+    drop_schema(connection, data=True)
+    final = [article(n, version=v) for n, v in sorted(documents.items())]
+    final += [redirect(n, target=t) for n, t in sorted(redirects.items())]
+    ingest_corpus(connection, [ListSource(final)], corpus="made", **common)
+
+    assert findings == []
+    assert after == corpus_digest(connection, "made")
+
+
+def test_changed_document_replaces_all_derived_from_it(connection, ingest):
+    """Old chunks and sentences are gone, edges of other documents are mended."""
+    ingest(map(article, range(5)))
+
+    report = ingest([article(2, version=1, sentences=4)])
+
+    assert (report.added, report.updated, report.deleted) == (0, 1, 0)
+    assert sound(connection) == []
+    (row,) = connection.query(
+        "MATCH (d:Document {sourceId: 'page-2'})<-[:FROM_DOCUMENT]-(c) "
+        "RETURN count(c) AS chunks"
+    )
+    assert row["chunks"] == 2
+
+
+def test_cleanup_none_keeps_changed_documents(connection, ingest):
+    """With `none` a changed document stays as it is stored."""
+    ingest(map(article, range(3)))
+    before = corpus_digest(connection, "made")
+
+    report = ingest([article(1, version=2)], cleanup="none")
+
+    assert (report.updated, report.skipped) == (0, 1)
+    assert corpus_digest(connection, "made") == before
+
+
+def test_full_cleanup_spares_what_a_damaged_source_did_not_show(connection, ingest):
+    """Nothing is deleted when the source breaks off, and the report says so."""
+    ingest(map(article, range(4)))
+
+    report = ingest([article(0), Damage(message="broke off")], cleanup="full")
+
+    assert report.deleted == 0
+    assert report.damage == ["broke off"]
+    assert not report.complete
+    assert list_corpora(connection)[0]["documents"] == 4
+
+
+def test_article_that_became_a_redirect_is_replaced(connection, ingest):
+    """A page whose article became a redirect leaves only the redirect."""
+    ingest([article(0), article(1)])
+
+    ingest([RawRedirect(title=title_of(1), target=title_of(0), source_id="page-1")])
+
+    (row,) = connection.query("MATCH (d:Document) RETURN collect(d.aliases) AS aliases")
+    assert row["aliases"] == [[title_of(1)]]
+    assert sound(connection) == []
+
+
+def test_redirect_that_became_an_article_is_gone(connection, ingest):
+    """The redirect of a title goes when an article of that title arrives."""
+    ingest([article(0), RawRedirect(title=title_of(1), target=title_of(0))])
+
+    ingest([article(1)])
+
+    (row,) = connection.query(
+        "MATCH (d:Document) OPTIONAL MATCH (r:Redirect) "
+        "RETURN count(DISTINCT r) AS redirects, collect(d.aliases) AS aliases"
+    )
+    assert row == {"redirects": 0, "aliases": [[], []]}
+
+
+def test_equal_titles_are_kept_apart_and_not_linked(connection, ingest):
+    """Two documents of one title are both stored; the title stands for neither."""
+    one = RawDocument(source_id="1", title="Same title", raw="One text here.")
+    two = replace(one, source_id="2", raw="Another text there.")
+    third = replace(one, source_id="3", title="Third", raw="Of Same title it speaks.")
+
+    ingest([one, two, third])
+
+    (row,) = connection.read("corpus/show", name="made")
+    assert (row["documents"], row["mentions"]) == (3, 0)
+
+
+def test_an_id_that_occurs_twice_is_reported_once_stored(connection, ingest):
+    """The first document of an id wins, in every run."""
+    items = [article(1), replace(article(2), source_id="page-1")]
+
+    first, second = ingest(items), ingest(items)
+
+    assert (first.added, first.failed, second.skipped, second.failed) == (1, 1, 1, 1)
+    assert "twice" in first.failures[0]
+    assert not second.written.changed
+
+
+class _BrokenEmbedder(HashEmbedder):
+    """An embedder whose vector of some texts cannot be used."""
+
+    def __init__(self, value):
+        super().__init__(32)
+        self._value = value
+
+    def embed_array(self, texts):
+        """Spoil the vectors of texts that name the poison."""
+        vectors = super().embed_array(texts)
+        for row, text in enumerate(texts):
+            if "poison" in text:
+                vectors[row] = self._value
+        return vectors
+
+
+@pytest.mark.parametrize("value", [np.nan, 0.0, np.inf])
+def test_vectors_that_cannot_be_used_cost_only_their_document(
+    connection, ingest, value
+):
+    """A NaN, infinite or zero vector fails its document with one clear line."""
+    bad = RawDocument(source_id="bad", title="Bad", raw="A poison here. And more.")
+
+    report = ingest([article(0), bad, article(1)], embedder=_BrokenEmbedder(value))
+
+    assert (report.added, report.failed) == (2, 1)
+    assert report.failures[0].startswith("Bad: The embedder hash-32 gave a")
+    assert sound(connection) == []
+
+
+def test_failed_pages_are_counted_and_the_rest_is_stored(connection, ingest):
+    """A failure in the source does not stop the documents after it."""
+    report = ingest([Failure(title="Huge", message="too long"), article(0)])
+
+    assert (report.added, report.failures) == (1, ["Huge: too long"])
+
+
+def test_pages_without_sentences_are_left_out(connection, ingest):
+    """A text of nothing but white space and marks is counted as empty."""
+    empty = RawDocument(source_id="e", title="Empty", raw=" \n\n ")
+
+    report = ingest([empty, article(0)])
+
+    assert (report.added, report.left_out["empty"]) == (1, 1)
+
+
+def test_other_settings_or_another_embedder_are_refused(connection, ingest):
+    """What must not drift is compared before anything is written."""
+    ingest([article(0)])
+    before = corpus_digest(connection, "made")
+
+    with pytest.raises(CorpusDriftError, match="inter-top-x 5, not 7"):
+        ingest([article(1)], options=IngestOptions(themes="none", inter_top_x=7))
+    with pytest.raises(CorpusDriftError, match="hash-32"):
+        ingest([article(1)], embedder=HashEmbedder(48))
+    with pytest.raises(CorpusDriftError, match="another database"):
+        ingest([article(1)], corpus="other", embedder=HashEmbedder(48))
+    assert corpus_digest(connection, "made") == before
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 201, "a\nb"])
+def test_corpus_names_that_cannot_be_used_are_refused(ingest, name):
+    """An empty, endless or unprintable name is an input error."""
+    with pytest.raises(InputError, match="Corpus name"):
+        ingest([article(0)], corpus=name)
+
+
+def test_corpora_in_one_database_do_not_touch_each_other(connection, ingest):
+    """Edges stay inside a corpus; deleting one leaves the other as it was."""
+    ingest(map(article, range(5)), corpus="a")
+    ingest([article(n, version=1) for n in range(5)], corpus="b")
+    before = corpus_digest(connection, "a")
+
+    delete_corpus(connection, "b")
+
+    assert sound(connection, "a") == []
+    assert corpus_digest(connection, "a") == before
+    (row,) = connection.query(
+        "MATCH (n) WHERE n.corpus = 'b' OR n.name = 'b' RETURN count(n) AS left"
+    )
+    assert row["left"] == 0
+    with pytest.raises(UnknownCorpusError, match="'a'"):
+        stored_corpus(connection, "b")
+
+
+def test_verify_finds_what_is_broken(connection, ingest):
+    """Each kind of damage to a corpus is found."""
+    ingest(map(article, range(4)))
+    with connection.driver.session(database=connection.database) as session:
+        session.run("MATCH (c:Chunk) WITH c LIMIT 1 REMOVE c.embedding").consume()
+        session.run("MATCH (d:Document) WITH d LIMIT 1 DETACH DELETE d").consume()
+        session.run(
+            "MATCH (:Chunk)-[r:SIMILAR_TO]->() WITH r LIMIT 1 SET r.score = -0.5"
+        ).consume()
+
+    found = {finding.check for finding in sound(connection)}
+
+    assert any("vector" in check for check in found)
+    assert any("without a document" in check for check in found)
+    assert any("weak edges" in check for check in found)
+
+
+def test_real_embedder_gives_equal_edges_in_another_order(connection, ingest):
+    """With the default model and key phrases a corpus does not hang on its order."""
+    from graph.embedders import load_embedder
+
+    model = load_embedder("sentence-transformers/all-MiniLM-L6-v2")
+    documents = [article(n, sentences=12) for n in range(6)]
+    options = IngestOptions()
+
+    ingest(documents, corpus="one", embedder=model, options=options)
+    ingest(documents[::-1], corpus="two", embedder=model, options=options)
+
+    one, two = (edges(connection, name) for name in ("one", "two"))
+    shared = one.keys() & two.keys()
+    assert len(shared) >= 0.99 * max(len(one), len(two))
+    assert max(abs(one[pair] - two[pair]) for pair in shared) < 1e-4
+
+
+def edges(connection, corpus):
+    """Return {(source, target): score} of a corpus, ends named by their place."""
+    rows = connection.query(
+        "MATCH (a:Chunk {corpus: $corpus})-[r:SIMILAR_TO]->(b:Chunk), "
+        "(a)-[:FROM_DOCUMENT]->(d), (b)-[:FROM_DOCUMENT]->(e) "
+        "RETURN d.sourceId + a.index AS a, e.sourceId + b.index AS b, r.score AS score",
+        {"corpus": corpus},
+    )
+    return {(row["a"], row["b"]): row["score"] for row in rows}
