@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from graph.capabilities import Capabilities
+from graph.connection import AsyncConnection, Connection
 from graph.schema import apply_schema, drop_schema
-from retrieval.conformance import GraphReaderConformance
-from retrieval.readers import CypherReader, MemoryReader
+from graph.statements import statement
+from retrieval.algorithms import ALGORITHMS
+from retrieval.conformance import GraphReaderConformance, random_graph, random_query
+from retrieval.driving import arun, run
+from retrieval.filters import parse_filter
+from retrieval.protocols import WalkOptions
+from retrieval.readers import AsyncCypherReader, CypherReader, MemoryReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from graph.connection import Connection
+    from graph.settings import Settings
     from retrieval.filters import Filter
     from retrieval.readers import MemoryGraph
 
+BUDGET = WalkOptions(max_sentences=25)
 _WRITE = """
 MERGE (k:Corpus {name: $corpus})
 WITH k
@@ -125,18 +136,256 @@ class TestMemoryReader(GraphReaderConformance):
         return lambda graph, given: MemoryReader(graph, filter=given)
 
 
+@pytest.fixture(scope="module")
+def database(session_connection: Connection) -> Connection:
+    """Return a database with our schema and vector indexes of 12 dimensions."""
+    drop_schema(session_connection, data=True)
+    apply_schema(session_connection, dimensions=12)
+    return session_connection
+
+
+@pytest.fixture
+def empty(database: Connection) -> Connection:
+    """Return that database without nodes."""
+    database.driver.execute_query("MATCH (n) DETACH DELETE n", database_="neo4j")
+    return database
+
+
+def without_search(connection: Connection) -> Connection:
+    """Return a connection that takes its server for the older line."""
+    older = Connection(connection.driver, database=connection.database)
+    older._capabilities = Capabilities(version=(5, 26, 30), edition="community")
+    return older
+
+
 @pytest.mark.integration
 class TestCypherReader(GraphReaderConformance):
     """The Cypher reader, on a real server."""
 
     @pytest.fixture
-    def open_reader(self, session_connection: Connection) -> Callable[..., Any]:
+    def open_reader(self, empty: Connection) -> Callable[..., Any]:
         """Return a function that stores a graph and opens it."""
-        drop_schema(session_connection, data=True)
-        apply_schema(session_connection, dimensions=12)
 
         def open_graph(graph: MemoryGraph, given: Filter | None) -> CypherReader:
-            store(session_connection, graph)
-            return CypherReader(session_connection, corpus="small", filter=given)
+            store(empty, graph)
+            return CypherReader(empty, corpus="small", filter=given)
 
         return open_graph
+
+
+@pytest.mark.integration
+class TestCypherReaderWithoutSearch(GraphReaderConformance):
+    """The Cypher reader as it works where the index cannot be filtered inside."""
+
+    @pytest.fixture
+    def open_reader(self, empty: Connection) -> Callable[..., Any]:
+        """Return a function that stores a graph and opens it."""
+
+        def open_graph(graph: MemoryGraph, given: Filter | None) -> CypherReader:
+            store(empty, graph)
+            return CypherReader(without_search(empty), corpus="small", filter=given)
+
+        return open_graph
+
+
+@pytest.fixture
+def mixed(empty: Connection) -> tuple[Connection, MemoryGraph, MemoryGraph]:
+    """Return a database with a large corpus and a small one that is like it."""
+    large = random_graph(1, sentences=[60] * 12)
+    small = random_graph(2, sentences=(20, 12))
+    store(empty, large, "large")
+    store(empty, small, "small")
+    return empty, large, small
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("search", [True, False])
+@pytest.mark.parametrize("name", ["large", "small"])
+def test_a_corpus_is_walked_as_if_it_were_alone(
+    mixed: tuple[Connection, MemoryGraph, MemoryGraph], name: str, search: bool
+) -> None:
+    """Beside another corpus, in the same index, the walks are those from memory."""
+    connection, large, small = mixed
+    graph = {"large": large, "small": small}[name]
+    connection = connection if search else without_search(connection)
+    reader = CypherReader(connection, corpus=name)
+    memory = MemoryReader(graph)
+
+    walks = [
+        [
+            run(r, a.walk(random_query(n), WalkOptions(max_sentences=30)))
+            for a in ALGORITHMS.values()
+            for n in range(4)
+        ]
+        for r in (reader, memory)
+    ]
+
+    # Rankings agree where they matter: approximate search may differ at their ends.
+    assert [(t.steps, t.stop_reason) for t in walks[0]] == [
+        (t.steps, t.stop_reason) for t in walks[1]
+    ]
+
+
+@pytest.mark.integration
+async def test_asynchronous_walks_are_the_same(
+    mixed: tuple[Connection, MemoryGraph, MemoryGraph], server: Settings
+) -> None:
+    """The asynchronous reader gives what the synchronous one gives."""
+    connection, _, _ = mixed
+    given = parse_filter({"language": "en"})
+    reader = CypherReader(connection, corpus="large", filter=given)
+
+    async with await AsyncConnection.open(server) as asynchronous:
+        twin = AsyncCypherReader(asynchronous, corpus="large", filter=given)
+        found = [
+            await arun(twin, a.walk(random_query(3), WalkOptions()))
+            for a in ALGORITHMS.values()
+        ]
+
+    assert found == [
+        run(reader, a.walk(random_query(3), WalkOptions())) for a in ALGORITHMS.values()
+    ]
+
+
+@pytest.mark.integration
+def test_a_hop_is_one_round_trip(
+    mixed: tuple[Connection, MemoryGraph, MemoryGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A walk asks once for anchors and once for each chunk that it visits."""
+    connection, _, _ = mixed
+    reader = CypherReader(connection, corpus="large")
+    assert connection.capabilities.search
+    asked = []
+    plain = reader._rows
+    monkeypatch.setattr(
+        reader, "_rows", lambda text, params: asked.append(text) or plain(text, params)
+    )
+
+    trail = run(reader, ALGORITHMS["query_traversal"].walk(random_query(5), BUDGET))
+
+    assert len(trail.steps) > 2
+    assert len(asked) == 1 + len(trail.steps)
+
+
+@pytest.mark.integration
+def test_a_hop_sends_no_more_of_a_larger_corpus(
+    mixed: tuple[Connection, MemoryGraph, MemoryGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes back is bounded by hits and edges, whatever the corpus holds."""
+    connection, large, small = mixed
+    sizes: dict[str, list[int]] = {}
+    for name in ("large", "small"):
+        reader = CypherReader(connection, corpus=name)
+        plain, sent = reader._rows, sizes.setdefault(name, [])
+
+        def counted(
+            text: str, params: Any, plain: Any = plain, sent: Any = sent
+        ) -> Any:
+            rows = plain(text, params)
+            sent.append(len(json.dumps(rows)))
+            return rows
+
+        monkeypatch.setattr(reader, "_rows", counted)
+        run(reader, ALGORITHMS["query_traversal"].walk(random_query(5), BUDGET))
+
+    assert len(large.chunks) > 20 * len(small.chunks)
+    assert max(sizes["large"][1:]) < 1.5 * max(sizes["small"][1:])
+
+
+FIELDS = st.sampled_from([
+    "title",
+    "language",
+    "document.words",
+    "document.missing",
+    "index",
+    "chunk.text",
+    "chunk_id",
+    "theme",
+    "category",
+    "aliases",
+])
+SCALARS = st.sampled_from([
+    "en",
+    "Page 1 of 3",
+    "Alias 1",
+    "birds",
+    "Category 0",
+    "e",
+    "PAGE",
+    "",
+]) | st.sampled_from([0, 1, 2, 100, 100.0, 150.5, True, False])
+TESTS = st.one_of(
+    st.tuples(st.sampled_from(["$eq", "$ne", "$lt", "$lte", "$gt", "$gte"]), SCALARS),
+    st.tuples(st.sampled_from(["$in", "$nin"]), st.lists(SCALARS, max_size=3)),
+    st.tuples(st.just("$between"), st.tuples(SCALARS, SCALARS).map(list)),
+    st.tuples(
+        st.sampled_from(["$like", "$ilike"]), SCALARS.filter(lambda v: type(v) is str)
+    ),
+).map(lambda pair: dict([pair]))
+FILTERS = st.recursive(
+    st.dictionaries(FIELDS, TESTS, min_size=1, max_size=2),
+    lambda inner: st.builds(
+        lambda word, parts: {word: parts},
+        st.sampled_from(["$and", "$or"]),
+        st.lists(inner, min_size=1, max_size=3),
+    ),
+    max_leaves=4,
+)
+
+
+@pytest.fixture
+def filtered(empty: Connection) -> tuple[Connection, MemoryGraph]:
+    """Return a database with one small corpus."""
+    graph = random_graph(3)
+    store(empty, graph)
+    return empty, graph
+
+
+@pytest.mark.integration
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(FILTERS)
+def test_a_filter_is_the_same_in_cypher_and_in_python(
+    filtered: tuple[Connection, MemoryGraph], given_filter: dict[str, Any]
+) -> None:
+    """Generated filters pass the same chunks on the server and in memory."""
+    connection, graph = filtered
+    parsed = parse_filter(given_filter)
+    query = random_query(1)
+
+    found = CypherReader(connection, corpus="small", filter=parsed).anchors(query, 9)
+
+    assert set(found.ids) == set(
+        MemoryReader(graph, filter=parsed).anchors(query, 9).ids
+    )
+
+
+@pytest.mark.integration
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    FILTERS,
+    st.sampled_from(["anchors_search", "anchors_index", "anchors_scan", "expand"]),
+)
+def test_every_statement_with_a_filter_can_be_planned(
+    database: Connection, given_filter: dict[str, Any], name: str
+) -> None:
+    """Statements put together from generated filters pass EXPLAIN."""
+    parsed = parse_filter(given_filter)
+    assert parsed is not None
+    predicate, params = parsed.cypher("n" if name == "expand" else "c")
+    text = statement(f"retrieval/{name}").replace("true /* filter */", predicate)
+    assert predicate in text
+    if text.startswith("CYPHER 25"):
+        text = text.replace("CYPHER 25", "CYPHER 25 EXPLAIN", 1)
+    else:
+        text = f"EXPLAIN {text}"
+
+    values = {"corpus": "x", "vector": [1.0] * 12, "fetch": 1, "hits": 1, "ids": []}
+    database.query(text, {**values, **params})

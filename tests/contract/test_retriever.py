@@ -1,0 +1,487 @@
+"""The LangChain retriever on ingested corpora, and other people's on the same graph."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import neo4j
+import pytest
+from langchain_core.runnables import ConfigurableField
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+
+from graph.connection import AsyncConnection, Connection
+from graph.embedders import HashEmbedder
+from graph.errors import (
+    CorpusDriftError,
+    CredentialsError,
+    FilterError,
+    InputError,
+    SettingsError,
+    UnknownAlgorithmError,
+    UnknownCorpusError,
+)
+from graph.schema import drop_schema
+from ingest.bundled import articles
+from ingest.options import IngestOptions
+from ingest.pipeline import ingest_corpus
+from ingest.records import RawDocument
+from retrieval import KnowtrailRetriever
+from retrieval.search import asearch, search
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+
+    from graph.settings import Settings
+    from ingest.records import Item
+
+pytestmark = pytest.mark.integration
+
+QUESTION = "How did the marine chronometer find longitude at sea?"
+EMBEDDER = HashEmbedder(64)
+METADATA = {
+    "source": str,
+    "title": str,
+    "doc_id": str,
+    "chunk_id": str,
+    "sentence_start": int,
+    "sentence_end": int,
+    "start_index": int,
+    "end_index": int,
+    "score": float,
+    "hop": int,
+    "path": list,
+    "algorithm": str,
+    "corpus": str,
+    "filled": bool,
+}
+
+
+class Some:
+    """A source of documents in memory."""
+
+    name = "some"
+    size = None
+    position = 0
+
+    def __init__(self, *documents: RawDocument) -> None:
+        self._documents = documents
+
+    def items(self) -> Iterator[Item]:
+        """Yield the documents."""
+        yield from self._documents
+
+
+@pytest.fixture(scope="module")
+def stored(session_connection: Connection, server: Settings) -> Connection:
+    """Return a database with the bundled corpus and, beside it, a small one."""
+    drop_schema(session_connection, data=True)
+    bundled = [
+        RawDocument(
+            source_id=str(a["id"]),
+            title=str(a["title"]),
+            raw=str(a["text"]),
+            url=f"https://example.org/{a['id']}",
+            categories=tuple(a["categories"]),  # type: ignore[arg-type]
+        )
+        for a in articles()
+    ]
+    small = RawDocument(
+        source_id="s",
+        title="Sea clocks",
+        raw="The marine chronometer found longitude at sea. So did the Moon. Who knew?",
+        language="bg",
+        source="small.txt",
+    )
+    options = IngestOptions(themes="none")
+    for name, documents in (("voyage", bundled), ("small", [small])):
+        ingest_corpus(
+            session_connection,
+            [Some(*documents)],
+            corpus=name,
+            embedder=EMBEDDER,
+            settings=server,
+            options=options,
+        )
+    return session_connection
+
+
+@pytest.fixture
+def retriever(stored: Connection) -> KnowtrailRetriever:
+    """Return a retriever of the bundled corpus."""
+    return KnowtrailRetriever(connection=stored, embedder=EMBEDDER, corpus="voyage")
+
+
+class TestStandardWithDriver(RetrieversIntegrationTests):
+    """LangChain's own tests, unmodified, with a synchronous driver."""
+
+    @pytest.fixture(autouse=True)
+    def _database(self, stored: Connection) -> None:
+        """Keep the database for the properties."""
+        self.driver = stored.driver
+
+    @property
+    def retriever_constructor(self) -> type[BaseRetriever]:
+        """Return the class under test."""
+        return KnowtrailRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        """Return what it is made with."""
+        return {"driver": self.driver, "embedder": EMBEDDER, "corpus": "voyage"}
+
+    @property
+    def retriever_query_example(self) -> str:
+        """Return a question."""
+        return QUESTION
+
+
+class TestStandardWithUri(RetrieversIntegrationTests):
+    """The same with connections of its own, synchronous and asynchronous."""
+
+    @pytest.fixture(autouse=True)
+    async def _database(self, stored: Connection, server: Settings) -> Any:
+        """Open a retriever whose link the properties hand on; close it after."""
+        own = _from_uri(server)
+        self.link = own.link
+        yield
+        await own.aclose()
+
+    @property
+    def retriever_constructor(self) -> type[BaseRetriever]:
+        """Return the class under test."""
+        return KnowtrailRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        """Return what it is made with."""
+        return {"link": self.link, "embedder": EMBEDDER, "corpus": "voyage"}
+
+    @property
+    def retriever_query_example(self) -> str:
+        """Return a question."""
+        return QUESTION
+
+
+def _from_uri(server: Settings, **fields: Any) -> KnowtrailRetriever:
+    """Return a retriever that connects by itself."""
+    assert server.uri is not None
+    return KnowtrailRetriever.from_uri(
+        server.uri,
+        username=server.username,
+        password=fields.pop("password", server.password),
+        embedder=EMBEDDER,
+        corpus="voyage",
+        **fields,
+    )
+
+
+def test_documents_carry_what_is_documented(retriever: KnowtrailRetriever) -> None:
+    """Ids and metadata are those of the chunk, of JSON types, without the vector."""
+    documents = retriever.invoke(QUESTION)
+
+    assert documents
+    for document in documents:
+        assert {k: type(v) for k, v in document.metadata.items()} == METADATA
+        assert document.id == document.metadata["chunk_id"]
+        assert document.metadata["path"][-1] == document.id
+        assert json.loads(json.dumps(document.metadata)) == document.metadata
+
+
+@pytest.mark.parametrize("granularity", ["chunk", "sentence"])
+def test_offsets_point_into_the_stored_text(
+    retriever: KnowtrailRetriever, stored: Connection, granularity: str
+) -> None:
+    """The document's text between the offsets holds the first and last sentence."""
+    documents = retriever.invoke(QUESTION, None, granularity=granularity, k=8)
+
+    texts = {
+        row["id"]: row["text"]
+        for row in stored.query("MATCH (d:Document) RETURN d.id AS id, d.text AS text")
+    }
+    pieces = [
+        texts[d.metadata["doc_id"]][d.metadata["start_index"] : d.metadata["end_index"]]
+        for d in documents
+    ]
+    heads = [(d.page_content[:15], d.page_content[-15:]) for d in documents]
+    assert [(p[:15], p[-15:]) for p in pieces] == heads
+
+
+def test_a_sentence_can_be_a_document(retriever: KnowtrailRetriever) -> None:
+    """With that granularity the walk's sentences come one by one, in order."""
+    sentences = retriever.invoke(QUESTION, None, granularity="sentence")
+
+    chunks = retriever.invoke(QUESTION)
+    assert " ".join(d.page_content for d in sentences) == " ".join(
+        d.page_content for d in chunks
+    )
+    assert len({d.id for d in sentences}) == len(sentences)
+
+
+def test_a_walk_is_filled_up_to_k(retriever: KnowtrailRetriever) -> None:
+    """Documents after the walk's end say so, and no sentence comes twice."""
+    documents = retriever.invoke(QUESTION, None, k=25, max_hops=2)
+
+    filled = [d.metadata["filled"] for d in documents]
+    assert len(documents) == 25
+    assert filled == sorted(filled)
+    assert [d.metadata["hop"] is None for d in documents] == filled
+    assert filled.count(False) <= 3
+    spans = [
+        (d.metadata["doc_id"], i)
+        for d in retriever.invoke(QUESTION, None, k=25, granularity="sentence")
+        for i in (d.metadata["sentence_start"],)
+    ]
+    assert len(set(spans)) == 25
+
+
+def test_without_k_the_walk_is_returned_as_it_is(
+    retriever: KnowtrailRetriever,
+) -> None:
+    """The sentence budget holds and nothing is filled up."""
+    documents = retriever.invoke(QUESTION, None, max_sentences=4)
+
+    assert not any(d.metadata["filled"] for d in documents)
+    found = search(
+        retriever.connection, EMBEDDER, QUESTION, corpus="voyage", max_sentences=4
+    )
+    assert len(found.walk.sentences) <= 4
+    assert [d.page_content for d in documents] == [h.text for h in found.hits]
+
+
+async def test_asynchronous_calls_give_the_same(
+    retriever: KnowtrailRetriever, server: Settings
+) -> None:
+    """A native asynchronous driver, and a thread where there is none, agree."""
+    async with await AsyncConnection.open(server) as connection:
+        native = KnowtrailRetriever(
+            async_connection=connection, embedder=EMBEDDER, corpus="voyage"
+        )
+        answers = [
+            await native.ainvoke(QUESTION, None, k=5),
+            await retriever.ainvoke(QUESTION, None, k=5),
+            (await native.abatch([QUESTION, QUESTION]))[1],
+        ]
+        with pytest.raises(SettingsError, match="only an asynchronous driver"):
+            native.invoke(QUESTION)
+
+    assert answers[0] == answers[1] == retriever.invoke(QUESTION, None, k=5)
+    assert answers[2] == retriever.invoke(QUESTION)
+
+
+@pytest.mark.parametrize("algorithm", ["basic_retrieval", "query_traversal"])
+async def test_asearch_is_search(
+    stored: Connection, server: Settings, algorithm: str
+) -> None:
+    """Both return the same hits."""
+    async with await AsyncConnection.open(server) as connection:
+        found = await asearch(
+            connection, EMBEDDER, QUESTION, corpus="voyage", algorithm=algorithm
+        )
+
+    same = search(stored, EMBEDDER, QUESTION, corpus="voyage", algorithm=algorithm)
+    assert found.hits == same.hits
+
+
+def test_a_filter_holds_for_every_document(retriever: KnowtrailRetriever) -> None:
+    """Anchor, hops and fill-up stay inside the filter."""
+    titles = {"Sextant", "Marine chronometer"}
+    filtered = retriever.model_copy(update={"filter": {"title": {"$in": [*titles]}}})
+
+    documents = filtered.invoke(QUESTION, None, k=12)
+
+    assert len(documents) == 12
+    assert {d.metadata["title"] for d in documents} <= titles
+
+
+def test_corpora_are_not_mixed(retriever: KnowtrailRetriever) -> None:
+    """The small corpus has the nearest chunk, and each corpus only its own."""
+    small = retriever.invoke(QUESTION, None, corpus="small", k=3)
+    voyage = retriever.invoke(QUESTION, None, k=30)
+
+    assert {d.metadata["title"] for d in small} == {"Sea clocks"}
+    assert small[0].metadata["source"] == "small.txt"
+    assert "Sea clocks" not in {d.metadata["title"] for d in voyage}
+
+
+def test_fields_can_be_configured_at_run_time(retriever: KnowtrailRetriever) -> None:
+    """LangChain's configurable fields make working copies."""
+    configurable = retriever.configurable_fields(
+        k=ConfigurableField(id="k"), algorithm=ConfigurableField(id="algorithm")
+    )
+
+    documents: list[Document] = configurable.invoke(
+        QUESTION, {"configurable": {"k": 2, "algorithm": "basic_retrieval"}}
+    )
+
+    assert [d.metadata["algorithm"] for d in documents] == ["basic_retrieval"] * 2
+
+
+def test_a_given_driver_stays_open(server: Settings, stored: Connection) -> None:
+    """Closing the retriever leaves the caller's driver usable."""
+    assert server.uri is not None
+    auth = (server.username, server.password or "")
+    with neo4j.GraphDatabase.driver(server.uri, auth=auth) as driver:
+        with KnowtrailRetriever(
+            driver=driver, embedder=EMBEDDER, corpus="voyage"
+        ) as retriever:
+            assert retriever.invoke(QUESTION)
+        driver.verify_connectivity()
+
+
+async def test_a_retriever_connects_by_itself(
+    server: Settings, stored: Connection
+) -> None:
+    """`from_uri` serves both kinds of call, again after closing, and says no secret."""
+    async with _from_uri(server, k=2) as retriever:
+        first = retriever.invoke(QUESTION)
+        second = await retriever.ainvoke(QUESTION)
+        retriever.close()
+        third = retriever.invoke(QUESTION)
+
+        assert first == second == third
+        assert server.password is not None
+        assert server.password not in repr(retriever) + str(retriever.model_dump())
+
+
+def test_the_embedder_of_the_corpus_is_found_by_its_name(stored: Connection) -> None:
+    """Without an embedder, the one that the corpus names is loaded."""
+    retriever = KnowtrailRetriever(connection=stored, corpus="voyage")
+    stored.driver.execute_query(
+        "MATCH (k:Corpus {name: 'voyage'}) SET k.embedder = 'hash:64'",
+        database_=stored.database,
+    )
+    try:
+        documents = retriever.invoke(QUESTION)
+    finally:
+        stored.driver.execute_query(
+            "MATCH (k:Corpus {name: 'voyage'}) SET k.embedder = $name",
+            name=EMBEDDER.name,
+            database_=stored.database,
+        )
+
+    assert documents
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"algorithm": "query_travesal"}, UnknownAlgorithmError, "'query_traversal'"),
+        ({"corpus": "voyages"}, UnknownCorpusError, "did you mean 'voyage'"),
+        ({"k": 0}, InputError, "k is 0"),
+        ({"max_sentences": 0}, InputError, "max_sentences is 0"),
+        ({"granularity": "word"}, InputError, "'chunk' or 'sentence'"),
+        ({"filter": {"titel": "x"}}, FilterError, "did you mean 'title'"),
+        ({"top_k": 3}, InputError, "Unknown argument 'top_k'"),
+    ],
+)
+def test_mistakes_are_told(
+    retriever: KnowtrailRetriever,
+    arguments: dict[str, Any],
+    error: type[Exception],
+    message: str,
+) -> None:
+    """Each wrong argument gets its own error with what to do."""
+    with pytest.raises(error, match=message):
+        retriever.invoke(QUESTION, None, **arguments)
+
+
+@pytest.mark.parametrize("question", ["", "  \n", "x" * 10_001])
+def test_questions_have_bounds(retriever: KnowtrailRetriever, question: str) -> None:
+    """An empty question and one too long are refused."""
+    with pytest.raises(InputError, match="question"):
+        retriever.invoke(question)
+
+
+def test_a_corpus_must_be_named_where_there_are_two(stored: Connection) -> None:
+    """The message lists them."""
+    retriever = KnowtrailRetriever(connection=stored, embedder=EMBEDDER)
+
+    with pytest.raises(InputError, match="name one of small, voyage"):
+        retriever.invoke(QUESTION)
+
+
+def test_another_embedder_is_refused(stored: Connection) -> None:
+    """A corpus is asked with the model that it was embedded with."""
+    other = KnowtrailRetriever(
+        connection=stored, embedder=HashEmbedder(32), corpus="voyage"
+    )
+
+    with pytest.raises(CorpusDriftError, match=r"'hash-64'.*'hash-32'"):
+        other.invoke(QUESTION)
+
+
+def test_a_wrong_password_is_told(server: Settings, stored: Connection) -> None:
+    """The retriever's own connection reports what was refused."""
+    with pytest.raises(CredentialsError, match="refused"):
+        _from_uri(server, password="not-the-password").invoke(QUESTION)
+
+
+def test_a_retriever_needs_a_database() -> None:
+    """Without a driver, Pydantic's error has a line that says what to give."""
+    with pytest.raises(ValueError, match="from_uri"):
+        KnowtrailRetriever(corpus="voyage")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+class TestOtherRetrievers:
+    """Retrievers that other people wrote answer from the same graph."""
+
+    def test_graphrag_vector_retriever(self, stored: Connection) -> None:
+        """neo4j-graphrag's vector search finds our chunks."""
+        from neo4j_graphrag.retrievers import VectorRetriever
+
+        retriever = VectorRetriever(
+            stored.driver,
+            "chunk_embedding",
+            embedder=EMBEDDER,  # type: ignore[arg-type]
+            return_properties=["text", "id"],
+            neo4j_database=stored.database,
+        )
+
+        found = retriever.search(query_text=QUESTION, top_k=3)
+
+        assert len(found.items) == 3
+        assert "chronometer" in found.items[0].content
+
+    def test_graphrag_hybrid_retriever(self, stored: Connection) -> None:
+        """neo4j-graphrag's hybrid search finds them by vector and full text."""
+        from neo4j_graphrag.retrievers import HybridRetriever
+
+        retriever = HybridRetriever(
+            stored.driver,
+            "chunk_embedding",
+            "chunk_text",
+            embedder=EMBEDDER,  # type: ignore[arg-type]
+            return_properties=["text", "id"],
+            neo4j_database=stored.database,
+        )
+
+        found = retriever.search(query_text="marine chronometer longitude", top_k=3)
+
+        assert len(found.items) == 3
+
+    def test_langchain_vector_store(self, stored: Connection, server: Settings) -> None:
+        """langchain-neo4j's store opens our index and searches it."""
+        from langchain_neo4j import Neo4jVector
+
+        store = Neo4jVector.from_existing_index(
+            EMBEDDER,
+            index_name="chunk_embedding",
+            url=server.uri,
+            username=server.username,
+            password=server.password,
+            database=stored.database,
+            node_label="Chunk",
+            text_node_property="text",
+            embedding_node_property="embedding",
+        )
+
+        found = store.similarity_search_with_score(QUESTION, k=3)
+        store._driver.close()
+
+        assert [score > 0.5 for _, score in found] == [True] * 3
+        assert {d.metadata["corpus"] for d, _ in found} <= {"voyage", "small"}
