@@ -224,7 +224,7 @@ def _write_first_password(root: Path, password: str) -> None:
         path_class.of(str(root)), path_class.of(str(root / "conf"))
     )
     command = JClass("org.neo4j.commandline.admin.security.SetInitialPasswordCommand")
-    code = JClass("picocli.CommandLine")(command(context)).execute([password])
+    code = JClass("picocli.CommandLine")(command(context)).execute(["--", password])
     if code != 0:
         msg = f"Neo4j refused to take a first password for {USERNAME!r} (code {code})."
         raise ServerStartError(msg)

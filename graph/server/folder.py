@@ -17,6 +17,7 @@ import json
 import os
 import secrets
 import socket
+import string
 import time
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -43,6 +44,8 @@ __all__ = [
 
 USERNAME = "neo4j"
 LOCK_POLL_SECONDS = 0.05
+PASSWORD_LETTERS = string.ascii_letters + string.digits
+"""No signs, so that a password can be typed into a shell as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +260,7 @@ class ServerFolder:
 
     def new_password(self) -> str:
         """Make a random password and store it where only its user can read it."""
-        password = secrets.token_urlsafe(24)
+        password = "".join(secrets.choice(PASSWORD_LETTERS) for _ in range(32))
         write_whole(self.password_file, password + "\n")
         return password
 

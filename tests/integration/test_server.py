@@ -1,0 +1,474 @@
+"""The managed local server, for real: processes, signals, passwords, ports."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import neo4j
+import psutil
+import pytest
+from click.testing import CliRunner
+from neo4j.exceptions import AuthError, Neo4jError, ServiceUnavailable
+
+from graph.cli_server import server as server_command
+from graph.errors import PortInUseError, ServerError, ServerStartError
+from graph.server import (
+    ServerInfo,
+    ServerLease,
+    join_server,
+    read_log,
+    server_status,
+    stop_server,
+)
+from graph.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.integration
+
+PATIENCE = 60.0
+CLIENT = """
+import sys
+from pathlib import Path
+from graph.server import join_server
+lease = join_server(Path(sys.argv[1]), stay=sys.argv[2] == "stay")
+print(lease.info.pid, lease.info.uri, flush=True)
+sys.stdin.readline()
+lease.close()
+"""
+"""A process of its own that joins, says so, and leaves when told."""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder for a server; none is left running in it."""
+    yield tmp_path
+    stop_server(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerLease]:
+    """Yield a lease on one server for the tests that do no harm to it."""
+    with join_server(tmp_path_factory.mktemp("running")) as lease:
+        yield lease
+
+
+def ask(info: ServerInfo, text: str, **parameters: Any) -> list[Any]:
+    """Run a statement and return the first column."""
+    with neo4j.GraphDatabase.driver(
+        info.uri, auth=(info.username, info.password)
+    ) as driver:
+        records, _, _ = driver.execute_query(text, parameters, database_="neo4j")
+        return [record[0] for record in records]
+
+
+def refused(uri: str, password: str) -> bool:
+    """Return whether a password is refused."""
+    try:
+        with neo4j.GraphDatabase.driver(uri, auth=("neo4j", password)) as driver:
+            driver.verify_connectivity()
+    except AuthError:
+        return True
+    return False
+
+
+def wait_until(condition: Callable[[], bool]) -> bool:
+    """Wait for something to come true; return whether it did."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def start_client(home: Path, kind: str = "leave") -> subprocess.Popen[str]:
+    """Start a process that joins the server of a folder."""
+    return subprocess.Popen(
+        [sys.executable, "-c", CLIENT, str(home), kind],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).resolve().parents[2],
+    )
+
+
+def joined(client: subprocess.Popen[str]) -> int:
+    """Wait until a client has joined; return the server's process id."""
+    assert client.stdout is not None
+    return int(client.stdout.readline().split()[0])
+
+
+def leave(client: subprocess.Popen[str]) -> int:
+    """Tell a client to leave; return its exit status."""
+    client.communicate("\n", timeout=PATIENCE)
+    return client.returncode
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def is_gone(pid: int) -> bool:
+    """Return whether a process is no more (a zombie counts as gone)."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_random_password_is_accepted(running: ServerLease) -> None:
+    """The password in the folder opens the database."""
+    assert ask(running.info, "RETURN 1") == [1]
+
+
+@pytest.mark.parametrize("password", ["neo4j", "password", ""])
+def test_other_passwords_are_refused(running: ServerLease, password: str) -> None:
+    """Neither the well-known default nor a wrong password opens it."""
+    assert refused(running.info.uri, password)
+
+
+def test_no_password_is_refused(running: ServerLease) -> None:
+    """Without authentication nothing is answered."""
+    with (
+        neo4j.GraphDatabase.driver(running.info.uri) as driver,
+        pytest.raises(Neo4jError, match=r"authentication|credentials|scheme"),
+    ):
+        driver.verify_connectivity()
+
+
+def test_server_listens_on_loopback_alone(running: ServerLease) -> None:
+    """Bolt is the only open port, and only this machine reaches it."""
+    sockets = psutil.Process(running.info.pid).net_connections("inet")
+    open_ports = {(s.laddr.ip, s.laddr.port) for s in sockets if s.status == "LISTEN"}
+    port = int(running.info.uri.rpartition(":")[2])
+    addresses = {"127.0.0.1", "::ffff:127.0.0.1"}
+
+    assert {port for _, port in open_ports} == {port}
+    assert {address for address, _ in open_ports} <= addresses
+
+
+def test_nothing_is_sent_outside(running: ServerLease) -> None:
+    """The server has no connection to another machine."""
+    sockets = psutil.Process(running.info.pid).net_connections("inet")
+    far = {s.raddr.ip.removeprefix("::ffff:") for s in sockets if s.raddr}
+
+    assert far <= {"127.0.0.1"}
+
+
+def test_files_are_closed_to_others(running: ServerLease) -> None:
+    """The folder and the password in it are their user's alone."""
+    root = running.info.home / "server"
+
+    assert root.stat().st_mode & 0o077 == 0
+    assert (root / "password").stat().st_mode & 0o077 == 0
+
+
+def test_password_appears_nowhere_else(running: ServerLease) -> None:
+    """Neither the log nor the process list shows the password."""
+    process = psutil.Process(running.info.pid)
+    shown = " ".join([*process.cmdline(), *read_log(running.info.home, 10_000)])
+
+    assert running.info.password not in shown
+
+
+def test_second_join_reuses_the_server(running: ServerLease) -> None:
+    """A folder has one server, and it outlives a client that leaves early."""
+    with join_server(running.info.home) as second:
+        same = second.info == running.info
+
+    assert same
+    assert server_status(running.info.home) == running.info
+
+
+def test_joining_is_quick(running: ServerLease) -> None:
+    """Joining a running server costs milliseconds, which each command pays."""
+    began = time.perf_counter()
+    join_server(running.info.home).close()
+
+    assert time.perf_counter() - began < 1.0
+
+
+def test_joining_with_another_version_is_refused(running: ServerLease) -> None:
+    """A running server of another version is reported, not taken."""
+    with pytest.raises(ServerError, match=r"runs Neo4j 2026\.08\.1.*server stop"):
+        join_server(running.info.home, version="2026.07.0")
+
+
+def test_joining_with_another_port_is_refused(running: ServerLease) -> None:
+    """A running server on another port is reported, not taken."""
+    with pytest.raises(ServerError, match=r"runs on port \d+.*server stop"):
+        join_server(running.info.home, port=free_port())
+
+
+def test_server_has_left_the_terminal(running: ServerLease) -> None:
+    """Ctrl-C in the starter's terminal does not reach the server."""
+    pid = running.info.pid
+
+    assert os.getsid(pid) != os.getsid(0)
+    assert os.getpgid(pid) != os.getpgid(0)
+
+
+def test_taken_port_is_an_error(home: Path) -> None:
+    """A port that the user chose and somebody has is reported with its number."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as other,
+        pytest.raises(PortInUseError, match=f"{other.getsockname()[1]} is taken"),
+    ):
+        join_server(home, port=other.getsockname()[1])
+
+    assert server_status(home) is None
+
+
+def test_port_taken_on_all_addresses_is_an_error(home: Path) -> None:
+    """A listener on all addresses has the loopback port too."""
+    with (
+        socket.create_server(("0.0.0.0", 0)) as other,  # noqa: S104
+        pytest.raises(PortInUseError),
+    ):
+        join_server(home, port=other.getsockname()[1])
+
+
+def test_chosen_port_is_used_and_default_password_never_works(home: Path) -> None:
+    """From the first moment of the first start, the default password is refused."""
+    port = free_port()
+    answers: list[str] = []
+
+    def knock() -> None:
+        uri = f"bolt://127.0.0.1:{port}"
+        while not answers:
+            try:
+                with neo4j.GraphDatabase.driver(uri, auth=("neo4j", "neo4j")) as driver:
+                    driver.verify_connectivity()
+                answers.append("accepted")
+            except AuthError:
+                answers.append("refused")
+            except (ServiceUnavailable, OSError):
+                time.sleep(0.002)
+
+    knocking = threading.Thread(target=knock)
+    knocking.start()
+    with join_server(home, port=port) as lease:
+        knocking.join(PATIENCE)
+        accepted = ask(lease.info, "RETURN 1")
+
+    assert lease.info.uri == f"bolt://127.0.0.1:{port}"
+    assert answers == ["refused"]
+    assert accepted == [1]
+
+
+def test_last_lease_stops_the_server_and_data_stay(home: Path) -> None:
+    """The last client stops the server; the next one finds data and password again."""
+    with join_server(home) as first:
+        ask(first.info, "CREATE (:Kept {n: 1})")
+    gone = is_gone(first.info.pid) and server_status(home) is None
+    with join_server(home) as second:
+        kept = ask(second.info, "MATCH (k:Kept) RETURN k.n")
+
+    assert gone
+    assert kept == [1]
+    assert second.info.password == first.info.password
+
+
+def test_closing_twice_is_harmless(running: ServerLease) -> None:
+    """A lease that was closed does not let go for others."""
+    lease = join_server(running.info.home)
+
+    lease.close()
+    lease.close()
+
+    assert server_status(running.info.home) == running.info
+
+
+def test_staying_server_survives_and_stops_when_told(home: Path) -> None:
+    """A server started to stay outlives its starter, joins, and obeys a stop."""
+    client = start_client(home, "stay")
+    pid = joined(client)
+    status = leave(client)
+    join_server(home).close()
+    info = server_status(home)
+
+    stopped = stop_server(home)
+
+    assert status == 0
+    assert info is not None
+    assert (info.pid, info.stays) == (pid, True)
+    assert stopped
+    assert is_gone(pid)
+
+
+def test_joining_to_stay_keeps_a_server_that_would_stop(home: Path) -> None:
+    """A running server that would stop with its starter is made to stay."""
+    client = start_client(home)
+    pid = joined(client)
+    join_server(home, stay=True).close()
+    client.kill()
+    client.communicate()
+    time.sleep(1.0)
+
+    info = server_status(home)
+
+    assert info is not None
+    assert (info.pid, info.stays) == (pid, True)
+
+
+def test_killed_starter_stops_the_server(home: Path) -> None:
+    """A server that does not stay ends after its starter was killed."""
+    client = start_client(home)
+    pid = joined(client)
+
+    client.kill()
+    client.communicate()
+
+    assert wait_until(lambda: is_gone(pid))
+    assert server_status(home) is None
+
+
+def test_killed_starter_leaves_the_server_to_other_clients(home: Path) -> None:
+    """While another client holds the folder, the server goes on, and then stops."""
+    client = start_client(home)
+    pid = joined(client)
+    lease = join_server(home)
+    client.kill()
+    client.communicate()
+    time.sleep(1.0)
+
+    answer = ask(lease.info, "RETURN 1")
+    lease.close()
+
+    assert answer == [1]
+    assert wait_until(lambda: is_gone(pid))
+
+
+def test_killed_server_keeps_what_was_committed(home: Path) -> None:
+    """SIGKILL loses nothing committed, and the next start recovers."""
+    lease = join_server(home)
+    ask(lease.info, "UNWIND range(1, 1000) AS i CREATE (:Kept {n: i})")
+    os.kill(lease.info.pid, signal.SIGKILL)
+    wait_until(lambda: is_gone(lease.info.pid))
+    stale = (home / "server" / "server.json").exists()
+
+    status = server_status(home)
+    with join_server(home) as again:
+        kept = ask(again.info, "MATCH (k:Kept) RETURN count(k)")
+    lease.close()
+
+    assert stale
+    assert status is None
+    assert kept == [1000]
+
+
+def test_concurrent_starts_end_with_one_server(home: Path) -> None:
+    """Processes that all find no server end with the same one."""
+    clients = [start_client(home) for _ in range(3)]
+    pids = [joined(client) for client in clients]
+    leaving = [leave(client) for client in clients]
+
+    assert len(set(pids)) == 1
+    assert leaving == [0, 0, 0]
+    assert wait_until(lambda: is_gone(pids[0]))
+
+
+def test_deleted_password_is_replaced_before_bolt_opens(home: Path) -> None:
+    """Deleting the password file gives the next start a new password."""
+    with join_server(home) as lease:
+        old = lease.info.password
+    (home / "server" / "password").unlink()
+
+    with join_server(home) as lease:
+        accepted = ask(lease.info, "RETURN 1")
+        old_refused = refused(lease.info.uri, old)
+
+    assert accepted == [1]
+    assert old_refused
+    assert lease.info.password != old
+
+
+def test_damaged_data_give_one_clear_error(home: Path) -> None:
+    """A server that cannot start says why and where its log is, once."""
+    data = home / "server" / "data"
+    data.parent.mkdir(parents=True)
+    data.write_text("not a folder", "utf-8")
+
+    with pytest.raises(
+        ServerStartError, match=r"did not start: .*See .*server.log"
+    ) as e:
+        join_server(home)
+
+    assert "\n" not in str(e.value)
+    assert read_log(home, 5)
+
+
+def test_folder_of_another_line_is_refused(home: Path) -> None:
+    """Data of one Neo4j line are not opened with the other."""
+    root = home / "server"
+    root.mkdir(parents=True)
+    (root / "folder.json").write_text(json.dumps({"neo4j": "5.26.30"}), "utf-8")
+
+    with pytest.raises(ServerError, match=r"belong to Neo4j 5\.26\.30.*--neo4j"):
+        join_server(home, version="2026.08.1")
+
+
+def test_long_term_support_line_starts_and_is_remembered(home: Path) -> None:
+    """5.26 starts with the same guarantees, and the folder remembers it."""
+    with join_server(home, version="5.26.30") as lease:
+        default_refused = refused(lease.info.uri, "neo4j")
+        versions = ask(
+            lease.info, "CALL dbms.components() YIELD versions RETURN versions[0]"
+        )
+    with join_server(home) as again:
+        remembered = again.info.version
+
+    assert default_refused
+    assert versions == ["5.26.30"]
+    assert remembered == "5.26.30"
+
+
+def test_commands_start_show_and_stop(home: Path) -> None:
+    """`server start` says all but the password; `status`, `logs` and `stop` follow."""
+    settings = Settings.from_env(env={}, home=home)
+
+    def invoke(*arguments: str) -> str:
+        return CliRunner().invoke(server_command, arguments, obj=settings).output
+
+    started = invoke("start", "--port", str(free_port()))
+    status = json.loads(invoke("status", "--json"))
+    logs = invoke("logs", "-n", "200")
+    password = (home / "server" / "password").read_text("utf-8").strip()
+    stopped = invoke("stop")
+
+    assert status["uri"] in started
+    assert status["passwordFile"] in started
+    assert f"knowtrail server stop --home {home}" in started
+    assert password not in started + json.dumps(status) + logs
+    assert "answers on 127.0.0.1" in logs
+    assert "Stopped the server" in stopped
+    assert is_gone(status["pid"])
+
+
+def test_client_that_dies_while_starting_leaves_nothing(home: Path) -> None:
+    """A starter killed before the server is ready leaves no server behind."""
+    client = start_client(home)
+    lock = home / "server" / "server.lock"
+    wait_until(lambda: lock.exists() and lock.read_text("utf-8").isdigit())
+    pid = int(lock.read_text("utf-8"))
+
+    client.kill()
+    client.communicate()
+
+    assert wait_until(lambda: is_gone(pid))
+    with contextlib.closing(join_server(home)) as lease:
+        assert ask(lease.info, "RETURN 1") == [1]
