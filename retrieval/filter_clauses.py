@@ -103,7 +103,7 @@ _TESTS = {
     "$gte": "{x} >= {p}",
     "$between": "{p}[0] <= {x} <= {p}[1]",
     "$in": "{x} IN {p}",
-    "$nin": "NOT {x} IN {p}",
+    "$nin": "{x} IS NOT NULL AND NOT {x} IN {p}",
     "$like": "CASE WHEN {x} IS :: STRING THEN {x} CONTAINS {p} ELSE false END",
     "$ilike": (
         "CASE WHEN {x} IS :: STRING THEN toLower({x}) CONTAINS toLower({p}) "

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["MemoryGraph", "MemoryReader"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MemoryGraph:
     """One corpus in memory.
 

@@ -254,8 +254,7 @@ def test_a_hop_is_one_round_trip(
     """A walk asks once for anchors and once for each chunk that it visits."""
     connection, _, _ = mixed
     reader = CypherReader(connection, corpus="large")
-    assert connection.capabilities.search
-    asked = []
+    asked: list[str] = []
     plain = reader._rows
     monkeypatch.setattr(
         reader, "_rows", lambda text, params: asked.append(text) or plain(text, params)
@@ -377,6 +376,8 @@ def test_every_statement_with_a_filter_can_be_planned(
     database: Connection, given_filter: dict[str, Any], name: str
 ) -> None:
     """Statements put together from generated filters pass EXPLAIN."""
+    if name == "anchors_search" and not database.capabilities.search:
+        name = "anchors_index"
     parsed = parse_filter(given_filter)
     assert parsed is not None
     predicate, params = parsed.cypher("n" if name == "expand" else "c")
