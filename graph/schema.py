@@ -23,6 +23,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "SchemaItem",
     "apply_schema",
+    "delete_data",
     "drop_schema",
     "schema_version",
     "show_schema",
@@ -199,14 +200,21 @@ def _item(row: dict[str, Any], *, kind: str, state: str, ours: bool) -> SchemaIt
     return SchemaItem(name=row["name"], kind=kind, on=on, state=state, ours=ours)
 
 
+def delete_data(connection: Connection) -> int:
+    """Delete every node of ours, in batches, and return how many there were."""
+    total = 0
+    while gone := connection.write("schema/wipe_batch", limit=10_000).nodes_deleted:
+        total += gone
+    return total
+
+
 def drop_schema(connection: Connection, *, data: bool = False) -> None:
     """Drop our constraints and indexes, and with `data` every node of ours too.
 
     Other people's constraints, indexes and nodes stay.
     """
     if data:
-        while connection.write("schema/wipe_batch", limit=10_000).nodes_deleted:
-            pass
+        delete_data(connection)
     there = {item.name for item in show_schema(connection) if item.state != "MISSING"}
     for name in _CONSTRAINTS:
         if name in there:
@@ -214,5 +222,4 @@ def drop_schema(connection: Connection, *, data: bool = False) -> None:
     for name in _INDEXES:
         if name in there:
             connection.run_schema(f"DROP INDEX `{name}` IF EXISTS")
-    if schema_version(connection):
-        connection.write("schema/version_write", version=0)
+    connection.write("schema/version_remove")

@@ -54,8 +54,14 @@ def session_connection(server: Settings) -> Iterator[Connection]:
 
 @pytest.fixture
 def connection(session_connection: Connection) -> Connection:
-    """Return a connection to an empty database without schema."""
-    from graph.schema import drop_schema
+    """Return a connection to an empty database.
 
-    drop_schema(session_connection, data=True)
+    Constraints stay from test to test, and vector indexes too where they have the 32
+    dimensions that most tests use.
+    """
+    from graph.schema import delete_data, drop_schema, vector_dimensions
+
+    delete_data(session_connection)
+    if vector_dimensions(session_connection) not in {None, 32}:
+        drop_schema(session_connection)
     return session_connection

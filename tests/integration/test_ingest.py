@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graph.embedders import HashEmbedder
 from graph.errors import CorpusDriftError, InputError, UnknownCorpusError
-from graph.schema import drop_schema
+from graph.schema import delete_data, drop_schema
 from ingest.corpus import delete_corpus, list_corpora, stored_corpus
 from ingest.digest import corpus_digest
 from ingest.options import IngestOptions
@@ -130,7 +130,7 @@ def test_any_history_ends_in_the_graph_of_one_ingest(
 ):
     """After additions, changes and deletions the digest is that of the final set."""
     connection = session_connection
-    drop_schema(connection, data=True)
+    delete_data(connection)
     common = {"embedder": EMBEDDER, "settings": server, "options": PLAIN}
     documents, redirects = {}, {}
     for pages, aliases, cleanup in states:
@@ -145,7 +145,7 @@ def test_any_history_ends_in_the_graph_of_one_ingest(
         )
     after = corpus_digest(connection, "made")
     findings = sound(connection)
-    drop_schema(connection, data=True)
+    delete_data(connection)
     final = [article(n, version=v) for n, v in sorted(documents.items())]
     final += [redirect(n, target=t) for n, t in sorted(redirects.items())]
     ingest_corpus(connection, [ListSource(final)], corpus="made", **common)
@@ -345,6 +345,7 @@ def test_real_embedder_gives_equal_edges_in_another_order(connection, ingest):
     """With the default model and key phrases a corpus does not hang on its order."""
     from graph.embedders import load_embedder
 
+    drop_schema(connection)
     model = load_embedder("sentence-transformers/all-MiniLM-L6-v2")
     documents = [article(n, sentences=12) for n in range(6)]
     options = IngestOptions()
