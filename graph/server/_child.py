@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import resource
 import signal
 import sys
 import threading
@@ -37,6 +38,7 @@ __all__ = ["ChildSpec", "main"]
 CLIENT_POLL_SECONDS = 0.2
 LOCK_WAIT_SECONDS = 5.0
 PORT_TRIES = 3
+OPEN_FILES = 10_240
 
 _log = logging.getLogger(__name__)
 
@@ -84,6 +86,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    _raise_open_files()
     code = 1
     try:
         _serve(spec, stop)
@@ -188,6 +191,14 @@ def _watch_clients(folder: ServerFolder, stop: threading.Event) -> None:
 
 _KEPT: list[object] = []
 """Locks that last as long as the process."""
+
+
+def _raise_open_files() -> None:
+    """Allow this process more open files; some systems start with 256."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _answer(descriptor: int, **fields: str) -> None:

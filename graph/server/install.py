@@ -33,6 +33,7 @@ __all__ = [
     "Jar",
     "Progress",
     "check_version",
+    "fetch_jars",
     "install_server",
     "installed_jars",
     "line_of",
@@ -257,7 +258,7 @@ def _install(version: str, folder: Path, progress: Progress | None) -> None:
         if progress:
             progress(f"Resolving Neo4j {version}", 0, None)
         jars = resolve_jars(version, partial / "descriptions")
-    _fetch_all(version, jars, partial, progress)
+    fetch_jars(version, jars, partial, progress)
     shutil.rmtree(partial / "descriptions", ignore_errors=True)
     (partial / "classpath").write_text(
         "".join(f"{jar.name}\n" for jar in jars), "utf-8"
@@ -267,10 +268,20 @@ def _install(version: str, folder: Path, progress: Progress | None) -> None:
     partial.rename(folder)
 
 
-def _fetch_all(
-    version: str, jars: Sequence[Jar], folder: Path, progress: Progress | None
+def fetch_jars(
+    version: str, jars: Sequence[Jar], folder: Path, progress: Progress | None = None
 ) -> None:
-    """Fetch jars side by side; stop at the first that cannot be had."""
+    """Fetch jars side by side; stop at the first that cannot be had.
+
+    Args:
+        version: Neo4j version, for messages.
+        jars: What to fetch; those that are there and right are left alone.
+        folder: Where to put them.
+        progress: Told of each.
+
+    Raises:
+        InstallError: If one cannot be fetched or is not what it should be.
+    """
     import httpx
 
     stage = f"Fetching Neo4j {version}"

@@ -472,3 +472,43 @@ def test_client_that_dies_while_starting_leaves_nothing(home: Path) -> None:
     assert wait_until(lambda: is_gone(pid))
     with contextlib.closing(join_server(home)) as lease:
         assert ask(lease.info, "RETURN 1") == [1]
+
+
+def test_plugins_are_called_and_a_chosen_password_is_kept(
+    home: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Entry points get the database's resolver; one that fails harms nobody.
+
+    The password was put there beforehand and looks like an option.
+    """
+    plugins = tmp_path_factory.mktemp("plugins")
+    (plugins / "plugs.py").write_text(
+        "import logging\n"
+        "def broken(resolver):\n"
+        "    raise RuntimeError('broken on purpose')\n"
+        "def good(resolver):\n"
+        "    logging.warning('given a %s', type(resolver).__name__)\n",
+        "utf-8",
+    )
+    record = plugins / "plugs-1.0.dist-info"
+    record.mkdir()
+    (record / "METADATA").write_text("Name: plugs\nVersion: 1.0\n", "utf-8")
+    (record / "entry_points.txt").write_text(
+        "[knowtrail.server_plugins]\na = plugs:broken\nb = plugs:good\n", "utf-8"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(plugins))
+    password_file = home / "server" / "password"
+    password_file.parent.mkdir()
+    password_file.write_text("--help-or-not\n", "utf-8")
+
+    with join_server(home) as lease:
+        answer = ask(lease.info, "RETURN 1")
+    log = "\n".join(read_log(home, 1000))
+
+    assert answer == [1]
+    assert lease.info.password == "--help-or-not"
+    assert "Server plugin a failed" in log
+    assert "broken on purpose" in log
+    assert "given a " in log
