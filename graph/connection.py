@@ -104,7 +104,8 @@ def translate_errors(where: str = "Neo4j") -> Iterator[None]:
         raise SettingsError(msg) from error
     except ne.Neo4jError as error:
         if error.code and error.code.startswith("Neo.ClientError.Security"):
-            msg = f"{where} refused: {error.message}"
+            hint = " Wait ten seconds." if error.code.endswith("RateLimit") else ""
+            msg = f"{where} refused: {error.message}{hint}"
             raise CredentialsError(msg) from error
         if error.code == "Neo.ClientError.Database.DatabaseNotFound":
             msg = (

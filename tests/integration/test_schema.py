@@ -1,0 +1,145 @@
+"""The schema on a real server: applied, shown, migrated, dropped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from graph.errors import CorpusDriftError, SchemaError, SettingsError
+from graph.schema import (
+    SCHEMA_VERSION,
+    apply_schema,
+    drop_schema,
+    schema_version,
+    show_schema,
+    vector_dimensions,
+)
+
+if TYPE_CHECKING:
+    from graph.connection import Connection
+
+pytestmark = pytest.mark.integration
+
+FOREIGN = "CREATE INDEX somebodys_own IF NOT EXISTS FOR (n:Elsewhere) ON (n.name)"
+
+
+@pytest.fixture
+def bare(connection: Connection) -> Connection:
+    """Return a connection to a database without our schema."""
+    drop_schema(connection, data=True)
+    return connection
+
+
+def _states(connection: Connection) -> dict[str, str]:
+    """Return our constraints and indexes with their states."""
+    return {item.name: item.state for item in show_schema(connection) if item.ours}
+
+
+def test_bare_database_has_version_zero(bare: Connection) -> None:
+    """A database that never saw us lacks everything, and says so."""
+    assert schema_version(bare) == 0
+    assert set(_states(bare).values()) == {"MISSING"}
+
+
+def test_apply_brings_everything_online(bare: Connection) -> None:
+    """With a dimension, every constraint and index is there and ready."""
+    found = apply_schema(bare, dimensions=32)
+
+    assert (found, schema_version(bare)) == (0, SCHEMA_VERSION)
+    assert set(_states(bare).values()) == {"ONLINE"}
+
+
+def test_apply_without_dimensions_leaves_vector_indexes(bare: Connection) -> None:
+    """Without a dimension the vector indexes wait for the first ingest."""
+    apply_schema(bare)
+
+    missing = {name for name, state in _states(bare).items() if state == "MISSING"}
+    assert missing == {"chunk_embedding", "sentence_embedding", "theme_embedding"}
+    assert vector_dimensions(bare) is None
+
+
+def test_applying_twice_changes_nothing(bare: Connection) -> None:
+    """The second time finds this version and leaves the same schema."""
+    apply_schema(bare, dimensions=32)
+    before = show_schema(bare)
+
+    found = apply_schema(bare, dimensions=32)
+
+    assert found == SCHEMA_VERSION
+    assert show_schema(bare) == before
+
+
+def test_other_dimensions_are_refused(bare: Connection) -> None:
+    """A database has one dimension; another one is an error and changes nothing."""
+    apply_schema(bare, dimensions=32)
+
+    with pytest.raises(CorpusDriftError, match=r"32 dimensions.*64"):
+        apply_schema(bare, dimensions=64)
+
+    assert vector_dimensions(bare) == 32
+
+
+@pytest.mark.parametrize("dimensions", [0, -1, 4097])
+def test_impossible_dimensions_are_refused(bare: Connection, dimensions: int) -> None:
+    """A dimension that no index takes never reaches the server."""
+    with pytest.raises(SettingsError, match="1 to 4096"):
+        apply_schema(bare, dimensions=dimensions)
+
+
+def test_newer_database_is_refused(bare: Connection) -> None:
+    """A database of a newer Knowtrail is left alone."""
+    apply_schema(bare)
+    bare.write("schema/version_write", version=SCHEMA_VERSION + 1)
+
+    with pytest.raises(SchemaError, match="update Knowtrail"):
+        apply_schema(bare)
+
+
+def test_interrupted_application_is_completed(bare: Connection) -> None:
+    """Where some of the schema is there without its version, the rest is added."""
+    apply_schema(bare)
+    bare.run_schema("DROP INDEX chunk_text IF EXISTS")
+    bare.write("schema/version_remove")
+
+    apply_schema(bare)
+
+    assert _states(bare)["chunk_text"] == "ONLINE"
+
+
+def test_drop_leaves_data_and_what_others_made(bare: Connection) -> None:
+    """Dropping takes our constraints and indexes and nothing else."""
+    bare.run_schema(FOREIGN)
+    apply_schema(bare, dimensions=32)
+    bare.write("ingest/corpus_create", name="kept", properties={})
+    try:
+        drop_schema(bare)
+
+        names = {item.name for item in show_schema(bare) if item.state != "MISSING"}
+        assert "somebodys_own" in names
+        assert {"chunk_id", "chunk_text", "chunk_embedding"} & names == set()
+        assert bare.read("corpus/list")[0]["name"] == "kept"
+        assert schema_version(bare) == 0
+    finally:
+        bare.run_schema("DROP INDEX somebodys_own IF EXISTS")
+
+
+def test_drop_with_data_leaves_other_peoples_nodes(bare: Connection) -> None:
+    """Deleting our nodes does not touch a node with another label."""
+    bare.run_schema("CREATE (:Elsewhere {name: 'theirs'})")
+    bare.write("ingest/corpus_create", name="ours", properties={})
+    try:
+        drop_schema(bare, data=True)
+
+        assert bare.query("MATCH (n) RETURN n.name AS name") == [{"name": "theirs"}]
+    finally:
+        bare.run_schema("MATCH (n:Elsewhere) DELETE n")
+
+
+def test_uniqueness_is_enforced(bare: Connection) -> None:
+    """Two nodes cannot have the same key once the schema is there."""
+    apply_schema(bare)
+    bare.run_schema("CREATE (:Chunk {id: 'same'})")
+
+    with pytest.raises(Exception, match="ConstraintValidation"):
+        bare.run_schema("CREATE (:Chunk {id: 'same'})")
