@@ -26,6 +26,7 @@ INVALID = "\U0010fffe"
 """Stands for bytes that are not text: a code point that no character ever has."""
 
 PIECE = 1 << 16
+_BLOCK = 1_000_000
 _WRONG_TYPES: tuple[tuple[bytes, str], ...] = (
     (b"PK\x03\x04", "a zip archive"),
     (b"%PDF", "a PDF document"),
@@ -49,7 +50,21 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
 
 
 class BrokenFileError(Exception):
-    """The compressed data ends early or is corrupt; caught by the dump source."""
+    """The compressed data ends early or is corrupt; caught by the dump source.
+
+    Attributes:
+        corrupt: Whether what was read last may be wrong, too.
+    """
+
+    def __init__(self, reason: str, *, corrupt: bool) -> None:
+        """Say what is wrong with the data.
+
+        Args:
+            reason: A few words.
+            corrupt: Whether what was read last may be wrong, too.
+        """
+        super().__init__(reason)
+        self.corrupt = corrupt
 
 
 def _mark_invalid(error: UnicodeError) -> tuple[str, int]:
@@ -130,12 +145,30 @@ class DumpFile:
             return self._decoder.decode(data)
         return self._decoder.decode(b"", final=True) or None
 
+    @property
+    def unchecked(self) -> int:
+        """Return how many of the last bytes may not have met their checksum yet.
+
+        Bzip2 gives the bytes of a block before it has compared the block's checksum.
+        """
+        return _BLOCK if isinstance(self._stream, bz2.BZ2File) else 0
+
+    def find_corruption(self) -> BrokenFileError | None:
+        """Read on until the last bytes are checked; return what is wrong with them."""
+        left = self.unchecked
+        try:
+            while left > 0 and (data := self._next_bytes()):
+                left -= len(data)
+        except BrokenFileError as error:
+            return error if error.corrupt else None
+        return None
+
     def _next_bytes(self) -> bytes:
         """Return what one read of the decompressor gives, so that none is lost."""
         try:
             return self._stream.read1(PIECE)
         except (EOFError, OSError, zlib.error) as error:
-            raise BrokenFileError(_plain_reason(error)) from error
+            raise _broken(error) from error
 
     def _decompressor(self) -> bz2.BZ2File | gzip.GzipFile | _Plain:
         """Choose the decompressor by the magic bytes."""
@@ -218,8 +251,8 @@ def _kind(head: bytes) -> str | None:
     return None if start.startswith(b"<") else "not XML"
 
 
-def _plain_reason(error: Exception) -> str:
+def _broken(error: Exception) -> BrokenFileError:
     """Say in words why decompression stopped."""
     if isinstance(error, EOFError):
-        return "the compressed data ends early"
-    return "the compressed data is corrupt"
+        return BrokenFileError("the compressed data ends early", corrupt=False)
+    return BrokenFileError("the compressed data is corrupt", corrupt=True)

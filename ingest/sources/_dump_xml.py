@@ -18,6 +18,12 @@ __all__ = ["BrokenXmlError", "ForbiddenXmlError", "Page", "PageReader", "Site"]
 
 FIELD_LIMIT = 10_000
 TOKEN_LIMIT = 2_000_000
+_ENDS = frozenset({
+    expat.errors.XML_ERROR_NO_ELEMENTS,
+    expat.errors.XML_ERROR_UNCLOSED_TOKEN,
+    expat.errors.XML_ERROR_PARTIAL_CHAR,
+    expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
+})  # fmt: skip
 _PAGE_FIELDS = {
     ("page", "title"): "title",
     ("page", "ns"): "ns",
@@ -133,6 +139,8 @@ class PageReader:
             self._parser.Parse(text or "", text is None)
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code)
+            if text is None and reason in _ENDS:
+                reason = "the XML ends early"
             problem = BrokenXmlError(f"{reason}, line {error.lineno}")
         else:
             problem = self._oversized(text or "")
@@ -146,7 +154,7 @@ class PageReader:
         self._fed += len(text.encode("utf-8", "surrogatepass"))
         if self._fed - max(self._parser.CurrentByteIndex, 0) <= TOKEN_LIMIT:
             return None
-        return BrokenXmlError(f"a single tag or comment is longer than {TOKEN_LIMIT}")
+        return BrokenXmlError(f"a single tag is longer than {TOKEN_LIMIT:,} bytes")
 
     def _new_parser(self) -> expat.XMLParserType:
         """Return an expat parser wired to this reader."""

@@ -7,6 +7,7 @@ real excerpts lack, keeps whole pages of any size, and accepts entity declaratio
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -133,20 +134,35 @@ class DumpSource:
                     self._current = None
 
     def _read(self, file: DumpFile) -> Iterator[Item]:
-        """Yield the items of one file, and its damage where it has any."""
+        """Yield the items of one file, and its damage where it has any.
+
+        Pages wait until the bytes they came from have met their checksum.
+        """
         reader = PageReader(max_page_chars=self._max_page_chars)
-        pages, last = 0, ""
-        try:
-            text: str | None = ""
-            while text is not None:
+        waiting: deque[tuple[int, Page]] = deque()
+        count, last = 0, ""
+        damage: Exception | None = None
+        text: str | None = ""
+        while text is not None and damage is None:
+            try:
                 text = file.read()
                 for page in reader.feed(text):
-                    pages, last = pages + 1, page.title
-                    yield self._item(page, reader.site, file.path.name)
-        except ForbiddenXmlError as error:
-            raise _not_a_dump(file.path, error) from error
-        except (BrokenXmlError, BrokenFileError) as error:
-            yield Damage(message=_damage(file, reader, pages, last, error))
+                    waiting.append((file.bytes_read, page))
+            except ForbiddenXmlError as error:
+                raise _not_a_dump(file.path, error) from error
+            except (BrokenXmlError, BrokenFileError) as error:
+                damage = _first_cause(file, error)
+                if isinstance(damage, BrokenFileError) and damage.corrupt:
+                    break
+            ended = text is None or damage is not None
+            checked = file.bytes_read - (0 if ended else file.unchecked)
+            while waiting and waiting[0][0] <= checked:
+                page = waiting.popleft()[1]
+                count, last = count + 1, page.title
+                yield self._item(page, reader.site, file.path.name)
+        if damage is not None:
+            where = "" if waiting else reader.title
+            yield Damage(message=_damage(file, count, last, where, damage))
 
     def _item(self, page: Page, site: Site, source: str) -> Item:
         """Decide what a page is."""
@@ -224,15 +240,30 @@ def _not_a_dump(path: Path, error: Exception) -> SourceError:
     )
 
 
+def _first_cause(file: DumpFile, error: Exception) -> Exception:
+    """Return the corruption behind an error of the XML, if there is one."""
+    if isinstance(error, BrokenFileError):
+        return error
+    return file.find_corruption() or error
+
+
 def _damage(
-    file: DumpFile, reader: PageReader, pages: int, last: str, error: Exception
+    file: DumpFile, pages: int, last: str, inside: str, error: Exception
 ) -> str:
-    """Say where a file breaks off."""
-    where = f"after {pages} complete pages"
+    """Say where a file breaks off.
+
+    Args:
+        file: The file, where it was left.
+        pages: Complete pages before the damage.
+        last: Title of the last one.
+        inside: Title of the page that is incomplete, if known.
+        error: What is wrong.
+    """
+    where = f"after {pages} complete page{'' if pages == 1 else 's'}"
     if last:
         where += f", the last one {last[:100]!r}"
-    if reader.title:
-        where += f", inside {reader.title[:100]!r}"
+    if inside:
+        where += f", inside {inside[:100]!r}"
     return (
         f"{file.path.name} is damaged {where}: {error} (byte {file.position:,} of the "
         f"file, about {file.bytes_read:,} of the XML). The rest was not read: download "

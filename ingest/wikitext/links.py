@@ -12,7 +12,7 @@ from ingest.wikitext.languages import (
     LANGUAGE_CODES,
     OTHER_NAMESPACES,
 )
-from ingest.wikitext.marks import LINK_END, LINK_LIMIT, MARKS, link_start
+from ingest.wikitext.marks import LINK_END, LINK_LIMIT, MARKS, link_start, unguard
 
 __all__ = ["Links", "strip_external_links"]
 
@@ -47,7 +47,7 @@ class Links:
             parts: Target and what follows it, as they were separated by `|`.
             trail: Letters that directly follow the link.
         """
-        target = _MARKS.sub("", parts[0]).replace("_", " ").strip()
+        target = unguard(_MARKS.sub("", parts[0])).replace("_", " ").strip()
         label = "|".join(parts[1:]).replace("\n", " ").strip()
         if len(target) > 1000 or not _NOT_IN_TITLES.isdisjoint(target):
             return f"{parts[0]} {label}".strip(), False

@@ -36,7 +36,8 @@ BREAK = "\U0010fffb"
 """A line break inside a paragraph."""
 EMPTIED = "\U0010fffa"
 """Keeps the apostrophes around a template that shows nothing from meeting."""
-MARKS = "[\U000f0000-\U0010ffff]"
+MARKS = "[\U000f0000-\U000fffff\U0010fff0-\U0010ffff]"
+"""Every mark that stands between characters; guarded characters are none."""
 
 _FOREIGN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e"

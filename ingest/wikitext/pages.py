@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ingest.wikitext.tags import strip_extensions
+
 __all__ = ["DISAMBIGUATION_TEMPLATES", "is_disambiguation", "redirect_target"]
 
 DISAMBIGUATION_TEMPLATES = frozenset({
@@ -52,7 +54,6 @@ DISAMBIGUATION_TEMPLATES = frozenset({
 
 _TEMPLATE = re.compile(r"\{\{\s*([^{}|<>\n\[\]]{1,60}?)\s*(?=[|}\n<])")
 _MAGIC = re.compile(r"__DISAMBIG__", re.IGNORECASE)
-_COMMENT = re.compile(r"<!--.*?-->|<nowiki>.*?</nowiki>", re.DOTALL)
 _REDIRECT = re.compile(
     r"\s*#\s*(?:REDIRECT(?:ION|ED)?|WEITERLEITUNG|REDIRECCI[OÓ]N|REDIRECIONAMENTO|"
     r"RINVIA|DOORVERWIJZING|OMDIRIGERING|OMDIRIGER|UUDELLEENOHJAUS|OHJAUS|SUUNA|"
@@ -71,13 +72,16 @@ def is_disambiguation(raw: str) -> bool:
     Args:
         raw: Wikitext; templates inside comments do not count.
     """
-    if "<!--" in raw or "<nowiki>" in raw:
-        raw = _COMMENT.sub("", raw)
-    if _MAGIC.search(raw):
+    return _is_marked(raw) and _is_marked(strip_extensions(raw))
+
+
+def _is_marked(text: str) -> bool:
+    """Say whether a text has a mark of such pages."""
+    if _MAGIC.search(text):
         return True
     return any(
         match[1].replace("_", " ").lower() in DISAMBIGUATION_TEMPLATES
-        for match in _TEMPLATE.finditer(raw)
+        for match in _TEMPLATE.finditer(text)
     )
 
 

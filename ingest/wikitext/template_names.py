@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 PRONUNCIATIONS = re.compile(
-    r"ipac?(?:-.+)|respell|pron(?:-.*|unciation)?|usdict|audio(?:-.*)?|"
+    r"ipac?-.+|age|time ago|respell|pron(?:-.*|unciation)?|usdict|audio(?:-.*)?|"
     r"pronunciation|listen|мфа|api|lautschrift|afi|fonetisch"
 )
 CONSTANTS = {
@@ -35,6 +35,7 @@ CONSTANTS = {
     "ellipsis": "…", "...": "…", "asterisk": "*", "dagger": "†", "double-dagger": "‡",
     "shy": "", "wbr": "", "zwj": "\u200d", "zwnj": "\u200c", "okina": "ʻ",
     "hamza": "ʾ", "ayin": "ʿ", "prime": "′", "minus": "−", "times": "×", "deg": "°",
+    "carbon": "C", "hydrogen": "H", "oxygen": "O", "nitrogen": "N", "eqm": " ⇌ ",
     "n/a": "", "dunno": "?", "yes": "Yes", "no": "No", "tick": "Yes", "cross": "No",
     "partial": "Partial", "won": "Won", "nom": "Nominated", "pending": "Pending",
     "tba": "TBA", "tbd": "TBD", "bce": "BCE", "ce": "CE", "bc": "BC", "ad": "AD",

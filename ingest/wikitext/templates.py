@@ -184,6 +184,46 @@ def _phonetic(arguments: Arguments) -> str:
     return text if len(arguments.positional) == 1 and len(text) <= 12 else DROPPED
 
 
+def _english_sound(arguments: Arguments) -> str:
+    """Show a single sound between slashes; drop the pronunciation of a word."""
+    sounds = arguments.positional
+    shown = "".join(sounds).replace("'", "ˈ").replace("_", " ")
+    return f"/{shown}/" if 1 <= len(sounds) <= 2 else DROPPED
+
+
+def _author_and_year(arguments: Arguments) -> str:
+    """Show who is cited within a sentence, without pages."""
+    *authors, year = arguments.positional or [""]
+    joined = " and ".join([", ".join(authors[:-1]), authors[-1]]) if authors else ""
+    return f"{joined.removeprefix(' and ')} {year}".strip()
+
+
+def _coordinates(arguments: Arguments) -> str:
+    """Show a place on the globe, unless it only stands beside the title."""
+    if arguments.get("display") in {"title", "t"}:
+        return ""
+    shown, signs = "", iter("°′″")
+    for value in arguments.positional[:8]:
+        if value.upper() in {"N", "S", "E", "W"}:
+            shown += f"{'' if shown.endswith(('°', '′', '″')) else '°'}{value.upper()} "
+            signs = iter("°′″")
+            if value.upper() in {"E", "W"}:
+                return shown.strip()
+        else:
+            shown += value + next(signs, "")
+    return ""
+
+
+def _density(arguments: Arguments) -> str:
+    """Show people for each unit of area."""
+    try:
+        density = float(arguments.get(1)) / float(arguments.get(2))
+    except (ValueError, ZeroDivisionError):
+        return ""
+    unit = measure(["", arguments.get(3)]).strip()
+    return f"{density:,.1f} per {unit}"
+
+
 def _nihongo(arguments: Arguments) -> str:
     """Show a Japanese word after its English one."""
     english, *others = [*arguments.positional, "", "", ""][:4]
@@ -297,7 +337,14 @@ _HANDLERS: dict[str, _Handler] = {
                     _nuclide),
     **dict.fromkeys(("railgauge", "track gauge", "rail gauge"), _gauge),
     **dict.fromkeys(("sup", "superscript"), _raised),
-    **dict.fromkeys(("angbr", "angle bracket", "angle brackets", "grapheme"), _angled),
+    **dict.fromkeys(("harvnb", "harvtxt", "harv", "harvp", "harvcoltxt", "harvcol"),
+                    _author_and_year),
+    "coord": _coordinates,
+    "pop density": _density,
+    "us patent": lambda arguments: f"US patent {arguments.get(1)}",
+    "ipac-en": _english_sound,
+    **dict.fromkeys(("vr", "angbr", "angle bracket", "angle brackets", "grapheme"),
+                    _angled),
     **dict.fromkeys(("nts", "number table sorting", "format price", "formatnum",
                      "bartable"), _number),
     **dict.fromkeys(("dts", "date table sorting", "start date", "film date", "release "

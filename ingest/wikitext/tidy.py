@@ -25,12 +25,13 @@ _ENTITY = re.compile(r"&(?:#\d{1,8}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,
 _NOTES = re.compile(
     r"\s?\[(?:citation needed|clarification needed|when\?|who\?|which\?|by whom\?|"
     r"according to whom\?|dubious[^\[\]]{0,30}|\d{1,3}(?:[,–-]\s?\d{1,3})*)\]"
-    r"(?=[\s.,;]|$)",
+    r"(?=[\s.,;\[]|$)",
     re.IGNORECASE,
 )
 _SPOKEN = re.compile(
-    rf"(?:,?\s*\b(?:pronounced|pronunciation:|pronounced as|or|also|произнася се)"
-    rf"\s*)?{DROPPED}"
+    rf" ?\((?:about )?{DROPPED} years? ago\)|(?:about )?{DROPPED} years? ago|"
+    rf"(?:,?\s*\b(?:pronounced|pronunciation:|pronounced as|or|also|named{_M}|"
+    rf"произнася се)\s*)?{DROPPED}"
 )
 _LEFTOVER = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|\{\|")
 _BLANKS = re.compile("[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
