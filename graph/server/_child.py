@@ -1,6 +1,6 @@
 """The server process: hosts the Java virtual machine in which Neo4j runs.
 
-Started by `graph.server.lease` as `python -m graph.server._child SPEC`, where SPEC is
+Started by `graph.server.launch` as `python -m graph.server._child SPEC`, where SPEC is
 a `ChildSpec` in JSON. It takes leave of its starter at once (a session of its own, a
 fork whose parent exits), takes the folder's `server.lock` and keeps it until it ends.
 
@@ -19,7 +19,6 @@ import signal
 import sys
 import threading
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from graph.errors import (
@@ -32,8 +31,9 @@ from graph.server.folder import RunningServer, ServerFolder
 from graph.server.install import installed_jars
 from graph.server.java import find_java
 from graph.server.jvm import start_jvm
+from graph.server.launch import ChildSpec
 
-__all__ = ["ChildSpec", "main"]
+__all__ = ["main"]
 
 CLIENT_POLL_SECONDS = 0.2
 LOCK_WAIT_SECONDS = 5.0
@@ -41,35 +41,6 @@ PORT_TRIES = 3
 OPEN_FILES = 10_240
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChildSpec:
-    """What the starter asks of the server process.
-
-    Attributes:
-        home: Folder that the user chose.
-        version: Neo4j version.
-        port: Port that the user chose, or None.
-        stays: Whether to run until told to stop.
-        heap: Largest Java heap.
-        page_cache: Neo4j's page cache.
-        archive: Class archive to start from, or None.
-        answer: File descriptor on which the starter waits.
-    """
-
-    home: str
-    version: str
-    port: int | None
-    stays: bool
-    heap: str
-    page_cache: str
-    archive: str | None
-    answer: int
-
-    def to_json(self) -> str:
-        """Return the specification as one line."""
-        return json.dumps(asdict(self))
 
 
 def main() -> None:

@@ -42,7 +42,16 @@ def _archive_path(version: str, java: Java) -> Path:
 def archive_of(version: str, java: Java) -> Path | None:
     """Return the class archive to start from, or None where there is none."""
     path = _archive_path(version, java)
-    return path if path.is_file() else None
+    return path if path.is_file() and _fits(version) else None
+
+
+def _fits(version: str) -> bool:
+    """Return whether an archive can be used at all.
+
+    JPype loads classes another way where a path has letters beyond ASCII, and that way
+    rules archives out.
+    """
+    return all(map(str.isascii, class_path(installed_jars(version))))
 
 
 def make_archive(version: str, java: Java, progress: Progress | None) -> None:
@@ -51,7 +60,9 @@ def make_archive(version: str, java: Java, progress: Progress | None) -> None:
     A failure is logged and nothing more: the server starts without it.
     """
     path = _archive_path(version, java)
-    if java.major < MINIMUM_JAVA or not java.launcher.is_file() or path.is_file():
+    if path.is_file() or java.major < MINIMUM_JAVA or not java.launcher.is_file():
+        return
+    if not _fits(version):
         return
     stage = "Preparing fast starts"
     if progress:
@@ -72,7 +83,7 @@ def make_archive(version: str, java: Java, progress: Progress | None) -> None:
 
 def _train(version: str, java: Java, folder: Path) -> None:
     """Record the classes of a start and of some statements."""
-    from graph.server.lease import child_environment
+    from graph.server.launch import child_environment
 
     specification = {"version": version, "folder": str(folder)}
     with (folder / "train.log").open("wb") as log:

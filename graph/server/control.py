@@ -17,7 +17,15 @@ from graph.server.folder import (
     bolt_answers,
 )
 
-__all__ = ["kill_server", "read_log", "server_status", "stop_server"]
+__all__ = [
+    "STOP_TIMEOUT_SECONDS",
+    "kill_server",
+    "read_log",
+    "server_status",
+    "stop_server",
+]
+
+STOP_TIMEOUT_SECONDS = 60.0
 
 
 def server_status(home: Path) -> ServerInfo | None:
@@ -39,7 +47,7 @@ def server_status(home: Path) -> ServerInfo | None:
     return folder.info(state)
 
 
-def stop_server(home: Path, *, timeout: float = 60.0) -> bool:
+def stop_server(home: Path, *, timeout: float = STOP_TIMEOUT_SECONDS) -> bool:
     """Stop the folder's server cleanly, whoever uses it.
 
     Args:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graph.errors import SettingsError
+from graph.errors import InstallError, SettingsError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from graph.server.java import Java
 
 __all__ = ["check_size", "class_path", "jvm_options", "start_jvm"]
@@ -33,9 +33,11 @@ def check_size(name: str, size: str) -> str:
 
 def class_path(jars: list[Path]) -> list[str]:
     """Return the class path as the virtual machine sees it, JPype's jar last."""
-    import jpype
-
-    bridge = type(jars[0])(jpype.__file__).resolve().parent.parent / "org.jpype.jar"
+    location = find_spec("jpype")
+    if location is None or location.origin is None:
+        msg = "The local server needs JPype: install the Python package jpype1."
+        raise InstallError(msg)
+    bridge = Path(location.origin).resolve().parent.parent / "org.jpype.jar"
     return [*map(str, jars), str(bridge)]
 
 

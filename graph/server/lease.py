@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import select
-import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from graph import errors
-from graph.errors import ServerError, ServerStartError
-from graph.server.control import kill_server, read_log
+from graph.errors import ServerError
+from graph.server.control import STOP_TIMEOUT_SECONDS, kill_server
 from graph.server.folder import ServerFolder, ServerInfo, bolt_answers
 from graph.server.install import (
     check_version,
@@ -23,7 +18,8 @@ from graph.server.install import (
     line_of,
 )
 from graph.server.jvm import check_size
-from graph.settings import DEFAULT_NEO4J, environment
+from graph.server.launch import ChildSpec, launch
+from graph.settings import DEFAULT_NEO4J
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -31,10 +27,7 @@ if TYPE_CHECKING:
     from graph.server.folder import FolderLock, RunningServer
     from graph.server.install import Progress
 
-__all__ = ["ServerLease", "child_environment", "join_server"]
-
-LOG_LIMIT_BYTES = 4 << 20
-STOP_TIMEOUT_SECONDS = 60.0
+__all__ = ["ServerLease", "join_server"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +206,20 @@ def _join_or_start(
             raise ServerError(msg)
         time.sleep(0.1)
     version = _ensure_installed(folder, wish, progress)
-    return _start(folder, version, wish, timeout, progress)
+    if progress:
+        progress(f"Starting Neo4j {version}", 0, None)
+    spec = ChildSpec(
+        home=str(folder.home),
+        version=version,
+        port=wish.port,
+        stays=wish.stay,
+        heap=wish.heap,
+        page_cache=wish.page_cache,
+    )
+    state, pipe = launch(folder, spec, timeout)
+    if progress:
+        progress(f"Starting Neo4j {version}", 1, 1)
+    return state, pipe
 
 
 def _check_same(folder: ServerFolder, state: RunningServer, wish: _Wish) -> None:
@@ -225,126 +231,3 @@ def _check_same(folder: ServerFolder, state: RunningServer, wish: _Wish) -> None
     if wish.port is not None and wish.port != state.port:
         msg = f"The server of {folder.home} runs on port {state.port}: {hint}."
         raise ServerError(msg)
-
-
-def _start(
-    folder: ServerFolder,
-    version: str,
-    wish: _Wish,
-    timeout: float,
-    progress: Progress | None,
-) -> tuple[RunningServer, int | None]:
-    """Start a server process and wait until it answers."""
-    from graph.server.archive import archive_of
-    from graph.server.java import find_java
-
-    if progress:
-        progress(f"Starting Neo4j {version}", 0, None)
-    read_end, answer_end = os.pipe()
-    archive = archive_of(version, find_java())
-    specification = {
-        "home": str(folder.home),
-        "version": version,
-        "port": wish.port,
-        "stays": wish.stay,
-        "heap": wish.heap,
-        "page_cache": wish.page_cache,
-        "archive": None if archive is None else str(archive),
-        "answer": answer_end,
-    }
-    pipe = None
-    try:
-        try:
-            pipe = _spawn(folder, json.dumps(specification), answer_end, wish.stay)
-        finally:
-            os.close(answer_end)
-        _await_answer(folder, read_end, timeout)
-        state = folder.read_state()
-        if state is None:
-            raise ServerStartError(_start_message(folder, "it stopped at once"))
-    except BaseException:
-        if pipe is not None:
-            os.close(pipe)
-        raise
-    finally:
-        os.close(read_end)
-    if progress:
-        progress(f"Starting Neo4j {version}", 1, 1)
-    return state, pipe
-
-
-def _spawn(
-    folder: ServerFolder, specification: str, answer_end: int, stay: bool
-) -> int | None:
-    """Start the server process; return the pipe it watches unless it stays."""
-    if folder.log.exists() and folder.log.stat().st_size > LOG_LIMIT_BYTES:
-        folder.log.replace(folder.log.with_suffix(".log.1"))
-    watched, pipe = (None, None) if stay else os.pipe()
-    try:
-        with folder.log.open("ab") as log:
-            process = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-m", "graph.server._child", specification],
-                stdin=subprocess.DEVNULL if watched is None else watched,
-                stdout=log,
-                stderr=log,
-                cwd=folder.root,
-                env=child_environment(),
-                pass_fds=(answer_end,),
-                start_new_session=True,
-            )
-        process.wait()
-    except BaseException:
-        if pipe is not None:
-            os.close(pipe)
-        raise
-    finally:
-        if watched is not None:
-            os.close(watched)
-    return pipe
-
-
-def child_environment() -> dict[str, str]:
-    """Return an environment in which a child process finds this very package."""
-    variables = dict(environment())
-    source = str(Path(__file__).resolve().parents[2])
-    known = variables.get("PYTHONPATH")
-    variables["PYTHONPATH"] = os.pathsep.join([source, known] if known else [source])
-    return variables
-
-
-def _await_answer(folder: ServerFolder, read_end: int, timeout: float) -> None:
-    """Wait for the word of the server process.
-
-    Raises:
-        ServerError: Of the kind that the server process names.
-    """
-    deadline = time.monotonic() + timeout
-    received = b""
-    while True:
-        ready, _, _ = select.select(
-            [read_end], [], [], max(0, deadline - time.monotonic())
-        )
-        if not ready:
-            kill_server(folder, STOP_TIMEOUT_SECONDS, force=True)
-            raise ServerStartError(
-                _start_message(folder, f"no answer within {timeout:.0f} s")
-            )
-        part = os.read(read_end, 65536)
-        if not part:
-            break
-        received += part
-    if not received:
-        raise ServerStartError(_start_message(folder, "its process ended"))
-    answer = json.loads(received)
-    if "error" in answer:
-        kind = getattr(errors, answer["kind"], ServerStartError)
-        if kind is ServerStartError:
-            raise ServerStartError(_start_message(folder, answer["error"]))
-        raise kind(answer["error"])
-
-
-def _start_message(folder: ServerFolder, reason: str) -> str:
-    """Say why the server did not start, with the last line of its log."""
-    last = (read_log(folder.home, 1) or [""])[0].strip()[:300]
-    tail = f" Last log line: {last}" if last and reason not in last else ""
-    return f"Neo4j did not start: {reason.rstrip('.')}. See {folder.log}.{tail}"
