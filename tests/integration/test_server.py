@@ -25,12 +25,15 @@ from graph.errors import PortInUseError, ServerError, ServerStartError
 from graph.server import (
     ServerInfo,
     ServerLease,
+    install_server,
     join_server,
     read_log,
     server_status,
     stop_server,
 )
-from graph.settings import Settings
+from graph.server.archive import archive_of
+from graph.server.java import find_java
+from graph.settings import DEFAULT_NEO4J, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -512,3 +515,33 @@ def test_plugins_are_called_and_a_chosen_password_is_kept(
     assert "Server plugin a failed" in log
     assert "broken on purpose" in log
     assert "given a " in log
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="moves the cache by XDG_CACHE_HOME")
+def test_archive_that_breaks_java_is_thrown_away(
+    home: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A start from a damaged class archive crashes Java; the next try goes without."""
+    install_server(home)
+    whole = archive_of(DEFAULT_NEO4J, find_java())
+    if whole is None:
+        pytest.skip("this Java has no class archives")
+    cache = tmp_path_factory.mktemp("cache")
+    folder = cache / "knowtrail" / "neo4j" / DEFAULT_NEO4J
+    folder.mkdir(parents=True)
+    for file in whole.parent.iterdir():
+        if file != whole:
+            (folder / file.name).symlink_to(file)
+    damaged = folder / whole.name
+    with whole.open("rb") as source, damaged.open("wb") as target:
+        target.write(source.read(1 << 20))
+        target.truncate(whole.stat().st_size)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+
+    with join_server(home) as lease:
+        answer = ask(lease.info, "RETURN 1")
+
+    assert answer == [1]
+    assert not damaged.exists()
