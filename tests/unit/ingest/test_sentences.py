@@ -112,6 +112,13 @@ def test_long_word_is_cut_between_characters() -> None:
     assert all(part.startswith("e") for part in found)
 
 
+def test_run_of_combining_marks_is_cut_all_the_same() -> None:
+    """Where every place is inside a character, the limit still holds."""
+    found = _split("e" + "\u0301" * 2_500)
+
+    assert max(len(part) for part in found) <= MAX_SENTENCE
+
+
 @pytest.mark.parametrize("language", ["xx", "", "../etc", "en-GB", "EN", "tlh-Latn"])
 def test_unknown_language_is_read_as_english(language: str) -> None:
     """English abbreviations are known whatever the code says."""

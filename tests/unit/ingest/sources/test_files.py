@@ -88,6 +88,36 @@ def test_links_lead_to_titles_of_files(tmp_path: Path) -> None:
     ]
 
 
+def test_links_to_later_and_odd_files(tmp_path: Path) -> None:
+    """Titles are looked up before the file's turn; bad addresses lead nowhere."""
+    _write(
+        tmp_path,
+        a_md="[one](z.md) [[sub/z.md]] [two](http://[bad) [three](./x/../y.md) [f](#f)",
+        y_md=b"\xff\xff",
+        z_md="# Zed\n",
+    )
+
+    found = _read(tmp_path)
+
+    assert [link.target for link in found["a.md"].links] == ["Zed", "Zed", "y"]
+    assert isinstance(found["y.md"], Failure)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_files_without_permission_fail_alone(tmp_path: Path) -> None:
+    """A file and a folder that may not be opened cost themselves."""
+    _write(tmp_path, a_md="[z](z.md)", z_md="# Zed", sub__b_md="B.")
+    (tmp_path / "z.md").chmod(0)
+    (tmp_path / "sub").chmod(0)
+
+    found = _read(tmp_path)
+    (tmp_path / "sub").chmod(0o700)
+
+    assert found["a.md"].links[0].target == "z"
+    assert "Permission denied" in found["z.md"].message
+    assert "Permission denied" in found["sub"].message
+
+
 @pytest.mark.parametrize(
     ("source", "title"),
     [
