@@ -6,4 +6,4 @@ WHERE true /* filter */
 WITH c, vector.similarity.cosine(c.embedding, $vector) AS score
 ORDER BY score DESC, c.id
 LIMIT $hits
-RETURN c.id AS id, c.embedding AS vector
+RETURN collect(c.id) AS ids, collect(c.embedding) AS vectors

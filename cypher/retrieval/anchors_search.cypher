@@ -15,4 +15,4 @@ WHERE true /* filter */
 WITH c, score
 ORDER BY score DESC, c.id
 LIMIT $hits
-RETURN c.id AS id, c.embedding AS vector
+RETURN collect(c.id) AS ids, collect(c.embedding) AS vectors

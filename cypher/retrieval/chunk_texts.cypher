@@ -2,7 +2,9 @@
 // params: ids
 // since: 5.26
 UNWIND $ids AS id
-MATCH (c:Chunk {id: id})-[:FROM_DOCUMENT]->(d:Document)
+MATCH (c:Chunk {id: id})
+USING INDEX SEEK c:Chunk(id)
+MATCH (c)-[:FROM_DOCUMENT]->(d:Document)
 RETURN
   c.id AS id,
   c.text AS text,

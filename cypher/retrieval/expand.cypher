@@ -2,8 +2,10 @@
 // params: ids
 // since: 5.26
 UNWIND $ids AS id
-MATCH (c:Chunk {id: id})-[:FROM_DOCUMENT]->(d:Document)
-RETURN
+MATCH (c:Chunk {id: id})
+USING INDEX SEEK c:Chunk(id)
+MATCH (c)-[:FROM_DOCUMENT]->(d:Document)
+WITH
   [
     c.id, c.text, c.index, c.firstSentence, c.lastSentence, c.startChar,
     c.endChar, d.id, d.title, d.url, d.source
@@ -19,3 +21,4 @@ RETURN
     RETURN [n.id, n.embedding]
     ORDER BY r.scope DESC, r.rank, n.id
   } AS neighbours
+RETURN collect([chunk, sentences, neighbours]) AS visits

@@ -2,8 +2,10 @@
 // params: ids
 // since: 5.26
 UNWIND $ids AS id
-MATCH (c:Chunk {id: id})-[:FROM_DOCUMENT]->(d:Document)
-RETURN
+MATCH (c:Chunk {id: id})
+USING INDEX SEEK c:Chunk(id)
+MATCH (c)-[:FROM_DOCUMENT]->(d:Document)
+WITH
   [
     c.id, c.text, c.index, c.firstSentence, c.lastSentence, c.startChar,
     c.endChar, d.id, d.title, d.url, d.source
@@ -14,3 +16,4 @@ RETURN
     ORDER BY s.index
   } AS sentences,
   [] AS neighbours
+RETURN collect([chunk, sentences, neighbours]) AS visits

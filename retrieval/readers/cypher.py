@@ -4,7 +4,8 @@ The index ranks anchors by quantised scores, so `anchor_hits(k)` of its hits are
 fetched, with id and vector only, and the algorithm ranks them again. Corpora share
 the index. Where the server filters by corpus inside the search, it does; elsewhere,
 and for a user's filter, more hits are asked for by doubling, and when that does not
-do, the corpus is compared chunk by chunk on the server. Only hits are ever sent.
+do, the corpus is compared chunk by chunk on the server. Only hits are ever sent, and
+in one record, since the driver spends more on a record than on a vector.
 """
 
 from __future__ import annotations
@@ -93,13 +94,15 @@ class _Statements:
             answer = yield text, {**params, "fetch": hits * factor}
             if isinstance(answer, DatabaseError):
                 raise answer
-            if len(answer) >= hits:
-                return _candidates(answer, complete=False)
+            found = _candidates(*answer[0], complete=False)
+            if len(found.ids) >= hits:
+                return found
         text, params = self._text("retrieval/anchors_scan", "c")
         answer = yield text, params | values
         if isinstance(answer, DatabaseError):
             raise answer
-        return _candidates(answer, complete=len(answer) < hits)
+        ids, vectors = answer[0]
+        return _candidates(ids, vectors, complete=len(ids) < hits)
 
 
 def _doublings() -> list[int]:
@@ -107,25 +110,28 @@ def _doublings() -> list[int]:
     return [2**n for n in range(_MOST_OVER_FETCH.bit_length())]
 
 
-def _candidates(rows: _Rows, *, complete: bool = True) -> Candidates:
-    """Return rows of id and vector as candidates."""
-    vectors = np.array([row[1] for row in rows], dtype=np.float64)
+def _candidates(
+    ids: Sequence[str], vectors: Sequence[Sequence[float]], *, complete: bool = True
+) -> Candidates:
+    """Return ids and vectors as candidates."""
     return Candidates(
-        ids=tuple(row[0] for row in rows),
-        vectors=vectors if rows else np.empty((0, 1)),
+        ids=tuple(ids),
+        vectors=np.array(vectors, dtype=np.float64) if ids else np.empty((0, 1)),
         complete=complete,
     )
 
 
 def _visits(rows: _Rows) -> dict[str, Visit]:
-    """Return rows of chunk, sentences and neighbours by chunk id."""
+    """Return the one row of chunks, sentences and neighbours by chunk id."""
     visits = {}
-    for of_chunk, sentences, neighbours in rows:
+    for of_chunk, sentences, neighbours in rows[0][0]:
         chunk = _chunk(of_chunk)
         visits[chunk.id] = Visit(
             chunk=chunk,
             sentences=tuple(map(_sentence, sentences)),
-            neighbours=_candidates(neighbours),
+            neighbours=_candidates(
+                [row[0] for row in neighbours], [row[1] for row in neighbours]
+            ),
         )
     return visits
 
