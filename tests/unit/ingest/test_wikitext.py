@@ -93,12 +93,54 @@ def test_inline_markup(raw: str, shown: str) -> None:
         ("{{nowrap|1={{convert|10|km}} away}}", "10 km away"),
         ("The vowel {{IPA|/a/}} is open.", "The vowel /a/ is open."),
         ("{{Template:Nowrap|x}}", "x"),
+        ("{{lc:ABC}} {{uc:abc}} {{ucfirst:abc}} {{lcfirst:ABC}}", "abc ABC Abc aBC"),
+        ("{{frac|4}} or {{sfrac|n + 1|2}}", "1/4 or (n + 1)/2"),
+        ("{{as of|alt=In 2012}}; {{c.|1900}}", "In 2012; c. 1900"),
+        ("about {{Pop density|3000|150|km2}} then", "about 20.0 per km² then"),
+        ("none {{Pop density|x|150|km2}} then", "none then"),
+        ("{{columns-list|2|\n* a\n* b\n}}", "a.\nb."),
+        ("{{ordered list|one|two}}", "one.\ntwo."),
+        ("{{HMS|Ajax|22|6}} and {{ship|HMS|Hood}}", "Ajax and HMS Hood"),
+        ("{{OldStyleDate|February 2|1905|January 20}}", "February 2 1905 [O.S. January "
+         "20]"),
+        ("{{simplenuclide2|carbon|14}}, B{{music|flat}}", "carbon-14, B♭"),
+        ("{{val|5.2|0.1|e=3|u=m}}", "5.2 ± 0.1 × 10^3 m"),
+        ("{{val|1.5|(2)}} of {{railgauge|1435mm}}", "1.5(2) of 1435 mm"),
+        ("see {{harvnb|Linden|Mayr|1996|p=3}}", "see Linden and Mayr 1996"),
+        ("({{coord|1|2|N|3|4|E|display=title}})Text", "Text"),
+        ("{{convert|5}}, {{convert|6+1/2|in}} or {{convert}}", "5, 6 1/2 in or"),
+        ("{{yes}}, {{no|Never}}", "Yes, Never"),
+        ("{{nihongo||合気道|Aikidō}} {{lang-xyz|text}}", "合気道, Aikidō text"),
+        ("{{ill|Old House|de|lt=Villa}}{{quote|text=Said.}}", "Villa\n\nSaid."),
+        ("{{birth date|1809|2|12}} {{dts|May 5}}", "12 February 1809 May 5"),
         ("{{{1|default}}}Text", "Text"),
     ],
 )  # fmt: skip
 def test_templates_that_belong_to_the_sentence(raw: str, shown: str) -> None:
     """What a template shows within a sentence is shown."""
     assert _text(raw) == shown
+
+
+@pytest.mark.parametrize(
+    ("raw", "language", "shown"),
+    [
+        ("{{formatnum:1234.5}}", "de", "1.234,5"),
+        ("{{formatnum:1234.5}}", "bg", "1 234,5"),
+        ("{{formatnum:12}} {{formatnum:x}}", "en", "12 x"),
+        ("{{lang-en|house}} {{FRA}}", "bg", "house"),
+        ("au {{s|XIX|e}} {{unité|10|km}}", "fr", "au XIXe siècle 10 km"),
+    ],
+)
+def test_templates_follow_the_language(raw: str, language: str, shown: str) -> None:
+    """Numbers and names are written as the wiki's readers expect."""
+    assert _text(raw, language) == shown
+
+
+def test_nesting_beyond_reason_shows_nothing() -> None:
+    """Forty levels are more than any page needs; deeper text is dropped."""
+    deep = "{{nowrap|" * 60 + "x" + "}}" * 60 + "[[a|" * 60 + "y" + "]]" * 60
+
+    assert _text(f"A {deep} b.") == "A a b."
 
 
 @pytest.mark.parametrize(
