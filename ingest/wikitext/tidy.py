@@ -33,7 +33,7 @@ _SPOKEN = re.compile(
     rf"(?:,?\s*\b(?:pronounced|pronunciation:|pronounced as|or|also|named{_M}|"
     rf"произнася се)\s*)?{DROPPED}"
 )
-_LEFTOVER = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|\{\|")
+_LEFTOVER = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|\{\||(?<= )\|\}(?=\s|$)")
 _BLANKS = re.compile("[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
 _EMPTIED = re.compile(EMPTIED)
 _DOUBLE = re.compile(rf" ({_M}) +")
