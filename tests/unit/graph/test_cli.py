@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -116,12 +115,11 @@ def test_help_is_quick() -> None:
         )
         return time.perf_counter() - started
 
-    seconds("-m", "graph.cli", "--help")
-    extra = [
-        seconds("-m", "graph.cli", "--help") - seconds("-c", "pass") for _ in range(7)
-    ]
+    # The best of several: other work on the machine only ever adds.
+    help_seconds = min(seconds("-m", "graph.cli", "--help") for _ in range(7))
+    bare_seconds = min(seconds("-c", "pass") for _ in range(7))
 
-    assert statistics.median(extra) < BUDGET_SECONDS
+    assert help_seconds - bare_seconds < BUDGET_SECONDS
 
 
 def test_no_command_is_left_out_of_these_tests() -> None:
