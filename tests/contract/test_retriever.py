@@ -28,15 +28,13 @@ from ingest.pipeline import ingest_corpus
 from ingest.records import RawDocument
 from retrieval import KnowtrailRetriever
 from retrieval.search import asearch, search
+from tests.corpora import ListSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
 
     from graph.settings import Settings
-    from ingest.records import Item
 
 pytestmark = pytest.mark.integration
 
@@ -58,21 +56,6 @@ METADATA = {
     "corpus": str,
     "filled": bool,
 }
-
-
-class Some:
-    """A source of documents in memory."""
-
-    name = "some"
-    size = None
-    position = 0
-
-    def __init__(self, *documents: RawDocument) -> None:
-        self._documents = documents
-
-    def items(self) -> Iterator[Item]:
-        """Yield the documents."""
-        yield from self._documents
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +83,7 @@ def stored(session_connection: Connection, server: Settings) -> Connection:
     for name, documents in (("voyage", bundled), ("small", [small])):
         ingest_corpus(
             session_connection,
-            [Some(*documents)],
+            [ListSource(documents)],
             corpus=name,
             embedder=EMBEDDER,
             settings=server,

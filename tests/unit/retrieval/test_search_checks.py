@@ -1,0 +1,200 @@
+"""What a search checks before it asks any server, and how results are shown."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any, get_args
+
+import pytest
+from click.testing import CliRunner
+
+from graph.embedders import HashEmbedder
+from graph.errors import (
+    CorpusDriftError,
+    FilterError,
+    InputError,
+    KnowtrailError,
+    UnknownAlgorithmError,
+    UnknownCorpusError,
+    VectorError,
+)
+from graph.settings import Settings
+from retrieval.cli_search import _as_dict
+from retrieval.cli_search import search as command
+from retrieval.conformance import random_graph, random_query
+from retrieval.display import show_result, stop_text
+from retrieval.driving import run
+from retrieval.readers.memory import MemoryReader
+from retrieval.search import (
+    CorpusInfo,
+    SearchResult,
+    Task,
+    _agreed,
+    _pick,
+    _vector,
+    check_question,
+)
+from retrieval.walk import StopReason
+
+
+def info(name: str, **fields: Any) -> CorpusInfo:
+    """Return a stored corpus."""
+    known = {"embedder": "hash-8", "query_prompt": "", "dimensions": 8}
+    return CorpusInfo(name=name, **{**known, **fields})
+
+
+def result_of(task: Task) -> SearchResult:
+    """Run a search in memory."""
+    reader = MemoryReader(random_graph(5), filter=task.filter)
+    trail, hits = run(reader, task.searching(random_query(5)))
+    return task.result("small", trail, hits, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("question", "arguments", "error"),
+    [
+        ("", {}, InputError),
+        ("   ", {}, InputError),
+        (None, {}, InputError),
+        ("x" * 10_001, {}, InputError),
+        ("x", {"k": 0}, InputError),
+        ("x", {"k": True}, InputError),
+        ("x", {"k": 10**6}, InputError),
+        ("x", {"max_hops": -1}, InputError),
+        ("x", {"granularity": "page"}, InputError),
+        ("x", {"algorithm": "nope"}, UnknownAlgorithmError),
+        ("x", {"filter": {"nope": 1}}, FilterError),
+    ],
+)
+def test_a_mistake_is_told_before_the_database_is_asked(
+    question: Any, arguments: dict[str, Any], error: type[KnowtrailError]
+) -> None:
+    """Each wrong argument has its error."""
+    with pytest.raises(error):
+        check_question(question, **arguments)
+
+
+def test_the_longest_question_is_taken() -> None:
+    """Ten thousand characters are allowed."""
+    assert len(check_question("x" * 10_000).question) == 10_000
+
+
+def test_the_only_corpus_need_not_be_named() -> None:
+    """A name is wanted where there are several, and must be one that is stored."""
+    assert _pick([info("a")], None).name == "a"
+    assert _pick([info("a"), info("b")], "b").name == "b"
+    with pytest.raises(InputError, match="name one of a, b"):
+        _pick([info("a"), info("b")], None)
+    with pytest.raises(UnknownCorpusError, match="did you mean 'enwiki'"):
+        _pick([info("enwiki"), info("b")], "enwki")
+    with pytest.raises(UnknownCorpusError, match="knowtrail ingest"):
+        _pick([], "a")
+
+
+def test_the_embedder_must_be_the_corpus_s() -> None:
+    """Name and query prompt must agree; without an embedder the named one is loaded."""
+    embedder = HashEmbedder(8)
+    assert _agreed(info("a"), embedder, None) is embedder
+    with pytest.raises(CorpusDriftError, match="'minilm'"):
+        _agreed(info("a", embedder="minilm"), embedder, None)
+    with pytest.raises(CorpusDriftError, match="query prompt"):
+        _agreed(info("a", query_prompt="ask: "), embedder, None)
+    assert isinstance(_agreed(info("a", embedder="hash:8"), None, None), HashEmbedder)
+
+
+@pytest.mark.parametrize(
+    ("values", "error"),
+    [
+        ([0.0] * 8, VectorError),
+        ([float("nan")] * 8, VectorError),
+        ([], VectorError),
+        ([[1.0]], VectorError),
+        ([1.0] * 9, CorpusDriftError),
+    ],
+)
+def test_a_useless_vector_is_refused(values: Any, error: type[KnowtrailError]) -> None:
+    """Zero, not finite, or of another length than the corpus's vectors."""
+    with pytest.raises(error):
+        _vector(values, info("a"))
+
+
+def test_every_stop_reason_has_words() -> None:
+    """No reason is left to the reader's guess."""
+    texts = [stop_text(reason) for reason in get_args(StopReason)]
+
+    assert len(set(texts)) == len(texts)
+
+
+def test_the_table_shows_walk_and_sentences() -> None:
+    """Steps, titles, scores and each sentence are written."""
+    result = result_of(check_question("What is said?", max_sentences=5))
+    file = io.StringIO()
+
+    show_result(result, file)
+
+    text = file.getvalue()
+    assert f"{len(result.walk.steps)} steps" in text
+    assert all(step.chunk.title in text for step in result.walk.steps)
+    assert all(f"({s.score:.3f})" in text for s in result.walk.sentences)
+
+
+def test_filled_sentences_are_marked() -> None:
+    """What was added after the walk has a plus."""
+    result = result_of(check_question("x", k=12, max_hops=0))
+    file = io.StringIO()
+
+    show_result(result, file)
+
+    assert file.getvalue().count(" + ") == sum(
+        len(hit.sentences) for hit in result.hits if hit.filled
+    )
+
+
+def test_control_characters_are_not_printed() -> None:
+    """A corpus name or text cannot drive the terminal."""
+    task = check_question("x")
+    found = result_of(task)
+    trail, hits = found.walk, found.hits
+    evil = task.result("a\x1b[2Jb\nc", trail, hits, 0.1)  # type: ignore[arg-type]
+    file = io.StringIO()
+
+    show_result(evil, file)
+
+    assert "\x1b" not in file.getvalue()
+
+
+def test_json_has_the_walk_and_its_results() -> None:
+    """The machine form names stop reason, steps and ranked results."""
+    result = result_of(check_question("x", k=6, filter={"language": "en"}))
+
+    data = json.loads(json.dumps(_as_dict(result)))
+
+    assert data["stopReason"] == result.walk.stop_reason
+    assert [row["rank"] for row in data["results"]] == [1, 2, 3, 4, 5, 6]
+    assert data["parameters"]["filter"] == {"language": "en"}
+    assert [len(step["sentences"]) for step in data["steps"]] == [
+        len(step.sentences) for step in result.walk.steps
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["q", "--filter", "{a"], "--filter is not JSON"),
+        (["q", "--filter", '{"languge": 1}'], "did you mean 'language'"),
+        (["q", "--algorithm", "query_travesal"], "did you mean 'query_traversal'"),
+        ([" "], "ask something"),
+        (["q", "--k", "0"], "k is 0"),
+    ],
+)
+def test_the_command_refuses_before_a_server_starts(
+    arguments: list[str], message: str
+) -> None:
+    """Mistakes on the command line are told without a server."""
+    nowhere = Settings(uri="bolt://127.0.0.1:1")
+
+    ran = CliRunner().invoke(command, arguments, obj=nowhere)
+
+    assert isinstance(ran.exception, InputError)
+    assert message in str(ran.exception)
