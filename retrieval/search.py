@@ -143,7 +143,7 @@ def search(
     Args:
         connection: The database; it is left open.
         embedder: The model that the corpus was embedded with; None loads the one
-            that the corpus names, once a process.
+            of the settings, or else the one that the corpus names, once a process.
         question: What is asked, at most 10,000 characters.
         corpus: Name of the corpus; may be left out where there is only one.
         algorithm: Name of the algorithm.
@@ -327,11 +327,18 @@ def _agreed(
 ) -> Embedder:
     """Return the embedder of a corpus, or check that the given one is the same.
 
+    Where none is given, that of the settings is taken if the corpus was made with it,
+    and if the settings leave it open the one that the corpus names.
+
     Raises:
         CorpusDriftError: If it is another one.
     """
     if embedder is None:
-        return _loaded(info.embedder or DEFAULT_EMBEDDER, settings)
+        chosen = DEFAULT_EMBEDDER if settings is None else settings.embedder
+        embedder = _loaded(chosen, settings)
+        stored = info.embedder or embedder_name(embedder)
+        if chosen == DEFAULT_EMBEDDER and stored != embedder_name(embedder):
+            return _loaded(stored, settings)
     name = embedder_name(embedder)
     if info.embedder is not None and info.embedder != name:
         msg = (

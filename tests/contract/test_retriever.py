@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import neo4j
 import pytest
+from click.testing import CliRunner
 from langchain_core.runnables import ConfigurableField
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
@@ -15,18 +17,22 @@ from graph.embedders import HashEmbedder
 from graph.errors import (
     CorpusDriftError,
     CredentialsError,
+    DatabaseError,
     FilterError,
     InputError,
     SettingsError,
     UnknownAlgorithmError,
     UnknownCorpusError,
 )
-from graph.schema import drop_schema
+from graph.schema import apply_schema, drop_schema
+from graph.statements import statement
 from ingest.bundled import articles
 from ingest.options import IngestOptions
 from ingest.pipeline import ingest_corpus
 from ingest.records import RawDocument
 from retrieval import KnowtrailRetriever
+from retrieval.cli_search import search as command
+from retrieval.picture import considered_chunks
 from retrieval.search import asearch, search
 from tests.corpora import ListSource
 
@@ -347,6 +353,59 @@ def test_the_embedder_of_the_corpus_is_found_by_its_name(stored: Connection) -> 
         )
 
     assert documents
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_the_command_answers(
+    stored: Connection, server: Settings, as_json: bool
+) -> None:
+    """`knowtrail search` prints what `search` returns, as a table or as JSON."""
+    found = search(stored, EMBEDDER, QUESTION, corpus="voyage", max_sentences=4)
+    settings = replace(server, embedder="hash:64", corpus="voyage")
+    arguments = [QUESTION, "--max-sentences", "4", *(["--json"] if as_json else [])]
+
+    ran = CliRunner().invoke(command, arguments, obj=settings, catch_exceptions=False)
+
+    wanted = [hit.chunk.id if as_json else hit.chunk.title for hit in found.hits]
+    assert ran.exit_code == 0
+    assert [w in ran.stdout for w in wanted] == [True] * len(wanted)
+    assert not as_json or json.loads(ran.stdout)["stopReason"] == found.walk.stop_reason
+
+
+def test_a_picture_has_the_considered_chunks(stored: Connection) -> None:
+    """Texts of all chunks that the walk could have gone to are fetched."""
+    walk = search(stored, EMBEDDER, QUESTION, corpus="voyage").walk
+
+    chunks = considered_chunks(stored, walk)
+
+    considered = {c.id for step in walk.steps for c in step.considered}
+    assert set(chunks) == considered
+    assert all(chunk.text and chunk.title for chunk in chunks.values())
+
+
+def test_an_index_without_the_corpus_is_read_all_the_same(
+    stored: Connection,
+) -> None:
+    """An index that an older server made serves; a missing one is told."""
+    found = search(stored, EMBEDDER, QUESTION, corpus="voyage")
+    options = {
+        "indexConfig": {
+            "vector.dimensions": 64,
+            "vector.similarity_function": "cosine",
+        }
+    }
+    stored.run_schema("DROP INDEX chunk_embedding")
+    try:
+        with pytest.raises(DatabaseError, match="chunk_embedding"):
+            search(stored, EMBEDDER, QUESTION, corpus="voyage")
+        stored.run_schema(statement("schema/vector_chunk_lts"), options=options)
+        stored.query("CALL db.awaitIndexes(60)")
+        again = search(stored, EMBEDDER, QUESTION, corpus="voyage")
+    finally:
+        stored.run_schema("DROP INDEX chunk_embedding IF EXISTS")
+        apply_schema(stored, dimensions=64)
+
+    assert again.hits == found.hits
 
 
 @pytest.mark.parametrize(

@@ -93,14 +93,22 @@ def test_the_only_corpus_need_not_be_named() -> None:
 
 
 def test_the_embedder_must_be_the_corpus_s() -> None:
-    """Name and query prompt must agree; without an embedder the named one is loaded."""
+    """Name and query prompt must agree."""
     embedder = HashEmbedder(8)
     assert _agreed(info("a"), embedder, None) is embedder
     with pytest.raises(CorpusDriftError, match="'minilm'"):
         _agreed(info("a", embedder="minilm"), embedder, None)
     with pytest.raises(CorpusDriftError, match="query prompt"):
         _agreed(info("a", query_prompt="ask: "), embedder, None)
+
+
+def test_without_an_embedder_the_right_one_is_found() -> None:
+    """The settings' embedder if it is the corpus's, else the one the corpus names."""
+    hashed = Settings(embedder="hash:8")
+    assert isinstance(_agreed(info("a"), None, hashed), HashEmbedder)
     assert isinstance(_agreed(info("a", embedder="hash:8"), None, None), HashEmbedder)
+    with pytest.raises(CorpusDriftError, match="'minilm'"):
+        _agreed(info("a", embedder="minilm"), None, hashed)
 
 
 @pytest.mark.parametrize(
