@@ -116,6 +116,9 @@ def knowtrail(
     logging.basicConfig(
         level=level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
     )
+    if verbose < 2:
+        # The driver logs what it then raises; an error is told once.
+        logging.getLogger("neo4j").setLevel(logging.CRITICAL)
     password = None if password_file is None else _read_password(password_file)
     ctx.obj = Settings.from_env(config=config, password=password, **explicit)
 

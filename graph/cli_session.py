@@ -20,14 +20,23 @@ def served(settings: Settings, *, stay: bool = False) -> Iterator[Settings]:
     """Yield settings that point to a running server.
 
     Where no address is given, the managed server of `settings.home` is joined, or
-    started; unless it is to stay, the last client stops it.
+    started with its progress on stderr; unless it is to stay, the last client stops it.
     """
     if settings.uri is not None:
         yield settings
         return
+    from graph.progress import progress_bars
     from graph.server import join_server
 
-    lease = join_server(settings.home, version=settings.neo4j_version, stay=stay)
+    with progress_bars() as progress:
+        lease = join_server(
+            settings.home,
+            version=settings.neo4j_version,
+            stay=stay,
+            heap=settings.heap,
+            page_cache=settings.page_cache,
+            progress=progress,
+        )
     with lease:
         info = lease.info
         yield settings.with_server(

@@ -7,13 +7,16 @@ project, and questions with gold sentences, some of which need two articles.
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from importlib import resources
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["articles", "questions"]
+    from ingest.sources.jsonl import JsonlSource
+
+__all__ = ["articles", "bundled_source", "questions"]
 
 _PACKAGE = "ingest.data.quickstart"
 
@@ -39,6 +42,16 @@ def questions() -> Iterator[dict[str, object]]:
         `hops`, the number of articles that are needed together.
     """
     yield from _rows("questions.jsonl")
+
+
+@contextmanager
+def bundled_source() -> Iterator[JsonlSource]:
+    """Yield the articles as a source to ingest."""
+    from ingest.sources.jsonl import JsonlSource
+
+    file = resources.files(_PACKAGE).joinpath("articles.jsonl")
+    with resources.as_file(file) as path:
+        yield JsonlSource([path])
 
 
 def _rows(name: str) -> Iterator[dict[str, object]]:

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from ingest.records import Item
 
 WORDS = (
-    "amber basalt cedar delta ember fjord glacier harbour island jasper kelp lagoon "
-    "meadow nectar opal prairie quartz reef summit tundra umber valley willow"
-).split()
+    "amber", "basalt", "cedar", "delta", "ember", "fjord", "glacier", "harbour",
+    "island", "jasper", "kelp", "lagoon", "meadow", "nectar", "opal", "prairie",
+    "quartz", "reef", "summit", "tundra", "umber", "valley", "willow",
+)  # fmt: skip
 
 
 class ListSource:

@@ -1,1 +1,1 @@
-
+"""Where documents come from: dumps, live Wikipedia, JSON lines, files, LangChain."""

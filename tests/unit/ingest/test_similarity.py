@@ -63,11 +63,14 @@ def test_neighbours_equal_brute_force(same_group, monkeypatch):
     assert {k: [j for j, _ in v] for k, v in found.items()} == {
         k: [j for j, _ in v] for k, v in expected.items()
     }
-    assert max(
-        abs(a[1] - b[1])
-        for k in found
-        for a, b in zip(found[k], expected[k], strict=True)
-    ) <= 1e-6
+    assert (
+        max(
+            abs(a[1] - b[1])
+            for k in found
+            for a, b in zip(found[k], expected[k], strict=True)
+        )
+        <= 1e-6
+    )
 
 
 def test_equal_vectors_are_ordered_by_id(monkeypatch):
