@@ -24,14 +24,17 @@ _ENDS = frozenset({
     expat.errors.XML_ERROR_PARTIAL_CHAR,
     expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
 })  # fmt: skip
-_PAGE_FIELDS = {
+_PAGE_FIELDS: dict[tuple[str, ...], str] = {
     ("page", "title"): "title",
     ("page", "ns"): "ns",
     ("page", "id"): "id",
     ("page", "revision", "id"): "revision",
     ("page", "revision", "text"): "text",
 }
-_SITE_FIELDS = {("siteinfo", "dbname"): "dbname", ("siteinfo", "base"): "base"}
+_SITE_FIELDS: dict[tuple[str, ...], str] = {
+    ("siteinfo", "dbname"): "dbname",
+    ("siteinfo", "base"): "base",
+}
 
 
 class ForbiddenXmlError(Exception):
