@@ -86,11 +86,18 @@ class Link:
         if self.settings is None:
             return None
         loop = asyncio.get_running_loop()
-        if loop not in self._opened_async:
-            with self._lock:
-                pointed = self._server()
-            self._opened_async[loop] = await AsyncConnection.open(pointed)
-        return self._opened_async[loop]
+        if loop in self._opened_async:
+            return self._opened_async[loop]
+        opened = await AsyncConnection.open(await asyncio.to_thread(self._pointed_to))
+        kept = self._opened_async.setdefault(loop, opened)
+        if kept is not opened:  # another task of this loop was quicker
+            await opened.aclose()
+        return kept
+
+    def _pointed_to(self) -> Settings:
+        """Do as `_server` does, one thread at a time."""
+        with self._lock:
+            return self._server()
 
     def _server(self) -> Settings:
         """Return settings with an address, starting the managed server if need be."""

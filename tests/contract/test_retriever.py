@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -334,6 +335,26 @@ async def test_a_retriever_connects_by_itself(
         assert first == second == third
         assert server.password is not None
         assert server.password not in repr(retriever) + str(retriever.model_dump())
+
+
+async def test_calls_at_once_share_one_connection(
+    server: Settings, stored: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of connections that tasks open at the same time one is kept, the rest closed."""
+    closed = []
+    plain = AsyncConnection.aclose
+
+    async def counted(connection: AsyncConnection) -> None:
+        closed.append(connection)
+        await plain(connection)
+
+    monkeypatch.setattr(AsyncConnection, "aclose", counted)
+    async with _from_uri(server, k=1) as retriever:
+        answers = await asyncio.gather(*(retriever.ainvoke(QUESTION) for _ in range(5)))
+        assert len(closed) < 5
+
+    assert [len(answer) for answer in answers] == [1] * 5
+    assert len({id(connection) for connection in closed}) == len(closed) <= 5
 
 
 def test_the_embedder_of_the_corpus_is_found_by_its_name(stored: Connection) -> None:
