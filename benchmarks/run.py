@@ -1,0 +1,48 @@
+"""Run benchmarks, each printing a small table with both sides of every ratio.
+
+    python benchmarks/run.py NAME [--small] [options]
+
+NAME is one of write-path, edges, whole-ingest, memory, basic-retrieval, help-time, or
+all. Each starts a server of its own in a temporary folder, unless NEO4J_URI names one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+
+NAMES = (
+    "write-path",
+    "edges",
+    "whole-ingest",
+    "memory",
+    "basic-retrieval",
+    "help-time",
+)
+
+
+def main() -> None:
+    """Read the command line and run what it names."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="name", required=True, metavar="NAME")
+    modules = {name: importlib.import_module(name.replace("-", "_")) for name in NAMES}
+    for name, module in modules.items():
+        summary = (module.__doc__ or "").partition("\n")[0]
+        command = commands.add_parser(name, help=summary, description=module.__doc__)
+        command.add_argument("--small", action="store_true", help="a quick check")
+        module.arguments(command)
+    every = commands.add_parser("all", help="all of them with their defaults")
+    every.add_argument("--small", action="store_true", help="quick checks")
+    given = parser.parse_args()
+    for name in NAMES if given.name == "all" else (given.name,):
+        if given.name == "all":
+            arguments = [name, "--small"] if given.small else [name]
+            modules[name].run(parser.parse_args(arguments))
+        else:
+            modules[name].run(given)
+
+
+if __name__ == "__main__":
+    main()
