@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Embedder",
     "HashEmbedder",
+    "OllamaEmbedder",
     "SentenceTransformerEmbedder",
     "dimensions_of",
     "embed_texts",
@@ -122,23 +123,28 @@ def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
 class SentenceTransformerEmbedder(Embeddings):
     """A sentence-transformers model, loaded at first use.
 
-    Attributes:
-        name: Model name as it is recorded.
-        query_prompt: Put before queries, not before documents.
-        threads: Threads of torch; None leaves its own choice.
+    Args:
+        place: Model name or folder.
+        name: What is recorded; None records the place.
+        query_prompt: Put before queries, not before documents; None takes what is
+            known of the model.
+        batch_size: Texts in one pass of the model; small ones are faster on a CPU.
+        bf16: Whether weights are bfloat16, faster where the processor has it.
     """
 
     def __init__(
         self,
-        name: str,
+        place: str,
         *,
+        name: str | None = None,
         query_prompt: str | None = None,
         batch_size: int = BATCH,
         bf16: bool = False,
     ) -> None:
-        self.name = name
+        self.name = name or place
+        self._place = place
         self.query_prompt = (
-            _QUERY_PROMPTS.get(name, "") if query_prompt is None else query_prompt
+            _QUERY_PROMPTS.get(place, "") if query_prompt is None else query_prompt
         )
         self._batch_size = batch_size
         self._bf16 = bf16
@@ -164,13 +170,13 @@ class SentenceTransformerEmbedder(Embeddings):
         kwargs: dict[str, Any] = {"device": None}
         if self._bf16:
             kwargs["model_kwargs"] = {"dtype": "bfloat16"}
-        for place, local in model_places(self.name):
+        for place, local in model_places(self._place):
             try:
                 return SentenceTransformer(place, local_files_only=local, **kwargs)
             except (OSError, ValueError) as error:
                 _LOG.debug("No model at %s: %s", place, error)
         msg = (
-            f"The embedding model {self.name!r} is not on this machine and cannot be "
+            f"The embedding model {self._place!r} is not on this machine and cannot be "
             "fetched: check the name and the network, or give a folder that holds it."
         )
         raise ModelError(msg)
@@ -204,6 +210,51 @@ class SentenceTransformerEmbedder(Embeddings):
         return self.embed_documents([self.query_prompt + text])[0]
 
 
+class OllamaEmbedder(Embeddings):
+    """An embedding model that Ollama serves.
+
+    Args:
+        model: Its name there.
+        url: Where Ollama answers; None takes the package's default.
+
+    Raises:
+        MissingExtraError: If `langchain-ollama` is not installed.
+    """
+
+    def __init__(self, model: str, *, url: str | None = None) -> None:
+        try:
+            from langchain_ollama import OllamaEmbeddings
+        except ImportError as error:
+            msg = "Ollama embeddings need an extra: pip install 'knowtrail[llm]'."
+            raise MissingExtraError(msg) from error
+        self.name = f"ollama:{model}"
+        self.query_prompt = ""
+        self._model = model
+        self._client = OllamaEmbeddings(model=model, base_url=url)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector a text.
+
+        Raises:
+            ModelError: If Ollama does not answer or has no such model.
+        """
+        import httpx
+        from ollama import ResponseError
+
+        try:
+            return self._client.embed_documents(texts)
+        except (ConnectionError, httpx.HTTPError) as error:
+            msg = f"Ollama does not answer ({error}): start it with `ollama serve`."
+            raise ModelError(msg) from error
+        except ResponseError as error:
+            msg = f"Ollama: {error.error}. Try `ollama pull {self._model}`."
+            raise ModelError(msg) from error
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a question."""
+        return self.embed_documents([text])[0]
+
+
 class HashEmbedder(Embeddings):
     """A deterministic embedder without a model: hashed words, for tests and drafts.
 
@@ -212,7 +263,7 @@ class HashEmbedder(Embeddings):
     """
 
     def __init__(self, dimensions: int = 64) -> None:
-        self.name = f"hash-{dimensions}"
+        self.name = f"hash:{dimensions}"
         self.dimensions = dimensions
         self.query_prompt = ""
 
@@ -260,30 +311,19 @@ def load_embedder(name: str, *, settings: Settings | None = None) -> Embedder:
     provider, _, model = name.partition(":")
     if not model:
         return SentenceTransformerEmbedder(name)
-    if provider in {"sentence-transformers", "static"}:
+    if provider == "sentence-transformers":
         return SentenceTransformerEmbedder(model)
-    if provider == "bf16":
-        return SentenceTransformerEmbedder(model, bf16=True)
+    if provider in {"static", "bf16"}:
+        return SentenceTransformerEmbedder(model, name=name, bf16=provider == "bf16")
     if provider == "hash":
         if not model.isdigit() or not 1 <= int(model) <= 4096:
             msg = f"Embedder {name!r}: write hash:N with N from 1 to 4096."
             raise SettingsError(msg)
         return HashEmbedder(int(model))
     if provider == "ollama":
-        return _ollama(model, settings)
+        return OllamaEmbedder(model, url=settings.ollama_url if settings else None)
     msg = (
         f"Unknown embedding provider {provider!r} in {name!r}: use a model name, "
         "bf16:MODEL, static:MODEL or ollama:MODEL."
     )
     raise SettingsError(msg)
-
-
-def _ollama(model: str, settings: Settings | None) -> Embedder:
-    """Return Ollama's embeddings through LangChain."""
-    try:
-        from langchain_ollama import OllamaEmbeddings
-    except ImportError as error:
-        msg = "Ollama embeddings need an extra: pip install 'knowtrail[llm]'."
-        raise MissingExtraError(msg) from error
-    url = None if settings is None else settings.ollama_url
-    return OllamaEmbeddings(model=model, base_url=url)

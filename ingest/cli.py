@@ -139,6 +139,11 @@ def files(settings: Settings, /, *, folder: Path, **options: Any) -> None:
 )
 @click.option("--language", default="en", show_default=True, help="Wikipedia's code.")
 @click.option("--api-url", help="Another MediaWiki's api.php.")
+@click.option(
+    "--contact",
+    envvar="KNOWTRAIL_CONTACT",
+    help="Your address or page for the user agent; Wikipedia asks for one.",
+)
 @_common
 @click.pass_obj
 def wikipedia(
@@ -150,6 +155,7 @@ def wikipedia(
     articles_per_topic: int,
     language: str,
     api_url: str | None,
+    contact: str | None,
     **options: Any,
 ) -> None:
     """Ingest live Wikipedia articles, by title or by topic."""
@@ -164,6 +170,7 @@ def wikipedia(
         articles_per_topic=articles_per_topic,
         language=language,
         api_url=api_url,
+        contact=contact or "",
     )
     _run(settings, [source], **options)
 
@@ -188,6 +195,8 @@ def _run(
         msg = "Name the corpus: --corpus NAME or KNOWTRAIL_CORPUS."
         raise click.UsageError(msg)
     given = {key: value for key, value in parameters.items() if value is not None}
+    for source in sources:
+        source.items()  # refuses what cannot be read, before a server is started
     with open_connection(settings) as connection:
         options = _options(connection, name, given)
         with progress_bars() as progress:

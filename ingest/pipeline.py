@@ -157,6 +157,7 @@ class _Run:
             waiting.clear()
             size = 0
 
+        self._tell(sources)
         for batch in ahead(self._changed(sources, seen)):
             for document, replaces in batch:
                 if size and size + document.size > TEXTS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import tempfile
 from array import array
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -62,7 +62,8 @@ class VectorFile:
 
     def __exit__(self, *_: object) -> None:
         """Close and so delete the file."""
-        self._file.close()
+        with suppress(OSError):  # what did not fit is tried again, and has been told
+            self._file.close()
 
     def __len__(self) -> int:
         """Return the number of vectors."""

@@ -3,4 +3,5 @@
 // since: 5.26
 UNWIND $ids AS id
 MATCH (d:Document {id: id})
+USING INDEX SEEK d:Document(id)
 RETURN id, d.contentHash AS contentHash

@@ -3,6 +3,7 @@
 // since: 5.26
 UNWIND $ids AS id
 MATCH (d:Document {id: id})
+USING INDEX SEEK d:Document(id)
 RETURN d.id AS id, d.text AS text,
        d.linkTargets AS targets, d.linkStarts AS starts, d.linkEnds AS ends,
        COLLECT { MATCH (d)<-[:FROM_DOCUMENT]-(c:Chunk)

@@ -2,5 +2,6 @@
 // params: ids
 // since: 5.26
 UNWIND $ids AS id
-MATCH (:Document {id: id})<-[:FROM_DOCUMENT]-(:Chunk)-[old:MENTIONS]->(:Document)
+MATCH (x:Document {id: id})<-[:FROM_DOCUMENT]-(:Chunk)-[old:MENTIONS]->(:Document)
+USING INDEX SEEK x:Document(id)
 DELETE old

@@ -2,5 +2,6 @@
 // params: ids
 // since: 5.26
 UNWIND $ids AS id
-MATCH (:Document {id: id})<-[:FROM_DOCUMENT]-(c:Chunk)
+MATCH (x:Document {id: id})<-[:FROM_DOCUMENT]-(c:Chunk)
+USING INDEX SEEK x:Document(id)
 DETACH DELETE c

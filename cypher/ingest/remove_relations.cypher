@@ -2,5 +2,6 @@
 // params: ids
 // since: 5.26
 UNWIND $ids AS id
-MATCH (:Document {id: id})-[r:HAS_THEME|IN_CATEGORY|LINKS_TO|THEME_SIMILAR_TO]->()
+MATCH (x:Document {id: id})-[r:HAS_THEME|IN_CATEGORY|LINKS_TO|THEME_SIMILAR_TO]->()
+USING INDEX SEEK x:Document(id)
 DELETE r

@@ -2,6 +2,7 @@
 // params: ids
 // since: 5.26
 UNWIND $ids AS id
-MATCH (:Document {id: id})<-[:FROM_DOCUMENT]-(:Chunk)-[:HAS_SENTENCE]->(s:Sentence)
+MATCH (x:Document {id: id})<-[:FROM_DOCUMENT]-(:Chunk)-[:HAS_SENTENCE]->(s:Sentence)
+USING INDEX SEEK x:Document(id)
 WITH DISTINCT s
 DETACH DELETE s

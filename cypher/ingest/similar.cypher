@@ -3,6 +3,7 @@
 // since: 5.26
 UNWIND range(0, size($nodes) - 1) AS i
 MATCH (n:Chunk {id: $nodes[i]})
+USING INDEX SEEK n:Chunk(id)
 WITH i, n
 ORDER BY i
 WITH collect(n) AS nodes

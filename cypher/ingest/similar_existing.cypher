@@ -2,7 +2,8 @@
 // params: scope, ids
 // since: 5.26
 UNWIND $ids AS id
-MATCH (:Chunk {id: id})-[r:SIMILAR_TO {scope: $scope}]->(b:Chunk)
+MATCH (x:Chunk {id: id})-[r:SIMILAR_TO {scope: $scope}]->(b:Chunk)
+USING INDEX SEEK x:Chunk(id)
 WITH id, r.rank AS rank, b.id AS target, r.score AS score
 ORDER BY id, rank
 RETURN id, collect(target) AS targets, collect(score) AS scores

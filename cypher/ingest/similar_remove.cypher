@@ -2,5 +2,6 @@
 // params: scope, ids
 // since: 5.26
 UNWIND $ids AS id
-MATCH (:Chunk {id: id})-[old:SIMILAR_TO {scope: $scope}]->(:Chunk)
+MATCH (x:Chunk {id: id})-[old:SIMILAR_TO {scope: $scope}]->(:Chunk)
+USING INDEX SEEK x:Chunk(id)
 DELETE old

@@ -26,7 +26,7 @@ __all__ = ["CONTACT", "MediaWikiApi", "user_agent"]
 
 _LOG = logging.getLogger(__name__)
 
-CONTACT = "https://github.com/knowtrail/knowtrail"
+CONTACT = ""
 MAX_RESPONSE = 64_000_000
 _LONGEST_WAIT = 120.0
 _MAXLAG = 5
@@ -51,7 +51,7 @@ def user_agent(contact: str = CONTACT) -> str:
         number = version("knowtrail")
     except PackageNotFoundError:
         number = "0"
-    return f"knowtrail/{number} ({contact})"
+    return f"knowtrail/{number} ({contact})" if contact else f"knowtrail/{number}"
 
 
 class MediaWikiApi:

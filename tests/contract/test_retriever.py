@@ -473,7 +473,7 @@ def test_another_embedder_is_refused(stored: Connection) -> None:
         connection=stored, embedder=HashEmbedder(32), corpus="voyage"
     )
 
-    with pytest.raises(CorpusDriftError, match=r"'hash-64'.*'hash-32'"):
+    with pytest.raises(CorpusDriftError, match=r"'hash:64'.*'hash:32'"):
         other.invoke(QUESTION)
 
 

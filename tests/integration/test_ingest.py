@@ -265,7 +265,7 @@ def test_vectors_that_cannot_be_used_cost_only_their_document(
     report = ingest([article(0), bad, article(1)], embedder=_BrokenEmbedder(value))
 
     assert (report.added, report.failed) == (2, 1)
-    assert report.failures[0].startswith("Bad: The embedder hash-32 gave a")
+    assert report.failures[0].startswith("Bad: The embedder hash:32 gave a")
     assert sound(connection) == []
 
 
@@ -292,7 +292,7 @@ def test_other_settings_or_another_embedder_are_refused(connection, ingest):
 
     with pytest.raises(CorpusDriftError, match="inter-top-x 5, not 7"):
         ingest([article(1)], options=IngestOptions(themes="none", inter_top_x=7))
-    with pytest.raises(CorpusDriftError, match="hash-32"):
+    with pytest.raises(CorpusDriftError, match="hash:32"):
         ingest([article(1)], embedder=HashEmbedder(48))
     with pytest.raises(CorpusDriftError, match="another database"):
         ingest([article(1)], corpus="other", embedder=HashEmbedder(48))
@@ -328,10 +328,14 @@ def test_verify_finds_what_is_broken(connection, ingest):
     """Each kind of damage to a corpus is found."""
     ingest(map(article, range(4)))
     with connection.driver.session(database=connection.database) as session:
-        session.run("MATCH (c:Chunk) WITH c LIMIT 1 REMOVE c.embedding").consume()
-        session.run("MATCH (d:Document) WITH d LIMIT 1 DETACH DELETE d").consume()
+        session.run("MATCH (d:Document {number: 3}) DETACH DELETE d").consume()
         session.run(
-            "MATCH (:Chunk)-[r:SIMILAR_TO]->() WITH r LIMIT 1 SET r.score = -0.5"
+            "MATCH (:Document {number: 0})<-[:FROM_DOCUMENT]-(c:Chunk {index: 0}) "
+            "REMOVE c.embedding"
+        ).consume()
+        session.run(
+            "MATCH (:Document {number: 1})<-[:FROM_DOCUMENT]-(:Chunk)"
+            "-[r:SIMILAR_TO {scope: 'inter'}]->(:Chunk) SET r.score = -0.5"
         ).consume()
 
     found = {finding.check for finding in sound(connection)}

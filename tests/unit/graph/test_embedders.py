@@ -112,7 +112,7 @@ def test_default_model_has_no_query_prompt() -> None:
 def test_names_are_those_of_the_models() -> None:
     """What is recorded on a corpus is the model's own name."""
     assert embedder_name(load_embedder("some/model")) == "some/model"
-    assert embedder_name(HashEmbedder(8)) == "hash-8"
+    assert embedder_name(HashEmbedder(8)) == "hash:8"
     assert embedder_name(_Given([[1.0]])) == "_Given"
 
 

@@ -40,7 +40,7 @@ from retrieval.walk import StopReason
 
 def info(name: str, **fields: Any) -> CorpusInfo:
     """Return a stored corpus."""
-    known = {"embedder": "hash-8", "query_prompt": "", "dimensions": 8}
+    known = {"embedder": "hash:8", "query_prompt": "", "dimensions": 8}
     return CorpusInfo(name=name, **{**known, **fields})
 
 
