@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from graph.errors import StorageError
+from graph.errors import InputError, StorageError
 
 if TYPE_CHECKING:
     from graph.connection import Connection
@@ -57,6 +58,9 @@ def quickstart(settings: Settings, /, *, question: str, picture: Path) -> None:
     from retrieval.search import check_question
 
     check_question(question)
+    if not picture.absolute().parent.is_dir():
+        msg = f"There is no folder {picture.absolute().parent}: choose --picture."
+        raise InputError(msg)
     with served(settings, stay=True) as pointed, Connection.open(pointed) as connection:
         _ingest(connection, pointed)
         result = _ask(connection, pointed, question)
@@ -117,9 +121,13 @@ def _draw(connection: Connection, result: SearchResult, picture: Path) -> None:
     from retrieval.picture import considered_chunks, walk_html
 
     page = walk_html(result.walk, considered_chunks(connection, result.walk))
+    begun = picture.with_name(f".{picture.name}.part")
     try:
-        picture.write_text(page, encoding="utf-8")
+        begun.write_text(page, encoding="utf-8")
+        begun.replace(picture)
     except OSError as error:
+        with suppress(OSError):
+            begun.unlink(missing_ok=True)
         msg = f"Cannot write the picture {picture}: {error.strerror}. Use --picture."
         raise StorageError(msg) from error
 

@@ -22,7 +22,7 @@ from graph.cli import main
 from ingest.corpus import list_corpora
 from ingest.digest import corpus_digest
 from ingest.verify import verify_corpus
-from tests.dumps import HEAD, dump, page
+from tests.dumps import dump, page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +33,16 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 KEPT = [
-    {"id": "kept-1", "title": "Tide", "text": "The tide rises. It falls again. Moons pull."},
-    {"id": "kept-2", "title": "Moon", "text": "The moon is near. A tide follows it. So."},
+    {
+        "id": "kept-1",
+        "title": "Tide",
+        "text": "The tide rises. It falls again. Moons pull.",
+    },
+    {
+        "id": "kept-2",
+        "title": "Moon",
+        "text": "The moon is near. A tide follows it. So.",
+    },
 ]
 WORDS = "Rivers carry sand to the sea. Waves sort it by size. Wind dries it."
 
@@ -572,18 +580,18 @@ def test_no_space_for_working_files_is_one_line_and_can_be_mended(
     assert len(user.titles()) == 14
 
 
-def test_no_space_for_a_picture_is_one_line(user: User, tmp_path: Path) -> None:
-    """A picture that does not fit is not left half-written."""
-    from graph.schema import delete_data
-
-    delete_data(user.connection)
+def test_no_space_for_a_picture_leaves_the_old_one(user: User, tmp_path: Path) -> None:
+    """A picture that does not fit is one line, and the last one stays whole."""
     picture = tmp_path / "walk.html"
+    assert user.run("quickstart", "--picture", picture).code == 0
+    before = picture.read_bytes()
 
-    done = _with_little_space(
-        user, "quickstart", "--picture", picture, limit=2_000_000
-    )
+    done = _with_little_space(user, "quickstart", "--picture", picture, limit=9000)
 
     assert (done.code, len(done.errors)) == (1, 1)
+    assert f"Cannot write the picture {picture}" in done.errors[0]
+    assert [path.name for path in tmp_path.glob("*walk*")] == ["walk.html"]
+    assert picture.read_bytes() == before
 
 
 def test_picture_in_a_folder_that_is_not_there(user: User, tmp_path: Path) -> None:
