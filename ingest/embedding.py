@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from graph.embedders import embed_texts
 from graph.errors import VectorError
 from ingest.store import EmbeddedDocument
@@ -11,7 +13,6 @@ from ingest.store import EmbeddedDocument
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
     import numpy.typing as npt
 
     from graph.embedders import Embedder
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["embed_documents"]
 
+_AT_ONCE = 256
+"""Texts between two words of progress."""
+
 
 def embed_documents(
     documents: Sequence[tuple[PreparedDocument, bool]],
@@ -27,6 +31,7 @@ def embed_documents(
     embedder: Embedder,
     themes: ThemeSource,
     fail: Callable[[PreparedDocument, VectorError], None],
+    tell: Callable[[int], None] = lambda _: None,
 ) -> list[EmbeddedDocument]:
     """Embed sentences, chunks and themes of documents.
 
@@ -38,6 +43,7 @@ def embed_documents(
         embedder: The model.
         themes: Where themes come from.
         fail: Told of each document that is given up.
+        tell: Told how many texts have been embedded, now and then.
 
     Returns:
         The documents with their vectors, in order.
@@ -59,13 +65,13 @@ def embed_documents(
     if not named:
         return []
     try:
-        return _embed(named, embedder)
+        return _embed(named, embedder, tell)
     except VectorError:
         pass
     embedded = []
     for one in named:
         try:
-            embedded += _embed([one], embedder)
+            embedded += _embed([one], embedder, tell)
         except VectorError as error:
             fail(one[0], error)
     return embedded
@@ -74,8 +80,9 @@ def embed_documents(
 def _embed(
     named: Sequence[tuple[PreparedDocument, bool, tuple[str, ...]]],
     embedder: Embedder,
+    tell: Callable[[int], None],
 ) -> list[EmbeddedDocument]:
-    """Embed all texts of some documents in one call."""
+    """Embed all texts of some documents."""
     place: dict[str, int] = {}
 
     def places(texts: Sequence[str]) -> list[int]:
@@ -89,7 +96,7 @@ def _embed(
         )
         for document, _, themes in named
     ]
-    vectors: npt.NDArray[np.float32] = embed_texts(embedder, list(place))
+    vectors = _embed_sorted(list(place), embedder, tell)
     return [
         EmbeddedDocument(
             document=document,
@@ -104,3 +111,19 @@ def _embed(
             named, wanted, strict=True
         )
     ]
+
+
+def _embed_sorted(
+    texts: Sequence[str], embedder: Embedder, tell: Callable[[int], None]
+) -> npt.NDArray[np.float32]:
+    """Embed texts, longest first so that a batch has little padding."""
+    order = sorted(range(len(texts)), key=lambda i: (-len(texts[i]), i))
+    vectors: npt.NDArray[np.float32] | None = None
+    for start in range(0, len(order), _AT_ONCE):
+        part = order[start : start + _AT_ONCE]
+        found = embed_texts(embedder, [texts[i] for i in part])
+        if vectors is None:
+            vectors = np.empty((len(texts), found.shape[1]), dtype=np.float32)
+        vectors[part] = found
+        tell(len(part))
+    return np.empty((0, 1), dtype=np.float32) if vectors is None else vectors

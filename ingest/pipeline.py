@@ -45,7 +45,7 @@ __all__ = ["ingest_corpus"]
 _LOG = logging.getLogger(__name__)
 TEXTS = 4096
 """Texts embedded together; sorted by length inside, so that padding is small."""
-_LOOKUP_DOCUMENTS = 64
+_LOOKUP_DOCUMENTS = 32
 _LOOKUP_CHARACTERS = 8_000_000
 _REDIRECTS = 1000
 
@@ -145,16 +145,26 @@ class _Run:
         """Read, parse, embed and write all documents and redirects."""
         themes = theme_source(self._options.themes, self._embedder, self._settings)
         waiting: list[tuple[PreparedDocument, bool]] = []
-        size = 0
+        size = embedded_texts = prepared_texts = 0
+
+        def tell(count: int) -> None:
+            nonlocal embedded_texts
+            embedded_texts += count
+            self._progress("texts", min(embedded_texts, prepared_texts), prepared_texts)
 
         def flush() -> None:
             nonlocal size
             embedded = embed_documents(
-                waiting, embedder=self._embedder, themes=themes, fail=self._fail
+                waiting,
+                embedder=self._embedder,
+                themes=themes,
+                fail=self._fail,
+                tell=tell,
             )
             if embedded:
                 writer.submit(self._write, embedded)
             waiting.clear()
+            tell(prepared_texts - embedded_texts)
             size = 0
 
         self._tell(sources)
@@ -164,6 +174,7 @@ class _Run:
                     flush()
                 waiting.append((document, replaces))
                 size += document.size
+                prepared_texts += document.size
             self._tell(sources)
         flush()
         self._tell(sources)

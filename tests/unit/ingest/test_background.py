@@ -1,0 +1,82 @@
+"""Work beside other work keeps its order, its bounds and its errors."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from ingest.background import Background, ahead
+
+
+def test_calls_run_in_order_and_results_are_kept():
+    """Results come in the order of submission."""
+    with Background() as worker:
+        for number in range(10):
+            worker.submit(lambda n: n * n, number)
+        worker.wait()
+
+        assert worker.results == [n * n for n in range(10)]
+
+
+def test_error_of_a_call_is_raised_and_later_calls_do_not_run():
+    """The error comes out of `wait`; what waited behind it is dropped."""
+    ran = []
+
+    def fail():
+        msg = "broken"
+        raise ValueError(msg)
+
+    def work():
+        with Background() as worker:
+            worker.submit(fail)
+            worker.submit(threading.Event().wait, 0.2)
+            worker.submit(ran.append, 1)
+            worker.wait()
+
+    with pytest.raises(ValueError, match="broken"):
+        work()
+    assert ran == []
+
+
+def test_ahead_yields_everything_in_order():
+    """All items come, although a thread makes them."""
+    assert list(ahead(iter(range(100)), size=3)) == list(range(100))
+
+
+def test_ahead_raises_an_error_after_the_items_before_it():
+    """What was made before the error is not lost."""
+
+    def items():
+        yield 1
+        yield 2
+        msg = "broken"
+        raise ValueError(msg)
+
+    found = []
+    with pytest.raises(ValueError, match="broken"):
+        found.extend(iter_into(found, ahead(items())))
+    assert found == [1, 2]
+
+
+def iter_into(found, items):
+    """Append items one by one, so that they are there when an error comes."""
+    for item in items:
+        found.append(item)
+    return []
+
+
+def test_ahead_works_at_most_a_few_items_in_advance():
+    """Memory is bounded: the thread waits for the consumer."""
+    made = []
+
+    def items():
+        for number in range(50):
+            made.append(number)
+            yield number
+
+    stream = ahead(items(), size=2)
+    next(stream)
+    stream.close()
+
+    assert len(made) <= 6
