@@ -7,161 +7,26 @@ A driver that the caller made is used and never closed.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import urlsplit
 
 from graph.capabilities import Capabilities, capabilities_from
-from graph.errors import (
-    CredentialsError,
-    DatabaseError,
-    SettingsError,
-    UnavailableError,
+from graph.driver import (
+    DRIVER_OPTIONS,
+    Counters,
+    credentials,
+    server_address,
+    translate_errors,
 )
 from graph.statements import statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
     import neo4j
 
     from graph.settings import Settings
 
 __all__ = ["AsyncConnection", "Connection", "Counters", "translate_errors"]
-
-_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
-_DRIVER_OPTIONS: dict[str, Any] = {
-    "user_agent": "knowtrail",
-    "connection_timeout": 15,
-    "max_transaction_retry_time": 30,
-    "notifications_min_severity": "OFF",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counters:
-    """What a write really changed, as the server counted it."""
-
-    nodes_created: int = 0
-    nodes_deleted: int = 0
-    relationships_created: int = 0
-    relationships_deleted: int = 0
-    properties_set: int = 0
-    labels_added: int = 0
-
-    def __add__(self, other: Counters) -> Counters:
-        """Add two counts field by field."""
-        return Counters(
-            nodes_created=self.nodes_created + other.nodes_created,
-            nodes_deleted=self.nodes_deleted + other.nodes_deleted,
-            relationships_created=self.relationships_created
-            + other.relationships_created,
-            relationships_deleted=self.relationships_deleted
-            + other.relationships_deleted,
-            properties_set=self.properties_set + other.properties_set,
-            labels_added=self.labels_added + other.labels_added,
-        )
-
-    @property
-    def changed(self) -> bool:
-        """Return whether anything was written."""
-        return self != Counters()
-
-    @classmethod
-    def of(cls, summary: neo4j.ResultSummary) -> Counters:
-        """Read the counters of a result summary."""
-        c = summary.counters
-        return cls(
-            nodes_created=c.nodes_created,
-            nodes_deleted=c.nodes_deleted,
-            relationships_created=c.relationships_created,
-            relationships_deleted=c.relationships_deleted,
-            properties_set=c.properties_set,
-            labels_added=c.labels_added,
-        )
-
-
-@contextmanager
-def translate_errors(where: str = "Neo4j") -> Iterator[None]:
-    """Turn the driver's errors into ours, with one line that says what to do."""
-    from neo4j import exceptions as ne
-
-    try:
-        yield
-    except ne.AuthError as error:
-        msg = (
-            f"{where} refused the user name or password: check NEO4J_USERNAME and "
-            "NEO4J_PASSWORD."
-        )
-        raise CredentialsError(msg) from error
-    except (ne.ServiceUnavailable, ne.SessionExpired, ne.IncompleteCommit) as error:
-        detail = _first_line(error)
-        msg = f"{where} does not answer ({detail}): check that the server runs."
-        raise UnavailableError(msg) from error
-    except ne.ConfigurationError as error:
-        msg = f"The address of {where} cannot be used: {_first_line(error)}."
-        raise SettingsError(msg) from error
-    except ne.Neo4jError as error:
-        if error.code and error.code.startswith("Neo.ClientError.Security"):
-            hint = " Wait ten seconds." if error.code.endswith("RateLimit") else ""
-            msg = f"{where} refused: {error.message}{hint}"
-            raise CredentialsError(msg) from error
-        if error.code == "Neo.ClientError.Database.DatabaseNotFound":
-            msg = (
-                f"{where} has no such database ({error.message}): check NEO4J_DATABASE."
-            )
-            raise SettingsError(msg) from error
-        msg = f"{where} reported {error.code}: {error.message}"
-        raise DatabaseError(msg) from error
-    except ne.DriverError as error:
-        msg = f"The Neo4j driver failed: {_first_line(error)}."
-        raise DatabaseError(msg) from error
-
-
-def _first_line(error: BaseException) -> str:
-    """Return the first line of an error's text, without the resolver's detail."""
-    line = (str(error).splitlines() or [type(error).__name__])[0]
-    return line.partition(" (resolved to ")[0].rstrip(".:")
-
-
-def _address(settings: Settings) -> str:
-    """Return the server's address.
-
-    Raises:
-        SettingsError: If there is none or it cannot be one; a password written into it
-            is not repeated.
-    """
-    uri = settings.uri
-    if uri is None:
-        msg = "No Neo4j address is set: give --uri or NEO4J_URI."
-        raise SettingsError(msg)
-    try:
-        parts = urlsplit(uri)
-        sound = (
-            parts.scheme in _SCHEMES
-            and bool(parts.hostname)
-            and (parts.port is None or parts.port > 0)
-        )
-    except ValueError:
-        sound = False
-    if "@" in uri:
-        msg = (
-            "The Neo4j address has a user name in it: give NEO4J_USERNAME and "
-            "NEO4J_PASSWORD instead."
-        )
-        raise SettingsError(msg)
-    if not sound:
-        msg = f"The Neo4j address {uri!r} cannot be used: write bolt://HOST:PORT."
-        raise SettingsError(msg)
-    return uri
-
-
-def _credentials(settings: Settings) -> tuple[str, str] | None:
-    """Return user name and password, None where the server asks for none."""
-    if settings.password is None:
-        return None
-    return settings.username, settings.password
 
 
 class Connection:
@@ -196,10 +61,10 @@ class Connection:
         """
         import neo4j
 
-        uri = _address(settings)
+        uri = server_address(settings)
         with translate_errors(f"Neo4j at {uri}"):
             driver = neo4j.GraphDatabase.driver(
-                uri, auth=_credentials(settings), **_DRIVER_OPTIONS
+                uri, auth=credentials(settings), **DRIVER_OPTIONS
             )
             try:
                 driver.verify_connectivity()
@@ -310,7 +175,7 @@ class Connection:
 
 
 class AsyncConnection:
-    """The asynchronous twin of `Connection`, for reading."""
+    """The asynchronous twin of `Connection`: the same methods with an `a` before."""
 
     def __init__(
         self,
@@ -335,10 +200,10 @@ class AsyncConnection:
         """
         import neo4j
 
-        uri = _address(settings)
+        uri = server_address(settings)
         with translate_errors(f"Neo4j at {uri}"):
             driver = neo4j.AsyncGraphDatabase.driver(
-                uri, auth=_credentials(settings), **_DRIVER_OPTIONS
+                uri, auth=credentials(settings), **DRIVER_OPTIONS
             )
             try:
                 await driver.verify_connectivity()
@@ -385,3 +250,48 @@ class AsyncConnection:
                 routing_=RoutingControl.READ,
             )
         return [record.data() for record in result.records]
+
+    async def astream(self, name: str, /, **params: Any) -> AsyncIterator[neo4j.Record]:
+        """Yield the rows of a stored statement without holding them all."""
+        with translate_errors():
+            async with self.driver.session(
+                database=self.database,
+                default_access_mode="READ",
+                fetch_size=500,
+                bookmark_manager=self.driver.execute_query_bookmark_manager,
+            ) as session:
+                async for record in await session.run(statement(name), params):
+                    yield record
+
+    async def awrite(self, name: str, /, **params: Any) -> Counters:
+        """Run a stored statement in a write transaction and count its changes."""
+        return await self.awrite_all([(name, params)])
+
+    async def awrite_all(
+        self, steps: Sequence[tuple[str, Mapping[str, Any]]]
+    ) -> Counters:
+        """Run stored statements in one write transaction: all of them or none.
+
+        The transaction is retried on transient errors, so each statement must be
+        able to run twice.
+
+        Args:
+            steps: Statement names with their parameters, in order.
+
+        Returns:
+            The summed counters.
+        """
+
+        async def work(tx: neo4j.AsyncManagedTransaction) -> Counters:
+            total = Counters()
+            for name, params in steps:
+                result = await tx.run(statement(name), dict(params))
+                total += Counters.of(await result.consume())
+            return total
+
+        with translate_errors():
+            async with self.driver.session(
+                database=self.database,
+                bookmark_manager=self.driver.execute_query_bookmark_manager,
+            ) as session:
+                return await session.execute_write(work)

@@ -267,3 +267,20 @@ def _transient() -> TransientError:
     )
     assert isinstance(error, TransientError)
     return error
+
+
+async def test_the_asynchronous_twin_writes_and_streams(
+    server: Settings, connection: Connection
+) -> None:
+    """It writes all or nothing, counts, and streams what is stored."""
+    bad = [_new_corpus("lost"), _new_corpus("bad", bad={"a": "map"})]
+    async with await AsyncConnection.open(server) as twin:
+        written = await twin.awrite_all([_new_corpus("b"), _new_corpus("a")])
+        with pytest.raises(DatabaseError):
+            await twin.awrite_all(bad)
+        await twin.awrite("ingest/corpus_complete", name="a")
+        names = [record["name"] async for record in twin.astream("corpus/list")]
+
+    assert written.nodes_created == 2
+    assert names == ["a", "b"]
+    assert [row["name"] for row in connection.read("corpus/list")] == names
