@@ -65,7 +65,7 @@ class WikipediaSource:
             language: Wikipedia's language code, such as `bg`.
             api_url: Address of another wiki's api.php.
             client: A client to use and to leave open.
-            contact: Address or e-mail in the user agent, for the wiki's operators.
+            contact: Address or e-mail for the wiki's operators, in the user agent.
             interval: Least seconds from one request to the next.
             attempts: How often one request is tried.
             seconds: Time limit for connecting, and for each pause of the server.
@@ -79,12 +79,7 @@ class WikipediaSource:
         if not _LANGUAGE.fullmatch(language):
             msg = f"{language!r} is no language of Wikipedia: write a code such as en."
             raise SettingsError(msg)
-        if articles_per_topic < 1 or attempts < 1 or interval < 0:
-            msg = (
-                f"articles_per_topic {articles_per_topic}, attempts {attempts} and "
-                f"interval {interval} must be at least 1, 1 and 0."
-            )
-            raise SettingsError(msg)
+        _check_numbers(articles_per_topic, attempts, interval)
         self._titles = tuple(titles)
         self._topics = tuple(topics)
         self._per_topic = articles_per_topic
@@ -205,3 +200,17 @@ def _batches(titles: Iterable[str]) -> Iterator[list[str]]:
         batch.append(title)
     if batch:
         yield batch
+
+
+def _check_numbers(articles_per_topic: int, attempts: int, interval: float) -> None:
+    """Check the numbers of a source.
+
+    Raises:
+        SettingsError: If one is out of range.
+    """
+    if min(articles_per_topic, attempts) < 1 or interval < 0:
+        msg = (
+            f"articles_per_topic {articles_per_topic}, attempts {attempts} and "
+            f"interval {interval} must be at least 1, 1 and 0."
+        )
+        raise SettingsError(msg)
