@@ -226,13 +226,18 @@ class _Linker:
     def _differing(
         self, name: str, keys: list[str], wanted: _Wanted, **params: Any
     ) -> Iterator[str]:
-        """Yield the keys whose stored edges are not the wanted ones."""
+        """Yield the keys whose stored edges are not the wanted ones.
+
+        Ranks are compared too: where a target was deleted, a gap is left among them.
+        """
         stored = {
-            row["id"]: (row["targets"], row["scores"])
+            row["id"]: (row["targets"], row["scores"], row["ranks"])
             for row in self._connection.read(name, ids=keys, **params)
         }
         for key in keys:
-            if stored.get(key, ([], [])) != wanted.get(key, ([], [])):
+            targets, scores = wanted.get(key, ([], []))
+            ranks = list(range(1, len(targets) + 1))
+            if stored.get(key, ([], [], [])) != (targets, scores, ranks):
                 yield key
 
     def _write_similar_chunks(

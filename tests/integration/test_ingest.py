@@ -154,6 +154,22 @@ def test_any_history_ends_in_the_graph_of_one_ingest(
     assert after == corpus_digest(connection, "made")
 
 
+def test_ranks_close_up_where_a_target_is_deleted(connection, ingest):
+    """Edges that lost a nearer neighbour, and gained none, are ranked anew."""
+    options = IngestOptions(inter_threshold=-1.0, theme_top=5, theme_threshold=-1.0)
+    items = [article(n, sentences=3) for n in range(4)]
+    ingest(items, options=options)
+
+    ingest(items[1:], options=options, cleanup="full")
+
+    after = corpus_digest(connection, "made")
+    findings = sound(connection)
+    delete_corpus(connection, "made")
+    ingest(items[1:], options=options)
+    assert findings == []
+    assert after == corpus_digest(connection, "made")
+
+
 def test_changed_document_replaces_all_derived_from_it(connection, ingest):
     """Old chunks and sentences are gone, edges of other documents are mended."""
     ingest(map(article, range(5)))
