@@ -192,7 +192,7 @@ def delete_corpus(connection: Connection, name: str) -> Counters:
     """
     stored_corpus(connection, name)
     total = connection.write("corpus/deleting", name=name)
-    while ids := connection.read("corpus/some_documents", name=name, limit=50):
+    while ids := connection.read("corpus/some_documents", name=name, limit=10):
         for part in batched([row["id"] for row in ids]):
             total += connection.write_all([
                 (f"ingest/remove_{what}", {"ids": part})

@@ -10,10 +10,9 @@ to what the whole corpus demands.
 from __future__ import annotations
 
 import logging
-import sqlite3
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from graph.embedders import embedder_name
 from graph.errors import InputError, VectorError
@@ -26,6 +25,7 @@ from ingest.linking import link_corpus
 from ingest.prepare import content_hash, document_id, prepare, redirect_id
 from ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
 from ingest.report import IngestReport
+from ingest.seen import Seen
 from ingest.store import EmbeddedDocument, batched, write_documents
 from ingest.themes import theme_source
 
@@ -48,6 +48,8 @@ TEXTS = 4096
 _LOOKUP_DOCUMENTS = 32
 _LOOKUP_CHARACTERS = 8_000_000
 _REDIRECTS = 1000
+_SENTENCES = 15_000
+"""Most of a document: it is written in one transaction, in the server's memory."""
 
 
 def ingest_corpus(
@@ -126,7 +128,7 @@ class _Run:
         if not sources:
             msg = "Nothing to ingest: name at least one source."
             raise InputError(msg)
-        with _Seen() as seen, Background() as writer:
+        with Seen() as seen, Background() as writer:
             with self._timed("documents"):
                 self._documents(sources, seen, writer)
                 writer.wait()
@@ -140,7 +142,7 @@ class _Run:
         return self._report
 
     def _documents(
-        self, sources: Sequence[Source], seen: _Seen, writer: Background
+        self, sources: Sequence[Source], seen: Seen, writer: Background
     ) -> None:
         """Read, parse, embed and write all documents and redirects."""
         themes = theme_source(self._options.themes, self._embedder, self._settings)
@@ -203,7 +205,7 @@ class _Run:
         return written
 
     def _changed(
-        self, sources: Iterable[Source], seen: _Seen
+        self, sources: Iterable[Source], seen: Seen
     ) -> Iterator[list[tuple[PreparedDocument, bool]]]:
         """Yield batches of new and changed documents; runs ahead of the embedding."""
         documents: list[RawDocument] = []
@@ -239,7 +241,7 @@ class _Run:
                     yield item
 
     def _new(
-        self, raws: Sequence[RawDocument], seen: _Seen
+        self, raws: Sequence[RawDocument], seen: Seen
     ) -> list[tuple[PreparedDocument, bool]]:
         """Parse those documents that are not stored as they are."""
         unseen = []
@@ -260,14 +262,19 @@ class _Run:
                 self._report.skipped += 1
                 continue
             document = prepare(raw, corpus=self._corpus, options=self._options)
-            if document.sentences:
+            if (count := len(document.sentences)) > _SENTENCES:
+                self._report.fail(
+                    raw.title,
+                    f"it has {count:,} sentences, more than {_SENTENCES:,}: split it",
+                )
+            elif document.sentences:
                 out.append((document, old is not None))
             else:
                 self._report.left_out["empty"] += 1
                 self._delete([identity] if old else [])
         return out
 
-    def _redirects(self, raws: Sequence[RawRedirect], seen: _Seen) -> None:
+    def _redirects(self, raws: Sequence[RawRedirect], seen: Seen) -> None:
         """Store the redirects that are new or point elsewhere now."""
         rows, pages = {}, []
         for raw in raws:
@@ -307,7 +314,7 @@ class _Run:
 
     def _delete(self, ids: Sequence[str]) -> None:
         """Delete documents with all that was derived from them."""
-        for part in batched(ids, 100):
+        for part in batched(ids, 10):
             self._report.written += self._connection.write_all([
                 self._begin(),
                 *(
@@ -317,7 +324,7 @@ class _Run:
             ])
             self._report.deleted += len(part)
 
-    def _delete_unseen(self, seen: _Seen) -> None:
+    def _delete_unseen(self, seen: Seen) -> None:
         """Delete what is stored and gone from the sources."""
         if self._report.damage or self._unread:
             _LOG.warning("Nothing is deleted: a part of the sources was not read")
@@ -365,27 +372,3 @@ class _Run:
         yield
         taken = time.perf_counter() - start
         self._report.seconds[stage] = round(taken, 3)
-
-
-class _Seen:
-    """Keys met in this run, on disk so that memory stays bounded."""
-
-    def __enter__(self) -> Self:
-        """Open a database without a name: it goes with the process."""
-        self._database = sqlite3.connect("", check_same_thread=False)
-        self._database.execute("CREATE TABLE seen (id TEXT PRIMARY KEY) WITHOUT ROWID")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close and so delete it."""
-        self._database.close()
-
-    def add(self, key: str) -> bool:
-        """Take note of a key; return whether it is new."""
-        cursor = self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (key,))
-        return cursor.rowcount == 1
-
-    def __contains__(self, key: str) -> bool:
-        """Return whether a key was met."""
-        row = self._database.execute("SELECT 1 FROM seen WHERE id = ?", (key,))
-        return row.fetchone() is not None

@@ -656,3 +656,38 @@ def test_another_embedder_is_refused(user: User, tmp_path: Path) -> None:
     assert (done.code, len(done.errors)) == (1, 1)
     assert "another database or --home" in done.errors[0]
     assert user.digest() == before
+
+
+def test_document_of_too_many_sentences_fails_alone(user: User, tmp_path: Path) -> None:
+    """What the server cannot take in one transaction is refused before it tries."""
+    path = _jsonl(
+        tmp_path / "d.jsonl",
+        {"id": "a", "title": "Endless", "text": "It goes on. " * 15_001},
+        {"id": "b", "title": "Short", "text": "It ends."},
+    )
+
+    done = user.ingest("jsonl", path)
+
+    assert (done.code, len(done.errors)) == (1, 1)
+    assert "Endless: it has 15,001 sentences, more than 15,000" in done.errors[0]
+    assert user.titles() == ["Moon", "Short", "Tide"]
+
+
+def test_no_space_for_temporary_files_is_one_line(user: User, tmp_path: Path) -> None:
+    """The list of what was seen moves to disk when it is long, and says if it cannot.
+
+    What was stored before is whole.
+    """
+    before = user.titles()
+    redirects = [page(f"R{n}", f"#REDIRECT [[T{n}]]", number=n) for n in range(60_000)]
+    path = _file(tmp_path / "d.xml", dump(*redirects))
+
+    done = _with_little_space(
+        user,
+        *("ingest", "dump", path, "--corpus=kept", "--themes=none"),
+        limit=1000,
+    )
+
+    assert (done.code, done.out, len(done.errors)) == (1, "", 1)
+    assert "No space for temporary files" in done.errors[0]
+    assert user.titles() == before
