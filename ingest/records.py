@@ -113,10 +113,17 @@ class RawRedirect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A page left out on purpose, such as a disambiguation page."""
+    """A page left out on purpose, such as a disambiguation page.
+
+    Attributes:
+        title: Title of the page.
+        reason: Why it is left out.
+        source_id: Identifies the page; a document of that id is one no longer.
+    """
 
     title: str
-    reason: Literal["disambiguation", "namespace", "empty", "short"]
+    reason: Literal["disambiguation", "namespace", "empty"]
+    source_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -186,7 +186,7 @@ class ArticleReader:
         main = slots.get("main") if isinstance(slots, dict) else None
         text = main.get("content") if isinstance(main, dict) else None
         if page.get("ns", 0) != 0:
-            return LeftOut(title=title, reason="namespace")
+            return LeftOut(title=title, reason="namespace", source_id=identity)
         if not isinstance(text, str) or not isinstance(main, dict):
             return Failure(title=title, message="the wiki gave no text of this page")
         if main.get("contentmodel", "wikitext") != "wikitext":
@@ -196,13 +196,15 @@ class ArticleReader:
             message = f"the page is longer than {_MOST_CHARS:,} characters"
             return Failure(title=title, message=message)
         if not text.strip():
-            return LeftOut(title=title, reason="empty")
+            return LeftOut(title=title, reason="empty", source_id=identity)
         if target := redirect_target(text):
-            return RawRedirect(title=title, target=target, source=self._source)
+            return RawRedirect(
+                title=title, target=target, source=self._source, source_id=identity
+            )
         props = page.get("pageprops")
         marked = isinstance(props, dict) and "disambiguation" in props
         if not self._keep_disambiguation and (marked or is_disambiguation(text)):
-            return LeftOut(title=title, reason="disambiguation")
+            return LeftOut(title=title, reason="disambiguation", source_id=identity)
         url = page.get("canonicalurl") or page.get("fullurl")
         number = revision.get("revid")
         return RawDocument(

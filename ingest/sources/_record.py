@@ -43,7 +43,11 @@ def document_of(
     title = (as_text(record.get("title"), "title") or "").strip()
     text, sentences = _text(record)
     if not text.strip():
-        return LeftOut(title=title or identity or place, reason="empty")
+        return LeftOut(
+            title=title or identity or place,
+            reason="empty",
+            source_id=identity or title or key,
+        )
     return RawDocument(
         source_id=identity or title or key,
         title=title or identity or place,

@@ -175,13 +175,15 @@ class DumpSource:
             target = redirect_target(page.text)
         if target is not None and normalise_title(target):
             target = normalise_title(target)
-            return RawRedirect(title=page.title, target=target, source=source)
+            return RawRedirect(
+                title=page.title, target=target, source=source, source_id=page.id
+            )
         if page.ns not in self._namespaces:
-            return LeftOut(title=page.title, reason="namespace")
+            return LeftOut(title=page.title, reason="namespace", source_id=page.id)
         if not page.text.strip():
-            return LeftOut(title=page.title, reason="empty")
+            return LeftOut(title=page.title, reason="empty", source_id=page.id)
         if not self._keep_disambiguation and is_disambiguation(page.text):
-            return LeftOut(title=page.title, reason="disambiguation")
+            return LeftOut(title=page.title, reason="disambiguation", source_id=page.id)
         return _document(page, site, source)
 
     def _problem(self, page: Page) -> str | None:

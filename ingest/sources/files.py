@@ -137,7 +137,7 @@ class FilesSource:
         """Return a text file as it is."""
         title = PurePosixPath(identity).stem
         if not text.strip():
-            return LeftOut(title=title, reason="empty")
+            return LeftOut(title=title, reason="empty", source_id=identity)
         return RawDocument(
             source_id=identity,
             title=title,
@@ -152,7 +152,7 @@ class FilesSource:
         title = page.title or PurePosixPath(identity).stem
         self._titles[identity] = title
         if not page.text.strip():
-            return LeftOut(title=title, reason="empty")
+            return LeftOut(title=title, reason="empty", source_id=identity)
         targets = ((link, self._target(identity, link.target)) for link in page.links)
         return RawDocument(
             source_id=identity,

@@ -280,10 +280,10 @@ def test_pages_that_are_no_articles_are_left_out(wiki: Wiki) -> None:
     found = _read(wiki, list(wiki.texts))
 
     assert found == [
-        LeftOut(title="A", reason="disambiguation"),
-        LeftOut(title="B", reason="disambiguation"),
-        LeftOut(title="Talk:C", reason="namespace"),
-        LeftOut(title="D", reason="empty"),
+        LeftOut(title="A", reason="disambiguation", source_id="100"),
+        LeftOut(title="B", reason="disambiguation", source_id="101"),
+        LeftOut(title="Talk:C", reason="namespace", source_id="102"),
+        LeftOut(title="D", reason="empty", source_id="103"),
     ]
 
 
@@ -305,9 +305,10 @@ def test_topics_give_so_many_different_articles(wiki: Wiki) -> None:
 
     found = list(source.items())
 
+    left_out = LeftOut(title="River 1", reason="disambiguation", source_id="101")
     titles = [i.title for i in found if isinstance(i, RawDocument)]
     assert titles == ["River 0", "River 2", "River 3", "Lake"]
-    assert found.count(LeftOut(title="River 1", reason="disambiguation")) == 1
+    assert found.count(left_out) == 1
     assert source.position <= (source.size or 0)
 
 
@@ -342,7 +343,7 @@ def test_answer_in_parts_is_put_together(wiki: Wiki) -> None:
 
     assert [getattr(i, "raw", i) for i in found] == [
         *(f"Text {i}." for i in range(6)),
-        LeftOut(title="Page 6", reason="disambiguation"),
+        LeftOut(title="Page 6", reason="disambiguation", source_id="106"),
     ]
     assert found[5].url == "https://en.wiki.test/wiki/105"
     assert [r.get("rvcontinue") for r in wiki.requests] == [None, "3", "6"]

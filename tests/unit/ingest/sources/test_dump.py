@@ -120,10 +120,10 @@ def test_pages_are_sorted_by_kind(tmp_path: Path) -> None:
         tmp_path,
         _dump(
             redirect,
-            _page("Puss", "#REDIRECT [[cat#Names]]"),
-            _page("Talk:Cat", "hm", ns=1),
-            _page("Nothing", "  \n "),
-            _page("Cats", "* a\n{{disambig}}"),
+            _page("Puss", "#REDIRECT [[cat#Names]]", number=8),
+            _page("Talk:Cat", "hm", ns=1, number=9),
+            _page("Nothing", "  \n ", number=10),
+            _page("Cats", "* a\n{{disambig}}", number=11),
             _page("Cat", "An animal."),
         ),
     )
@@ -131,11 +131,11 @@ def test_pages_are_sorted_by_kind(tmp_path: Path) -> None:
     items = _items(path)
 
     assert items[:5] == [
-        RawRedirect(title="Kitty", target="Big cat", source="dump.xml"),
-        RawRedirect(title="Puss", target="Cat", source="dump.xml"),
-        LeftOut(title="Talk:Cat", reason="namespace"),
-        LeftOut(title="Nothing", reason="empty"),
-        LeftOut(title="Cats", reason="disambiguation"),
+        RawRedirect(title="Kitty", target="Big cat", source="dump.xml", source_id="7"),
+        RawRedirect(title="Puss", target="Cat", source="dump.xml", source_id="8"),
+        LeftOut(title="Talk:Cat", reason="namespace", source_id="9"),
+        LeftOut(title="Nothing", reason="empty", source_id="10"),
+        LeftOut(title="Cats", reason="disambiguation", source_id="11"),
     ]
     assert _titles(items) == ["Cat"]
 

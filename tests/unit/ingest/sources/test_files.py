@@ -174,7 +174,9 @@ def test_bad_files_fail_alone(tmp_path: Path) -> None:
     assert found["good.txt"].raw == "Good."
     assert found["wide.txt"].raw == "Широко."
     assert found["bom.txt"].raw == "Marked."
-    assert found["blank"] == LeftOut(title="blank", reason="empty")
+    assert found["blank.txt"] == LeftOut(
+        title="blank", reason="empty", source_id="blank.txt"
+    )
 
 
 def test_folder_links_that_lead_back_are_not_followed(tmp_path: Path) -> None:

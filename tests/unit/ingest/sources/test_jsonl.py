@@ -163,7 +163,7 @@ def test_blank_text_is_left_out(tmp_path: Path) -> None:
     """A record without anything to read is counted, not stored."""
     found = _one(tmp_path, {"title": "T", "text": " \n"})
 
-    assert found == LeftOut(title="T", reason="empty")
+    assert found == LeftOut(title="T", reason="empty", source_id="T")
 
 
 def test_stray_surrogates_are_replaced(tmp_path: Path) -> None:
