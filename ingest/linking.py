@@ -104,9 +104,10 @@ class _Linker:
         ]
         documents.sort()
         index = TitleIndex(((d[0], d[2]) for d in documents), redirects)
+        taken = {d[2] for d in documents}
         aliases: dict[str, list[str]] = defaultdict(list)
         for key, title in redirect_titles.items():
-            if target := index.resolve(key):
+            if key not in taken and (target := index.resolve(key)):
                 aliases[target].append(title)
         changed = [
             {"id": identity, "aliases": sorted(aliases[identity])}
@@ -114,7 +115,7 @@ class _Linker:
             if sorted(aliases[identity]) != (stored or [])
         ]
         total = self._write_documents("ingest/aliases", changed)
-        names = {normalise_title(d[1]): d[1] for d in documents} | redirect_titles
+        names = redirect_titles | {d[2]: d[1] for d in documents}
         finder = TitleFinder(
             (names[key], target)
             for key in sorted(names)

@@ -14,8 +14,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from graph.embedders import embedder_name
-from graph.errors import InputError, VectorError
+from graph.errors import CorpusDriftError, InputError, VectorError
 from graph.progress import silent
 from ingest.background import Background, ahead
 from ingest.corpus import corpus_lock, open_corpus
@@ -47,7 +46,7 @@ TEXTS = 4096
 """Texts embedded together; sorted by length inside, so that padding is small."""
 _LOOKUP_DOCUMENTS = 32
 _LOOKUP_CHARACTERS = 8_000_000
-_REDIRECTS = 1000
+_OTHERS = 1000
 _SENTENCES = 15_000
 """Most of a document: it is written in one transaction, in the server's memory."""
 
@@ -138,7 +137,6 @@ class _Run:
                 with self._timed("cleanup"):
                     self._delete_unseen(seen)
         self._finish()
-        _LOG.info("Embedder %s", embedder_name(self._embedder))
         return self._report
 
     def _documents(
@@ -164,6 +162,7 @@ class _Run:
                 tell=tell,
             )
             if embedded:
+                self._check_dimensions(embedded[0])
                 writer.submit(self._write, embedded)
             waiting.clear()
             tell(prepared_texts - embedded_texts)
@@ -180,6 +179,16 @@ class _Run:
             self._tell(sources)
         flush()
         self._tell(sources)
+
+    def _check_dimensions(self, embedded: EmbeddedDocument) -> None:
+        """Refuse vectors of another length: the index would pass them over."""
+        length, stored = embedded.chunk_vectors.shape[1], self._stored.dimensions
+        if length != stored:
+            msg = (
+                f"The embedder's vectors have {length} dimensions, those of corpus "
+                f"{self._corpus!r} {stored}: use the embedder it was made with."
+            )
+            raise CorpusDriftError(msg)
 
     def _tell(self, sources: Sequence[Source]) -> None:
         """Report how much of the sources has been read."""
@@ -209,29 +218,30 @@ class _Run:
     ) -> Iterator[list[tuple[PreparedDocument, bool]]]:
         """Yield batches of new and changed documents; runs ahead of the embedding."""
         documents: list[RawDocument] = []
-        redirects: list[RawRedirect] = []
+        others: list[RawRedirect | LeftOut] = []
         characters = 0
         for item in self._counted(sources):
-            if isinstance(item, RawRedirect):
-                redirects.append(item)
+            if isinstance(item, RawRedirect | LeftOut):
+                others.append(item)
             elif isinstance(item, RawDocument):
                 documents.append(item)
                 characters += len(item.raw)
-            if len(redirects) >= _REDIRECTS:
-                self._redirects(redirects, seen)
-                redirects = []
+            if len(others) >= _OTHERS:
+                self._others(others, seen)
+                others = []
             if len(documents) >= _LOOKUP_DOCUMENTS or characters >= _LOOKUP_CHARACTERS:
                 yield self._new(documents, seen)
                 documents, characters = [], 0
-        self._redirects(redirects, seen)
+        self._others(others, seen)
         yield self._new(documents, seen)
 
     def _counted(self, sources: Iterable[Source]) -> Iterator[Item]:
-        """Yield the items of all sources, counting those that are not documents."""
+        """Yield the items that name a page, counting those that are not documents."""
         for source in sources:
             for item in source.items():
                 if isinstance(item, LeftOut):
                     self._report.left_out[item.reason] += 1
+                    yield item
                 elif isinstance(item, Failure):
                     self._unread = True
                     self._report.fail(item.title, item.message)
@@ -274,16 +284,30 @@ class _Run:
                 self._delete([identity] if old else [])
         return out
 
+    def _others(self, items: Sequence[RawRedirect | LeftOut], seen: Seen) -> None:
+        """Delete documents whose page is one no longer; store redirects."""
+        pages, redirects = [], []
+        for item in items:
+            if item.source_id is not None:
+                page = document_id(self._corpus, item.source_id)
+                if not seen.add(page):
+                    continue
+                pages.append(page)
+            if isinstance(item, RawRedirect):
+                redirects.append(item)
+        if self._cleanup != "none":
+            former = self._connection.read("ingest/hashes", ids=pages)
+            self._delete([row["id"] for row in former])
+        self._redirects(redirects, seen)
+
     def _redirects(self, raws: Sequence[RawRedirect], seen: Seen) -> None:
-        """Store the redirects that are new or point elsewhere now."""
-        rows, pages = {}, []
+        """Store the redirects that are new, renamed or point elsewhere now."""
+        rows = {}
         for raw in raws:
             key = normalise_title(raw.title)
             identity = redirect_id(self._corpus, key)
             if not key or not seen.add(identity):
                 continue
-            if raw.source_id is not None:
-                pages.append(document_id(self._corpus, raw.source_id))
             rows[identity] = {
                 "id": identity,
                 "title": raw.title,
@@ -291,14 +315,15 @@ class _Run:
                 "targetKey": normalise_title(raw.target),
             }
         self._report.redirects += len(rows)
-        if self._cleanup != "none":
-            former = self._connection.read("ingest/hashes", ids=pages)
-            self._delete([row["id"] for row in former])
         stored = {
-            row["id"]: row["target"]
+            row["id"]: (row["title"], row["target"])
             for row in self._connection.read("ingest/redirects_stored", ids=list(rows))
         }
-        changed = [r for key, r in rows.items() if stored.get(key) != r["target"]]
+        changed = [
+            row
+            for key, row in rows.items()
+            if stored.get(key) != (row["title"], row["target"])
+        ]
         for part in batched(changed):
             self._report.written += self._connection.write_all([
                 self._begin(),

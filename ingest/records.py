@@ -118,7 +118,8 @@ class LeftOut:
     Attributes:
         title: Title of the page.
         reason: Why it is left out.
-        source_id: Identifies the page; a document of that id is one no longer.
+        source_id: Identifies the page; a document of that id is one no longer. None
+            where that only hangs on what this run was told to read.
     """
 
     title: str

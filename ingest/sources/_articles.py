@@ -186,7 +186,7 @@ class ArticleReader:
         main = slots.get("main") if isinstance(slots, dict) else None
         text = main.get("content") if isinstance(main, dict) else None
         if page.get("ns", 0) != 0:
-            return LeftOut(title=title, reason="namespace", source_id=identity)
+            return LeftOut(title=title, reason="namespace")
         if not isinstance(text, str) or not isinstance(main, dict):
             return Failure(title=title, message="the wiki gave no text of this page")
         if main.get("contentmodel", "wikitext") != "wikitext":

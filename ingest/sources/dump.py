@@ -179,7 +179,7 @@ class DumpSource:
                 title=page.title, target=target, source=source, source_id=page.id
             )
         if page.ns not in self._namespaces:
-            return LeftOut(title=page.title, reason="namespace", source_id=page.id)
+            return LeftOut(title=page.title, reason="namespace")
         if not page.text.strip():
             return LeftOut(title=page.title, reason="empty", source_id=page.id)
         if not self._keep_disambiguation and is_disambiguation(page.text):

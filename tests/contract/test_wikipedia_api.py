@@ -282,7 +282,7 @@ def test_pages_that_are_no_articles_are_left_out(wiki: Wiki) -> None:
     assert found == [
         LeftOut(title="A", reason="disambiguation", source_id="100"),
         LeftOut(title="B", reason="disambiguation", source_id="101"),
-        LeftOut(title="Talk:C", reason="namespace", source_id="102"),
+        LeftOut(title="Talk:C", reason="namespace"),
         LeftOut(title="D", reason="empty", source_id="103"),
     ]
 

@@ -16,7 +16,14 @@ from ingest.corpus import delete_corpus, list_corpora, stored_corpus
 from ingest.digest import corpus_digest
 from ingest.options import IngestOptions
 from ingest.pipeline import ingest_corpus
-from ingest.records import Damage, Failure, Link, RawDocument, RawRedirect
+from ingest.records import (
+    Damage,
+    Failure,
+    LeftOut,
+    Link,
+    RawDocument,
+    RawRedirect,
+)
 from ingest.verify import verify_corpus
 from tests.corpora import ListSource, article, redirect, title_of
 
@@ -219,6 +226,43 @@ def test_article_that_became_a_redirect_is_replaced(connection, ingest):
     assert sound(connection) == []
 
 
+def test_article_that_is_one_no_longer_is_deleted(connection, ingest):
+    """A page that is now left out takes the document of its id with it."""
+    ingest([article(0), article(1)])
+    left_out = LeftOut(title="Now dab", reason="disambiguation", source_id="page-1")
+
+    kept = ingest([left_out], cleanup="none")
+    gone = ingest([left_out])
+
+    assert (kept.deleted, gone.deleted, gone.left_out["disambiguation"]) == (0, 1, 1)
+    assert list_corpora(connection)[0]["documents"] == 1
+    assert sound(connection) == []
+
+
+def test_page_that_comes_as_article_and_as_redirect_counts_once(connection, ingest):
+    """The second of two states of one page is refused, in every run."""
+    again = RawRedirect(title=title_of(2), target=title_of(0), source_id="page-1")
+    items = [again, article(0), article(1)]
+
+    first, second = ingest(items), ingest(items)
+
+    assert (first.added, first.failed) == (1, 1)
+    assert (second.skipped, second.failed) == (1, 1)
+    assert not second.written.changed
+
+
+def test_redirect_that_is_spelt_anew_is_renamed(connection, ingest):
+    """The stored title of a redirect, and the alias, are those of the last run."""
+    ingest([article(0), RawRedirect(title="old name", target=title_of(0))])
+
+    ingest([RawRedirect(title="Old name", target=title_of(0))])
+
+    (row,) = connection.query(
+        "MATCH (d:Document), (r:Redirect) RETURN d.aliases AS aliases, r.title AS title"
+    )
+    assert row == {"aliases": ["Old name"], "title": "Old name"}
+
+
 def test_redirect_that_became_an_article_is_gone(connection, ingest):
     """The redirect of a title goes when an article of that title arrives."""
     ingest([article(0), RawRedirect(title=title_of(1), target=title_of(0))])
@@ -312,6 +356,10 @@ def test_other_settings_or_another_embedder_are_refused(connection, ingest):
         ingest([article(1)], embedder=HashEmbedder(48))
     with pytest.raises(CorpusDriftError, match="another database"):
         ingest([article(1)], corpus="other", embedder=HashEmbedder(48))
+    longer = HashEmbedder(48)
+    longer.name = EMBEDDER.name
+    with pytest.raises(CorpusDriftError, match="48 dimensions, those of corpus"):
+        ingest([article(1)], embedder=longer)
     assert corpus_digest(connection, "made") == before
 
 

@@ -133,7 +133,7 @@ def test_pages_are_sorted_by_kind(tmp_path: Path) -> None:
     assert items[:5] == [
         RawRedirect(title="Kitty", target="Big cat", source="dump.xml", source_id="7"),
         RawRedirect(title="Puss", target="Cat", source="dump.xml", source_id="8"),
-        LeftOut(title="Talk:Cat", reason="namespace", source_id="9"),
+        LeftOut(title="Talk:Cat", reason="namespace"),
         LeftOut(title="Nothing", reason="empty", source_id="10"),
         LeftOut(title="Cats", reason="disambiguation", source_id="11"),
     ]
