@@ -42,8 +42,6 @@ _MIGRATIONS: dict[int, tuple[str, ...]] = {
         "schema/constraint_theme_id",
         "schema/constraint_category_id",
         "schema/constraint_redirect_id",
-        "schema/index_document_title_key",
-        "schema/index_redirect_target",
         "schema/fulltext_chunk_text",
         "schema/fulltext_document_title",
     ),
@@ -63,8 +61,6 @@ _CONSTRAINTS = (
     "schema_version_id",
 )
 _INDEXES = (
-    "document_title_key",
-    "redirect_target",
     "chunk_text",
     "document_title",
     "chunk_embedding",

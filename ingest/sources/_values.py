@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from ingest.records import Scalar
 
-__all__ = ["BadValueError", "as_text", "repaired", "scalars"]
+__all__ = ["BadValueError", "as_text", "repaired", "scalar", "scalars"]
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _LARGEST_INTEGER = 2**63
@@ -51,8 +51,8 @@ def scalars(values: Mapping[str, object], where: str) -> dict[str, Scalar]:
     for name, value in values.items():
         if value is None:
             continue
-        if not isinstance(name, str) or not name.strip():
-            msg = f"a name in {where} is blank: name the value or leave it out"
+        if not isinstance(name, str) or not name.strip() or "\0" in name:
+            msg = f"a name in {where} is blank or has a NUL: name the value or omit it"
             raise BadValueError(msg)
         found[repaired(name)] = scalar(value, name)
     return found

@@ -131,7 +131,7 @@ def _scalars(metadata: Mapping[str, object]) -> dict[str, Scalar]:
     """Return the metadata that a node can hold and no field has taken."""
     kept: dict[str, Scalar] = {}
     for name, value in metadata.items():
-        if name in _OWN or value is None or not str(name).strip():
+        if name in _OWN or value is None or not str(name).strip() or "\0" in str(name):
             continue
         try:
             kept[repaired(str(name))] = scalar(value, str(name))

@@ -288,6 +288,17 @@ def test_equal_titles_are_kept_apart_and_not_linked(connection, ingest):
     assert (row["documents"], row["mentions"]) == (3, 0)
 
 
+def test_title_of_any_length_is_stored(connection, ingest):
+    """No index refuses a title or a redirect's target for its length."""
+    long = "word " * 20_000
+    items = [replace(article(0), title=long), RawRedirect(title="Short", target=long)]
+
+    report = ingest(items)
+
+    assert (report.added, report.redirects_resolved) == (1, 1)
+    assert sound(connection) == []
+
+
 def test_an_id_that_occurs_twice_is_reported_once_stored(connection, ingest):
     """The first document of an id wins, in every run."""
     items = [article(1), replace(article(2), source_id="page-1")]

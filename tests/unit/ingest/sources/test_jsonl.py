@@ -99,6 +99,7 @@ def test_id_falls_back_to_title_then_to_the_place(tmp_path: Path) -> None:
         ({"text": "x", "metadata": {"tags": ["a"]}}, "'tags' is a list"),
         ({"text": "x", "metadata": []}, "'metadata' is not an object"),
         ({"text": "x", "metadata": {" ": 1}}, "is blank"),
+        ({"text": "x", "a\0b": 1}, "has a NUL"),
         ({"text": "x", "big": 2**63}, "at most 64 bits"),
         ({"text": "x", "links": [{"start": 0, "end": 2, "target": "A"}]}, "not fit"),
         ({"text": "x", "links": [{"start": 0, "end": 1, "target": " "}]}, "not fit"),

@@ -86,6 +86,16 @@ def test_other_objects_fail_and_blank_documents_are_left_out() -> None:
     assert left_out == LeftOut(title="T", reason="empty")
 
 
+def test_metadata_that_no_node_can_have_is_left_out() -> None:
+    """Names that Neo4j refuses would end the whole ingest."""
+    document = Document(page_content="Text.", metadata={"a\0b": 1, " ": 2, "kept": 3})
+
+    (found,) = LangChainSource([document]).items()
+
+    assert isinstance(found, RawDocument)
+    assert found.metadata == {"kept": 3}
+
+
 def test_stray_surrogates_are_replaced() -> None:
     """Half characters cannot reach the database."""
     document = Document(page_content="a\ud800", metadata={"source": "s\ud800"})
