@@ -5,30 +5,27 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
-import os
 import resource
 import socket
-import subprocess
-import sys
 from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from graph.cli import main
 from ingest.corpus import list_corpora
 from ingest.digest import corpus_digest
 from ingest.verify import verify_corpus
+from tests.command_line import CommandLine
 from tests.dumps import dump, page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from graph.connection import Connection
     from graph.settings import Settings
+    from tests.command_line import Outcome
 
 pytestmark = pytest.mark.integration
 
@@ -47,16 +44,7 @@ KEPT = [
 WORDS = "Rivers carry sand to the sea. Waves sort it by size. Wind dries it."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What a command did."""
-
-    code: int
-    out: str
-    errors: list[str]
-
-
-class User:
+class User(CommandLine):
     """Somebody at the command line, with one sound corpus, `kept`."""
 
     def __init__(
@@ -65,26 +53,8 @@ class User:
         connection: Connection,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        self.settings = settings
+        super().__init__(settings, capsys, "hash:32")
         self.connection = connection
-        self._capsys = capsys
-
-    def options(self, **given: str) -> list[str]:
-        """Return the options before the command."""
-        values = {
-            "uri": self.settings.uri,
-            "home": str(self.settings.home),
-            "embedder": "hash:32",
-        } | given
-        return [f"--{name}={value}" for name, value in values.items()]
-
-    def run(self, *words: str | Path, **given: str) -> Outcome:
-        """Run a command in this process."""
-        self._capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main([*self.options(**given), *map(str, words)])
-        shown = self._capsys.readouterr()
-        return _outcome(int(ended.value.code or 0), shown.out, shown.err)
 
     def ingest(self, kind: str, *words: str | Path, **given: str) -> Outcome:
         """Ingest into the corpus `kept`."""
@@ -105,13 +75,6 @@ class User:
     def wrong(self) -> list[str]:
         """Return what `corpus verify` finds."""
         return [f.check for f in verify_corpus(self.connection, "kept") if f.count]
-
-
-def _outcome(code: int, out: str, err: str) -> Outcome:
-    """Return an outcome; stages that progress tells of are no errors."""
-    assert "Traceback" not in err + out
-    lines = [line for line in err.splitlines() if line and not line.endswith(" ...")]
-    return Outcome(code=code, out=out, errors=lines)
 
 
 @pytest.fixture
@@ -548,16 +511,11 @@ def test_address_that_is_none_is_a_mistake(user: User, uri: str) -> None:
 
 def _with_little_space(user: User, *words: str | Path, limit: int) -> Outcome:
     """Run a command in a process whose files cannot grow beyond a limit."""
-    done = subprocess.run(
-        [sys.executable, "-m", "graph.cli", *user.options(), *map(str, words)],
-        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+    return user.spawn(
+        *words,
+        env={"PYTHONDONTWRITEBYTECODE": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).resolve().parents[2],
     )
-    return _outcome(done.returncode, done.stdout, done.stderr)
 
 
 def test_no_space_for_working_files_is_one_line_and_can_be_mended(
