@@ -29,6 +29,7 @@ class Background:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="knowtrail-write")
         self._pending: list[Future[Any]] = []
         self._waiting = waiting
+        self._broken = threading.Event()
         self.results: list[Any] = []
 
     def __enter__(self) -> Self:
@@ -43,12 +44,22 @@ class Background:
         """Queue a call, waiting while too many are queued."""
         while len(self._pending) >= self._waiting:
             self._take()
-        self._pending.append(self._pool.submit(call, *args))
+        self._pending.append(self._pool.submit(self._run, call, *args))
 
     def wait(self) -> None:
         """Wait for all queued calls."""
         while self._pending:
             self._take()
+
+    def _run(self, call: Callable[..., Any], *args: Any) -> Any:
+        """Call, unless a call before this one failed."""
+        if self._broken.is_set():
+            return None
+        try:
+            return call(*args)
+        except BaseException:
+            self._broken.set()
+            raise
 
     def _take(self) -> None:
         """Wait for the oldest call and keep its result."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from graph.embedders import dimensions_of, embedder_name, query_prompt
 from graph.errors import CorpusDriftError, InputError, UnknownCorpusError
-from graph.schema import apply_schema, schema_version
+from graph.schema import apply_schema
 from ingest.keys import content_key
 from ingest.options import IngestOptions
 from ingest.store import batched
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "StoredCorpus",
+    "check_dimensions",
     "corpus_lock",
     "delete_corpus",
     "list_corpora",
@@ -54,6 +55,7 @@ class StoredCorpus:
         query_prompt: What the model puts before questions.
         dimensions: Length of the vectors.
         options: How it was built.
+        theme_model: The language model that names its themes, None without one.
         version: Counts committed changes.
         status: `complete`, `unfinished` (an ingest was interrupted) or `deleting`.
     """
@@ -63,6 +65,7 @@ class StoredCorpus:
     query_prompt: str
     dimensions: int
     options: IngestOptions
+    theme_model: str | None
     version: int
     status: str
 
@@ -78,26 +81,27 @@ def open_corpus(
     *,
     embedder: Embedder,
     options: IngestOptions | None,
+    language_model: str,
 ) -> StoredCorpus:
     """Return a corpus that may be written to, making it if it is new.
 
+    Args:
+        connection: The database.
+        name: Name of the corpus.
+        embedder: The model of its vectors.
+        options: Parameters; None takes those stored, or the defaults.
+        language_model: The model that names themes, where one does.
+
     Raises:
         InputError: If the name cannot be used or the corpus is being deleted.
-        CorpusDriftError: If embedder or options differ from those stored.
+        CorpusDriftError: If embedder, options or language model differ from those
+            stored.
     """
     if not name.strip() or len(name) > 200 or not name.isprintable():
         msg = f"Corpus name {name[:40]!r}: use 1 to 200 printable characters."
         raise InputError(msg)
     model = embedder_name(embedder)
-    if schema_version(connection):
-        for row in connection.read("schema/embedders"):
-            if row["embedder"] != model:
-                msg = (
-                    f"This database's vectors were made by {row['embedder']} (corpus "
-                    f"{row['corpus']!r}), not by {model}: use that embedder, or "
-                    "another database or --home."
-                )
-                raise CorpusDriftError(msg)
+    _check_embedder(connection, model)
     stored = _read(connection, name)
     if stored is None:
         dimensions = dimensions_of(embedder)
@@ -112,6 +116,7 @@ def open_corpus(
                 "dimensions": dimensions,
                 "version": 0,
                 "status": "complete",
+                "themeModel": language_model if chosen.themes == "llm" else None,
                 **{key: getattr(chosen, n) for n, key in _OPTION_KEYS.items()},
             },
         )
@@ -121,8 +126,40 @@ def open_corpus(
         raise InputError(msg)
     if options is not None and options != stored.options:
         _refuse_drift(stored, options)
+    if stored.theme_model not in {None, language_model}:
+        msg = (
+            f"The themes of corpus {name!r} were named by {stored.theme_model}, not by "
+            f"{language_model}: set KNOWTRAIL_LANGUAGE_MODEL to the former."
+        )
+        raise CorpusDriftError(msg)
     apply_schema(connection, dimensions=stored.dimensions)
     return stored
+
+
+def _check_embedder(connection: Connection, model: str) -> None:
+    """Refuse another embedder than that of the corpora that are stored."""
+    for row in connection.read("schema/embedders"):
+        if row["embedder"] != model:
+            msg = (
+                f"This database's vectors were made by {row['embedder']} (corpus "
+                f"{row['corpus']!r}), not by {model}: use that embedder, or another "
+                "database or --home."
+            )
+            raise CorpusDriftError(msg)
+
+
+def check_dimensions(stored: StoredCorpus, found: int) -> None:
+    """Refuse vectors of another length: the index would pass them over.
+
+    Raises:
+        CorpusDriftError: If they are not as long as those stored.
+    """
+    if found != stored.dimensions:
+        msg = (
+            f"The embedder's vectors have {found} dimensions, those of corpus "
+            f"{stored.name!r} {stored.dimensions}: use the embedder it was made with."
+        )
+        raise CorpusDriftError(msg)
 
 
 def _refuse_drift(stored: StoredCorpus, options: IngestOptions) -> None:
@@ -154,6 +191,7 @@ def _stored(properties: dict[str, Any]) -> StoredCorpus:
         options=IngestOptions(**{
             name: properties[key] for name, key in _OPTION_KEYS.items()
         }),
+        theme_model=properties.get("themeModel"),
         version=properties["version"],
         status=properties["status"],
     )

@@ -14,10 +14,10 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from graph.errors import CorpusDriftError, InputError, VectorError
+from graph.errors import InputError, VectorError
 from graph.progress import silent
 from ingest.background import Background, ahead
-from ingest.corpus import corpus_lock, open_corpus
+from ingest.corpus import check_dimensions, corpus_lock, open_corpus
 from ingest.embedding import embed_documents
 from ingest.keys import normalise_title
 from ingest.linking import link_corpus
@@ -116,7 +116,11 @@ class _Run:
         self._unread = False
         with self._timed("schema"):
             self._stored = open_corpus(
-                connection, corpus, embedder=embedder, options=options
+                connection,
+                corpus,
+                embedder=embedder,
+                options=options,
+                language_model=settings.language_model,
             )
         self._corpus = corpus
         self._options = self._stored.options
@@ -162,7 +166,7 @@ class _Run:
                 tell=tell,
             )
             if embedded:
-                self._check_dimensions(embedded[0])
+                check_dimensions(self._stored, embedded[0].chunk_vectors.shape[1])
                 writer.submit(self._write, embedded)
             waiting.clear()
             tell(prepared_texts - embedded_texts)
@@ -179,16 +183,6 @@ class _Run:
             self._tell(sources)
         flush()
         self._tell(sources)
-
-    def _check_dimensions(self, embedded: EmbeddedDocument) -> None:
-        """Refuse vectors of another length: the index would pass them over."""
-        length, stored = embedded.chunk_vectors.shape[1], self._stored.dimensions
-        if length != stored:
-            msg = (
-                f"The embedder's vectors have {length} dimensions, those of corpus "
-                f"{self._corpus!r} {stored}: use the embedder it was made with."
-            )
-            raise CorpusDriftError(msg)
 
     def _tell(self, sources: Sequence[Source]) -> None:
         """Report how much of the sources has been read."""

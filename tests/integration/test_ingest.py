@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graph.embedders import HashEmbedder
 from graph.errors import CorpusDriftError, InputError, UnknownCorpusError
 from graph.schema import delete_data, drop_schema
-from ingest.corpus import delete_corpus, list_corpora, stored_corpus
+from ingest.corpus import delete_corpus, list_corpora, open_corpus, stored_corpus
 from ingest.digest import corpus_digest
 from ingest.options import IngestOptions
 from ingest.pipeline import ingest_corpus
@@ -372,6 +372,30 @@ def test_other_settings_or_another_embedder_are_refused(connection, ingest):
     with pytest.raises(CorpusDriftError, match="48 dimensions, those of corpus"):
         ingest([article(1)], embedder=longer)
     assert corpus_digest(connection, "made") == before
+
+
+def test_another_embedder_is_refused_without_a_schema_too(connection, ingest):
+    """Dropping constraints and indexes does not let vectors of two models mix."""
+    ingest([article(0)])
+    drop_schema(connection)
+    other = HashEmbedder(32)
+    other.name = "other"
+
+    with pytest.raises(CorpusDriftError, match="another database"):
+        ingest([article(1)], corpus="second", embedder=other)
+
+    assert [row["name"] for row in list_corpora(connection)] == ["made"]
+
+
+def test_another_language_model_is_refused(connection):
+    """The model that names the themes is stored, and must stay the same."""
+    common = {"embedder": EMBEDDER, "options": IngestOptions(themes="llm")}
+    open_corpus(connection, "made", language_model="one", **common)
+
+    with pytest.raises(CorpusDriftError, match="named by one, not by two"):
+        open_corpus(connection, "made", language_model="two", **common)
+
+    assert stored_corpus(connection, "made").theme_model == "one"
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 201, "a\nb"])

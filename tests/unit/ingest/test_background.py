@@ -22,16 +22,18 @@ def test_calls_run_in_order_and_results_are_kept():
 def test_error_of_a_call_is_raised_and_later_calls_do_not_run():
     """The error comes out of `wait`; what waited behind it is dropped."""
     ran = []
+    begun = threading.Event()
 
     def fail():
         msg = "broken"
         raise ValueError(msg)
 
     def work():
-        with Background() as worker:
+        with Background(waiting=3) as worker:
+            worker.submit(begun.wait)
             worker.submit(fail)
-            worker.submit(threading.Event().wait, 0.2)
             worker.submit(ran.append, 1)
+            begun.set()
             worker.wait()
 
     with pytest.raises(ValueError, match="broken"):
