@@ -126,30 +126,8 @@ def test_other_dumps_have_corpora_of_their_own(user: CommandLine, shared: Path) 
     }
 
 
-SEA = [
-    "tide",
-    "moon",
-    "wave",
-    "shore",
-    "current",
-    "harbour",
-    "gull",
-    "salt",
-    "ebb",
-    "flood",
-]
-ROCK = [
-    "granite",
-    "basalt",
-    "marble",
-    "slate",
-    "gneiss",
-    "quartz",
-    "schist",
-    "chalk",
-    "flint",
-    "shale",
-]
+SEA = ["tide", "moon", "wave", "shore", "current", "harbour", "gull", "salt"]
+ROCK = ["granite", "basalt", "marble", "slate", "gneiss", "quartz", "schist", "chalk"]
 
 
 def _made_up(path: Path, words: list[str], *, documents: int, sentences: int) -> Path:

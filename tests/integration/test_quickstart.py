@@ -1,0 +1,145 @@
+"""The first command of README.md: a server, a corpus, a walk, a picture."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from graph.server import install_server, server_status
+from tests.command_line import spawn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.command_line import Outcome
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600)]
+
+NO_NETWORK = {
+    "HF_HUB_OFFLINE": "1",
+    **dict.fromkeys(
+        ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"),
+        "http://127.0.0.1:9",
+    ),
+}
+"""Nothing listens there: whatever asks the network through it gets no answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """Two runs of the command on one new home, as a user without network."""
+
+    home: Path
+    picture: Path
+    first: Outcome
+    second: Outcome
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tried]:
+    """Run the command twice; the server is stopped by its command at the end."""
+    folder = tmp_path_factory.mktemp("new user")
+    home, picture = folder / "home", folder / "walk.html"
+    install_server(home)
+    words = ("--home", home, "quickstart", "--picture", picture)
+    try:
+        yield Tried(
+            home=home,
+            picture=picture,
+            first=spawn(*words, env=NO_NETWORK, cwd=folder),
+            second=spawn(*words, env=NO_NETWORK, cwd=folder),
+        )
+    finally:
+        stopped = spawn("--home", home, "server", "stop")
+        assert stopped.code == 0
+        assert server_status(home) is None
+
+
+def _commands(text: str) -> list[list[str]]:
+    """Return the words after `knowtrail` of every command that is printed."""
+    lines = text.partition("Try next:")[2].splitlines()
+    return [
+        words[words.index("knowtrail") + 1 :]
+        for line in lines
+        if "knowtrail" in (words := shlex.split(line))
+    ]
+
+
+def test_everything_is_shown(tried: Tried) -> None:
+    """Corpus, walk, sentences with scores, picture, address, commands."""
+    out = tried.first.out
+
+    assert (tried.first.code, tried.first.errors) == (0, [])
+    assert "14 documents ingested, 0 already there" in out
+    assert re.search(r"Step +Hop +Document +Sentences +New +Score", out)
+    assert re.search(r"^ +0 +0 +\S.* +\d+-\d+ +\d +0\.\d{3}", out, re.MULTILINE)
+    assert "Galileo scorned the idea" in " ".join(out.split())
+    assert re.search(r"^ - .*\.\s+\(0\.\d{3}\)", out, re.MULTILINE | re.DOTALL)
+    assert re.search(r"Neo4j runs at bolt://127\.0\.0\.1:\d+, user neo4j", out)
+    assert len(_commands(out)) == 3
+
+
+def test_second_run_ingests_nothing_and_walks_the_same(tried: Tried) -> None:
+    """All documents are there, the server too, and the answer is the same."""
+    assert tried.second.code == 0
+    assert "0 documents ingested, 14 already there" in tried.second.out
+    assert _answer(tried.first.out) == _answer(tried.second.out)
+
+
+def _answer(out: str) -> str:
+    """Return the table and the sentences."""
+    return out[out.index(" Step") : out.index("Picture of the walk")]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_printed_commands_give_rows(tried: Tried, number: int) -> None:
+    """Each printed command runs as it stands and has an answer."""
+    words = _commands(tried.first.out)[number]
+
+    done = spawn(*words, env=NO_NETWORK)
+
+    assert words[:3] == ["--home", str(tried.home), "cypher"]
+    assert (done.code, done.errors) == (0, [])
+    assert len(done.out.splitlines()) > 3
+
+
+def test_picture_asks_the_network_for_nothing(tried: Tried) -> None:
+    """The page holds all it needs; the only addresses are names of XML spaces."""
+    page = tried.picture.read_text("utf-8")
+
+    addresses = set(re.findall(r"https?://[^\s\"'<>)]+", page))
+    assert str(tried.picture) in tried.first.out
+    assert {a for a in addresses if not a.startswith("http://www.w3.org/")} == set()
+    assert not re.search(r"@import|<(?:link|iframe|img)\b|src\s*=|[\"']//", page)
+    assert "svg" in page
+
+
+def test_password_is_not_shown(tried: Tried) -> None:
+    """The password is in its file; the output says how to find it, not what it is."""
+    password = (tried.home / "server" / "password").read_text("utf-8").strip()
+
+    shown = tried.first.out + tried.second.out + tried.picture.read_text("utf-8")
+
+    assert len(password) >= 16
+    assert password not in shown
+    assert "server status" in shown
+
+
+def test_another_question_is_asked_of_the_same_corpus(tried: Tried) -> None:
+    """`--question` asks something else and draws another picture."""
+    picture = tried.picture.with_name("other.html")
+
+    done = spawn(
+        *("--home", tried.home, "quickstart", "--picture", picture),
+        *("--question", "Who built the first marine chronometer?"),
+        env=NO_NETWORK,
+    )
+
+    assert done.code == 0
+    assert "Marine chronometer" in done.out
+    assert picture.exists()
