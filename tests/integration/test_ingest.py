@@ -460,6 +460,26 @@ def test_real_embedder_gives_equal_edges_in_another_order(connection, ingest):
     shared = one.keys() & two.keys()
     assert len(shared) >= 0.99 * max(len(one), len(two))
     assert max(abs(one[pair] - two[pair]) for pair in shared) < 1e-4
+    first, second = (vectors(connection, name) for name in ("one", "two"))
+    assert first.keys() == second.keys()
+    assert min(float(first[key] @ second[key]) for key in first) > 1 - 1e-5
+
+
+def vectors(connection, corpus):
+    """Return {(kind, document, place): unit vector} of chunks and sentences."""
+    rows = connection.query(
+        "MATCH (d:Document {corpus: $corpus})<-[:FROM_DOCUMENT]-(c:Chunk) "
+        "MATCH (c)-[:HAS_SENTENCE]->(s:Sentence) UNWIND [c, s] AS n "
+        "RETURN DISTINCT labels(n)[0] AS kind, d.sourceId AS document, "
+        "n.index AS place, n.embedding AS vector",
+        {"corpus": corpus},
+    )
+    found = {}
+    for row in rows:
+        vector = np.asarray(row["vector"], dtype=np.float64)
+        key = (row["kind"], row["document"], row["place"])
+        found[key] = vector / np.linalg.norm(vector)
+    return found
 
 
 def edges(connection, corpus):
