@@ -1,7 +1,7 @@
 """The `knowtrail` command: options that hold for all, sub-commands loaded by name.
 
-Sub-commands are entry points of the group `knowtrail.commands`; none is imported
-before it is called, so that `--help` costs little more than the interpreter.
+Sub-commands are named here by module and attribute; none is imported before it is
+called, so that `--help` costs little more than the interpreter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ from typing import Any
 
 import click
 
-from graph.errors import InputError, KnowtrailError, SettingsError
+from graph.errors import (
+    CorpusDriftError,
+    InputError,
+    KnowtrailError,
+    SettingsError,
+)
 
 __all__ = ["main"]
 
@@ -30,6 +35,9 @@ _COMMANDS = {
     "doctor": ("graph.cli_doctor:doctor", "Say what is wrong and what to do."),
 }
 """Command -> (where it lives, one line for the list)."""
+
+_MENDABLE = (InputError, SettingsError, CorpusDriftError)
+"""What the user can mend by calling differently."""
 
 USER_MISTAKE = 2
 FAILURE = 1
@@ -151,9 +159,7 @@ def main(argv: list[str] | None = None) -> None:
         if debug:
             raise
         click.echo(f"Error: {error}", err=True)
-        sys.exit(
-            USER_MISTAKE if isinstance(error, InputError | SettingsError) else FAILURE
-        )
+        sys.exit(USER_MISTAKE if isinstance(error, _MENDABLE) else FAILURE)
     except KeyboardInterrupt:
         click.echo("Interrupted.", err=True)
         sys.exit(130)

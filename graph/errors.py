@@ -24,9 +24,9 @@ KnowtrailError
 └── MissingExtraError (ImportError)     an optional package is not installed
 ```
 
-Messages say what was wrong, the value, and what to do. `InputError` and
-`SettingsError` are the user's to mend: the command line exits 2 for them and 1 for
-the rest.
+Messages say what was wrong, the value, and what to do. `InputError`, `SettingsError`
+and `CorpusDriftError` are the user's to mend: the command line exits 2 for them and 1
+for the rest.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from graph.connection import Counters
+from graph.errors import IngestError
 from graph.vectors import vector_array
 from ingest.background import Background
 from ingest.keys import normalise_title
@@ -252,7 +253,7 @@ class _Linker:
         if not changed:
             return Counters()
         number: dict[str, int] = {}
-        rows = []
+        rows: list[dict[str, Any]] = []
         for key in changed:
             targets, scores = wanted.get(key, ([], []))
             if targets:
@@ -262,7 +263,7 @@ class _Linker:
                     "scores": scores,
                 })
         touched = sorted({document_of[key] for key in changed})
-        return self._connection.write_all([
+        written = self._connection.write_all([
             ("ingest/similar_remove", {"scope": "inter", "ids": changed}),
             (
                 "ingest/similar",
@@ -270,6 +271,13 @@ class _Linker:
             ),
             ("ingest/touch_documents", {"ids": touched, "version": self._version}),
         ])
+        if written.relationships_created != sum(len(row["targets"]) for row in rows):
+            msg = (
+                f"Chunks of corpus {self._corpus!r} changed while they were linked: "
+                "run the ingest again, alone."
+            )
+            raise IngestError(msg)
+        return written
 
     def _write_similar_themes(
         self, keys: list[str], _documents: list[str], wanted: _Wanted

@@ -14,7 +14,6 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from graph.errors import InputError, VectorError
 from graph.progress import silent
 from ingest.background import Background, ahead
 from ingest.corpus import check_dimensions, corpus_lock, open_corpus
@@ -22,6 +21,7 @@ from ingest.embedding import embed_documents
 from ingest.keys import normalise_title
 from ingest.linking import link_corpus
 from ingest.prepare import content_hash, document_id, prepare, redirect_id
+from ingest.reading import begun, position
 from ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
 from ingest.report import IngestReport
 from ingest.seen import Seen
@@ -29,10 +29,11 @@ from ingest.store import EmbeddedDocument, batched, write_documents
 from ingest.themes import theme_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from graph.connection import Connection, Counters
     from graph.embedders import Embedder
+    from graph.errors import VectorError
     from graph.progress import Progress
     from graph.settings import Settings
     from ingest.options import Cleanup, IngestOptions
@@ -90,8 +91,9 @@ def ingest_corpus(
         DatabaseError: If the database fails; what is stored stays whole.
     """
     with corpus_lock(settings.home, connection, corpus):
+        items = begun(sources)
         run = _Run(connection, corpus, embedder, settings, options, cleanup, progress)
-        return run.ingest(sources)
+        return run.ingest(sources, items)
 
 
 class _Run:
@@ -114,6 +116,7 @@ class _Run:
         self._progress = progress
         self._report = IngestReport(corpus=corpus)
         self._unread = False
+        self._unusable: list[tuple[str, str]] = []
         with self._timed("schema"):
             self._stored = open_corpus(
                 connection,
@@ -126,17 +129,16 @@ class _Run:
         self._options = self._stored.options
         self._version = self._stored.next_version
 
-    def ingest(self, sources: Sequence[Source]) -> IngestReport:
+    def ingest(self, sources: Sequence[Source], items: Iterator[Item]) -> IngestReport:
         """Do all stages."""
-        if not sources:
-            msg = "Nothing to ingest: name at least one source."
-            raise InputError(msg)
         with Seen() as seen, Background() as writer:
             with self._timed("documents"):
-                self._documents(sources, seen, writer)
+                self._documents(sources, items, seen, writer)
                 writer.wait()
             for written in writer.results:
                 self._report.written += written
+            for title, message in self._unusable:
+                self._report.fail(title, message)
             if self._cleanup == "full":
                 with self._timed("cleanup"):
                     self._delete_unseen(seen)
@@ -144,7 +146,11 @@ class _Run:
         return self._report
 
     def _documents(
-        self, sources: Sequence[Source], seen: Seen, writer: Background
+        self,
+        sources: Sequence[Source],
+        items: Iterator[Item],
+        seen: Seen,
+        writer: Background,
     ) -> None:
         """Read, parse, embed and write all documents and redirects."""
         themes = theme_source(self._options.themes, self._embedder, self._settings)
@@ -173,7 +179,7 @@ class _Run:
             size = 0
 
         self._tell(sources)
-        for batch in ahead(self._changed(sources, seen)):
+        for batch in ahead(self._changed(items, seen)):
             for document, replaces in batch:
                 if size and size + document.size > TEXTS:
                     flush()
@@ -186,13 +192,11 @@ class _Run:
 
     def _tell(self, sources: Sequence[Source]) -> None:
         """Report how much of the sources has been read."""
-        sizes = [source.size for source in sources]
-        total = None if None in sizes else sum(s for s in sizes if s is not None)
-        self._progress("documents", sum(s.position for s in sources), total)
+        self._progress("documents", *position(sources))
 
     def _fail(self, document: PreparedDocument, error: VectorError) -> None:
-        """Count a document whose vectors cannot be used."""
-        self._report.fail(document.properties["title"], str(error))
+        """Keep a failure of embedding apart: another thread counts the others."""
+        self._unusable.append((document.properties["title"], str(error)))
 
     def _write(self, embedded: list[EmbeddedDocument]) -> Counters:
         """Write a batch; runs behind the embedding."""
@@ -208,13 +212,13 @@ class _Run:
         return written
 
     def _changed(
-        self, sources: Iterable[Source], seen: Seen
+        self, items: Iterator[Item], seen: Seen
     ) -> Iterator[list[tuple[PreparedDocument, bool]]]:
         """Yield batches of new and changed documents; runs ahead of the embedding."""
         documents: list[RawDocument] = []
         others: list[RawRedirect | LeftOut] = []
         characters = 0
-        for item in self._counted(sources):
+        for item in self._counted(items):
             if isinstance(item, RawRedirect | LeftOut):
                 others.append(item)
             elif isinstance(item, RawDocument):
@@ -229,20 +233,19 @@ class _Run:
         self._others(others, seen)
         yield self._new(documents, seen)
 
-    def _counted(self, sources: Iterable[Source]) -> Iterator[Item]:
+    def _counted(self, items: Iterator[Item]) -> Iterator[Item]:
         """Yield the items that name a page, counting those that are not documents."""
-        for source in sources:
-            for item in source.items():
-                if isinstance(item, LeftOut):
-                    self._report.left_out[item.reason] += 1
-                    yield item
-                elif isinstance(item, Failure):
-                    self._unread = True
-                    self._report.fail(item.title, item.message)
-                elif isinstance(item, Damage):
-                    self._report.damage.append(item.message)
-                else:
-                    yield item
+        for item in items:
+            if isinstance(item, LeftOut):
+                self._report.left_out[item.reason] += 1
+                yield item
+            elif isinstance(item, Failure):
+                self._unread = True
+                self._report.fail(item.title, item.message)
+            elif isinstance(item, Damage):
+                self._report.damage.append(item.message)
+            else:
+                yield item
 
     def _new(
         self, raws: Sequence[RawDocument], seen: Seen

@@ -2,7 +2,7 @@
 // params: corpus, vector, hits
 // since: 5.26
 MATCH (:Corpus {name: $corpus})<-[:IN_CORPUS]-(:Document)<-[:FROM_DOCUMENT]-(c:Chunk)
-WHERE true /* filter */
+WHERE c.embedding IS NOT NULL AND true /* filter */
 WITH c, vector.similarity.cosine(c.embedding, $vector) AS score
 ORDER BY score DESC, c.id
 LIMIT $hits

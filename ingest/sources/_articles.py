@@ -154,7 +154,7 @@ class ArticleReader:
             if start not in self._redirects
         ]
         self._redirects.update(start for start, _ in hops)
-        identity = str(page["pageid"])
+        identity = f"{self._source}/{page['pageid']}"
         if identity in self._given:
             return Found(items=tuple(redirects), is_article=self._given[identity])
         item = self._article(page, identity)

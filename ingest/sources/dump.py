@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from graph.errors import SourceError
 from ingest.keys import normalise_title
@@ -170,20 +170,23 @@ class DumpSource:
         if problem is not None:
             title = page.title[:_TITLE_LIMIT].replace(INVALID, "\ufffd")
             return Failure(title=title, message=problem)
+        identity = _identity(page, site)
         target = page.redirect
         if target is None:
             target = redirect_target(page.text)
         if target is not None and normalise_title(target):
             target = normalise_title(target)
             return RawRedirect(
-                title=page.title, target=target, source=source, source_id=page.id
+                title=page.title, target=target, source=source, source_id=identity
             )
         if page.ns not in self._namespaces:
             return LeftOut(title=page.title, reason="namespace")
         if not page.text.strip():
-            return LeftOut(title=page.title, reason="empty", source_id=page.id)
+            return LeftOut(title=page.title, reason="empty", source_id=identity)
         if not self._keep_disambiguation and is_disambiguation(page.text):
-            return LeftOut(title=page.title, reason="disambiguation", source_id=page.id)
+            return LeftOut(
+                title=page.title, reason="disambiguation", source_id=identity
+            )
         return _document(page, site, source)
 
     def _problem(self, page: Page) -> str | None:
@@ -203,10 +206,16 @@ class DumpSource:
         return None
 
 
+def _identity(page: Page, site: Site) -> str:
+    """Return the page's id with its wiki, since two wikis count alike."""
+    host = urlsplit(site.base).hostname
+    return f"{host}/{page.id}" if host else page.id
+
+
 def _document(page: Page, site: Site, source: str) -> RawDocument:
     """Return the raw document of an article."""
     return RawDocument(
-        source_id=page.id,
+        source_id=_identity(page, site),
         title=page.title,
         raw=page.text,
         markup="wikitext",

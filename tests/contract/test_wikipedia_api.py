@@ -193,7 +193,7 @@ def test_article_by_title(wiki: Wiki) -> None:
     (found,) = _read(wiki, ["Nile"])
 
     assert found == RawDocument(
-        source_id="100",
+        source_id="127.0.0.1/100",
         title="Nile",
         raw=wiki.texts["Nile"],
         markup="wikitext",
@@ -280,10 +280,10 @@ def test_pages_that_are_no_articles_are_left_out(wiki: Wiki) -> None:
     found = _read(wiki, list(wiki.texts))
 
     assert found == [
-        LeftOut(title="A", reason="disambiguation", source_id="100"),
-        LeftOut(title="B", reason="disambiguation", source_id="101"),
+        LeftOut(title="A", reason="disambiguation", source_id="127.0.0.1/100"),
+        LeftOut(title="B", reason="disambiguation", source_id="127.0.0.1/101"),
         LeftOut(title="Talk:C", reason="namespace"),
-        LeftOut(title="D", reason="empty", source_id="103"),
+        LeftOut(title="D", reason="empty", source_id="127.0.0.1/103"),
     ]
 
 
@@ -305,7 +305,9 @@ def test_topics_give_so_many_different_articles(wiki: Wiki) -> None:
 
     found = list(source.items())
 
-    left_out = LeftOut(title="River 1", reason="disambiguation", source_id="101")
+    left_out = LeftOut(
+        title="River 1", reason="disambiguation", source_id="127.0.0.1/101"
+    )
     titles = [i.title for i in found if isinstance(i, RawDocument)]
     assert titles == ["River 0", "River 2", "River 3", "Lake"]
     assert found.count(left_out) == 1
@@ -343,7 +345,7 @@ def test_answer_in_parts_is_put_together(wiki: Wiki) -> None:
 
     assert [getattr(i, "raw", i) for i in found] == [
         *(f"Text {i}." for i in range(6)),
-        LeftOut(title="Page 6", reason="disambiguation", source_id="106"),
+        LeftOut(title="Page 6", reason="disambiguation", source_id="127.0.0.1/106"),
     ]
     assert found[5].url == "https://en.wiki.test/wiki/105"
     assert [r.get("rvcontinue") for r in wiki.requests] == [None, "3", "6"]

@@ -32,9 +32,21 @@ ITEMS = [
 def small_steps() -> None:
     """Make batches small, so that an ingest has many writes."""
     pipeline.TEXTS = 45
+    pipeline.theme_source = lambda *_: FirstWords()
     pipeline._LOOKUP_DOCUMENTS = 3
     linking._DOCUMENTS = 5
     similarity.ROWS = 32
+
+
+class FirstWords:
+    """Themes without a model: the first long words of a text."""
+
+    name = "words"
+
+    def themes(self, title: str, text: str, *, language: str) -> list[str]:
+        """Return up to five words."""
+        words = [w.lower() for w in text.replace(".", "").split() if len(w) > 5]
+        return list(dict.fromkeys(words))[:5]
 
 
 def die() -> None:
@@ -73,7 +85,7 @@ def main() -> None:
                 corpus=CORPUS,
                 embedder=HashEmbedder(32),
                 settings=settings,
-                options=IngestOptions(themes="none"),
+                options=IngestOptions(),
             )
         except KnowtrailError as error:
             sys.stderr.write(f"{type(error).__name__}: {error}\n")

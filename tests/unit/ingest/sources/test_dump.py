@@ -58,6 +58,7 @@ def _titles(items: list[Item]) -> list[str]:
     return [item.title for item in items if isinstance(item, RawDocument)]
 
 
+WIKI = "en.wikipedia.org"
 TWO = _dump(_page("Cat", "A [[dog]]."), _page("Dog", "A cat & more.", number=8))
 
 
@@ -69,7 +70,7 @@ def test_a_document_carries_what_the_dump_says(tmp_path: Path) -> None:
 
     assert items == [
         RawDocument(
-            source_id="42",
+            source_id=f"{WIKI}/42",
             title="AC/DC & Söhne",
             raw="A band.",
             markup="wikitext",
@@ -131,11 +132,21 @@ def test_pages_are_sorted_by_kind(tmp_path: Path) -> None:
     items = _items(path)
 
     assert items[:5] == [
-        RawRedirect(title="Kitty", target="Big cat", source="dump.xml", source_id="7"),
-        RawRedirect(title="Puss", target="Cat", source="dump.xml", source_id="8"),
+        RawRedirect(
+            title="Kitty",
+            target="Big cat",
+            source="dump.xml",
+            source_id=f"{WIKI}/7",
+        ),
+        RawRedirect(
+            title="Puss",
+            target="Cat",
+            source="dump.xml",
+            source_id=f"{WIKI}/8",
+        ),
         LeftOut(title="Talk:Cat", reason="namespace"),
-        LeftOut(title="Nothing", reason="empty", source_id="10"),
-        LeftOut(title="Cats", reason="disambiguation", source_id="11"),
+        LeftOut(title="Nothing", reason="empty", source_id=f"{WIKI}/10"),
+        LeftOut(title="Cats", reason="disambiguation", source_id=f"{WIKI}/11"),
     ]
     assert _titles(items) == ["Cat"]
 
