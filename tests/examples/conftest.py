@@ -1,0 +1,105 @@
+"""A user who follows the documentation: a folder, a home, the files it speaks of."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+
+from graph.cli import main
+from tests.command_line import ROOT, outcome, spawn
+from tests.dumps import cut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.command_line import Outcome
+
+NOTES = {
+    "light.md": "# Lighthouse\n\nThe lighthouse has a keeper. Mara lives there.",
+    "ferry.txt": "The ferry crosses twice a day, past the [[Lighthouse]]. It waits.",
+}
+PAGES = ("Autism", "Astronomer", "Astronomers and Astrophysicists", "Alien")
+
+
+class Reader:
+    """Somebody who types what a page shows, in one folder."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._capsys = capsys
+
+    def type(self, command: str) -> Outcome:
+        """Run one command, `knowtrail ...`, in this process."""
+        program, *words = shlex.split(command)
+        assert program == "knowtrail"
+        self._capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        shown = self._capsys.readouterr()
+        return outcome(int(ended.value.code or 0), shown.out, shown.err)
+
+    def follow(self, page: str) -> dict[str, Outcome]:
+        """Run all commands of a page in their order; fail where one fails."""
+        done = {command: self.type(command) for command in commands(page)}
+        failed = {command: did for command, did in done.items() if did.code}
+        assert failed == {}
+        return done
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """Return the fenced blocks of a page; `sh` is run, `console` is only shown."""
+    text = (ROOT / page).read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def commands(page: str) -> list[str]:
+    """Return the commands of a page as somebody with an installed program types them.
+
+    What installs the program and what runs these tests is left out.
+    """
+    lines = [
+        line.split("uv run ")[-1]
+        for block in blocks(page, "sh")
+        for line in block.splitlines()
+    ]
+    return [line for line in lines if line != "pytest"]
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Yield a folder with notes, JSON lines and a home; stop what runs there."""
+    folder = tmp_path_factory.mktemp("reader")
+    (folder / "notes").mkdir()
+    for name, text in NOTES.items():
+        (folder / "notes" / name).write_text(text, "utf-8")
+    (lines,) = blocks("docs/how-to/own-texts.md", "json")
+    (folder / "articles.jsonl").write_text(lines, "utf-8")
+    yield folder
+    for home in ("home", "lts"):
+        spawn("--home", folder / home, "server", "stop")
+
+
+@pytest.fixture
+def reader(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Reader:
+    """Return a reader whose server runs and has the quick start's corpus."""
+    for name in [n for n in os.environ if n.startswith(("NEO4J_", "KNOWTRAIL_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("KNOWTRAIL_HOME", str(folder / "home"))
+    monkeypatch.chdir(folder)
+    reader = Reader(folder, capsys)
+    assert reader.type("knowtrail quickstart").code == 0
+    return reader
+
+
+@pytest.fixture
+def dump(reader: Reader, shared: Path) -> Path:
+    """Return a part of a real dump under the name that the page has."""
+    path = reader.folder / "enwiki-latest-pages-articles.xml.bz2"
+    return path if path.exists() else cut(shared, path, titles=PAGES)

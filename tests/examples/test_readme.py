@@ -1,0 +1,129 @@
+"""What the pages show is what happens: their commands and programs are run."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.command_line import ROOT
+from tests.examples.conftest import blocks, commands
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.examples.conftest import Reader
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600)]
+
+PAGES = sorted(
+    str(path.relative_to(ROOT))
+    for path in (ROOT / "docs").rglob("*.md")
+    if path.parent.name != "reference"
+)
+EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
+
+
+def test_readme_commands_do_what_it_says(reader: Reader, dump: Path) -> None:
+    """The dump goes in and is sound, the question is answered, Cypher has rows."""
+    assert dump.exists()
+
+    done = reader.follow("README.md")
+
+    shown = {" ".join(c.split()[:3]): did.out for c, did in done.items()}
+    assert "2 added" in shown["knowtrail ingest dump"]
+    assert "Autism" in shown["knowtrail search --corpus"]
+    assert "is sound" in shown["knowtrail corpus verify"]
+    assert "linksTo" in shown['knowtrail cypher "MATCH']
+    assert "Longitude problem" in shown["knowtrail cypher --saved"]
+    assert "Stopped the server" in shown["knowtrail server stop"]
+
+
+def test_readme_begins_with_the_two_commands() -> None:
+    """The first blocks of the page are the commands of a new user."""
+    first, second, *_ = blocks("README.md", "sh")
+
+    assert first == "pip install uv && uv run knowtrail quickstart\n"
+    assert second == "pip install uv && uv run pytest\n"
+
+
+def test_readme_shows_what_the_quick_start_prints(reader: Reader) -> None:
+    """Every line of the excerpt but the ends of long ones is in the real output."""
+    (excerpt,) = blocks("README.md", "text")
+
+    out = " ".join(reader.type("knowtrail quickstart").out.split())
+
+    pieces = [" ".join(line.split()) for line in excerpt.splitlines()[1:]]
+    assert [piece for piece in pieces if piece not in out] == []
+    assert re.search(r"695 chunks, 723 sentences, \d+ similarity edges", out)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if commands(p)])
+def test_commands_of_a_page_run(reader: Reader, page: str) -> None:
+    """Every command of a page exits 0 and shows something."""
+    done = reader.follow(page)
+
+    assert [command for command, did in done.items() if not did.out] == []
+
+
+@pytest.mark.parametrize(
+    ("page", "number"),
+    [
+        (page, number)
+        for page in ["README.md", *PAGES]
+        for number in range(len(blocks(page, "python")))
+    ],
+)
+def test_programs_of_a_page_run(reader: Reader, page: str, number: int) -> None:
+    """Every Python block of a page runs as it stands."""
+    path = reader.folder / "block.py"
+    path.write_text(blocks(page, "python")[number], "utf-8")
+
+    names = runpy.run_path(str(path))
+
+    assert names["KnowtrailRetriever"]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_runs(
+    reader: Reader, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every example prints something, and nobody has to edit it first."""
+    runpy.run_path(str(ROOT / "examples" / name), run_name="__main__")
+
+    assert len(capsys.readouterr().out.splitlines()) >= 2
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_is_short_and_says_what_it_is(name: str) -> None:
+    """An example has a docstring and less than 60 lines."""
+    text = (ROOT / "examples" / name).read_text("utf-8")
+
+    assert ast.get_docstring(ast.parse(text))
+    assert len(text.splitlines()) < 60
+
+
+def test_readme_program_is_the_example() -> None:
+    """The ten lines of the page are those of the script."""
+    (shown,) = blocks("README.md", "python")
+    script = (ROOT / "examples" / "langchain_retriever.py").read_text("utf-8")
+
+    assert shown.strip() in script
+
+
+def test_readme_is_short_and_its_links_lead_somewhere() -> None:
+    """At most 150 lines; every relative link of every page is a file."""
+    pages = ["README.md", *PAGES]
+
+    broken = [
+        (page, target)
+        for page in pages
+        for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / page).read_text("utf-8"))
+        if not ((ROOT / page).parent / target).exists()
+    ]
+
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 150
+    assert broken == []
