@@ -163,10 +163,12 @@ class SentenceTransformerEmbedder(Embeddings):
 
     def _load(self) -> Any:
         """Load the model from a folder, the cache, a package or the hub."""
+        from huggingface_hub.utils.logging import set_verbosity_error
         from sentence_transformers import SentenceTransformer
         from transformers.utils.logging import disable_progress_bar
 
         disable_progress_bar()  # type: ignore[no-untyped-call]
+        set_verbosity_error()  # type: ignore[no-untyped-call]
         kwargs: dict[str, Any] = {"device": None}
         if self._bf16:
             kwargs["model_kwargs"] = {"dtype": "bfloat16"}

@@ -611,7 +611,7 @@ def test_another_embedder_is_refused(user: User, tmp_path: Path) -> None:
         embedder="hash:48",
     )
 
-    assert (done.code, len(done.errors)) == (1, 1)
+    assert (done.code, len(done.errors)) == (2, 1)
     assert "another database or --home" in done.errors[0]
     assert user.digest() == before
 
