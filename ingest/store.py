@@ -1,4 +1,4 @@
-"""Writing documents: each batch is one transaction, all of it or none.
+"""Writing documents: each is stored in one transaction, all of it or none.
 
 Every statement can run twice, because the driver repeats a transaction whose fate a
 lost connection left unknown.
@@ -6,24 +6,24 @@ lost connection left unknown.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graph.connection import Counters
 from graph.vectors import vector_parameter
 from ingest.keys import normalise_name
 from ingest.prepare import redirect_id, theme_id
 from ingest.similarity import top_neighbours
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from graph.capabilities import Capabilities
-    from graph.connection import Connection, Counters
+    from graph.connection import Connection
     from ingest.options import IngestOptions
     from ingest.prepare import PreparedDocument
 
@@ -32,6 +32,14 @@ __all__ = ["EmbeddedDocument", "intra_edges", "similar_rows", "write_documents"]
 Step = tuple[str, "Mapping[str, Any]"]
 ROWS = 1000
 """Rows a statement takes at a time."""
+VECTOR_ROWS = 4096
+"""Rows with vectors a statement takes at a time; fewer cost twice the server's time."""
+TRANSACTION_TEXTS = 4096
+"""Sentences and chunks a transaction takes, where documents are small enough.
+
+Each commit adds a segment to the vector indexes: larger ones cost the server up to
+twice the time a vector, and smaller ones are merged more often.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +73,7 @@ def write_documents(
     version: int,
     options: IngestOptions,
 ) -> Counters:
-    """Store documents and all that hangs on each alone, in one transaction.
+    """Store documents and all that hangs on each alone, each in one transaction.
 
     Args:
         connection: The database.
@@ -77,6 +85,38 @@ def write_documents(
     Returns:
         What changed.
     """
+    total = Counters()
+    for batch in _transactions(documents):
+        total += connection.write_all(
+            _steps(batch, connection.capabilities, corpus, version, options)
+        )
+    return total
+
+
+def _transactions(
+    documents: Sequence[EmbeddedDocument],
+) -> Iterator[list[EmbeddedDocument]]:
+    """Yield the documents in groups of at most `TRANSACTION_TEXTS`, or one alone."""
+    batch: list[EmbeddedDocument] = []
+    size = 0
+    for embedded in documents:
+        if batch and size + embedded.document.size > TRANSACTION_TEXTS:
+            yield batch
+            batch, size = [], 0
+        batch.append(embedded)
+        size += embedded.document.size
+    if batch:
+        yield batch
+
+
+def _steps(
+    documents: Sequence[EmbeddedDocument],
+    capabilities: Capabilities,
+    corpus: str,
+    version: int,
+    options: IngestOptions,
+) -> list[Step]:
+    """Return the steps that store documents."""
     steps: list[Step] = [("ingest/corpus_begin", {"name": corpus, "version": version})]
     if replaced := [d.document.id for d in documents if d.replaces]:
         steps += [
@@ -93,12 +133,10 @@ def write_documents(
     steps.append(("ingest/documents", {"corpus": corpus, "rows": rows}))
     former = [redirect_id(corpus, d.document.properties["titleKey"]) for d in documents]
     steps.append(("ingest/redirects_remove", {"ids": former}))
-    capabilities = connection.capabilities
     steps += _text_steps(documents, capabilities)
     steps += _theme_steps(documents, corpus, capabilities)
     steps += _category_steps(documents, corpus)
-    steps += _intra_steps(documents, options)
-    return connection.write_all(steps)
+    return steps + _intra_steps(documents, options)
 
 
 def batched(rows: Sequence[Any], size: int = ROWS) -> list[Sequence[Any]]:
@@ -110,11 +148,14 @@ def _text_steps(
     documents: Sequence[EmbeddedDocument], capabilities: Capabilities
 ) -> list[Step]:
     """Return the steps that store sentences, chunks and their order."""
-    sentences, chunks = [], []
-    next_sentences, next_chunks = [], []
+    sentences: list[dict[str, Any]] = []
+    chunks: list[dict[str, Any]] = []
+    members: list[list[int]] = []
+    next_sentences: list[int] = []
+    next_chunks: list[int] = []
     for embedded in documents:
         document = embedded.document
-        ids = [row["id"] for row in document.sentences]
+        first, first_chunk = len(sentences), len(chunks)
         sentences += [
             {"properties": row, "vector": vector_parameter(vector, capabilities)}
             for row, vector in zip(
@@ -126,29 +167,26 @@ def _text_steps(
                 "document": document.id,
                 "properties": row,
                 "vector": vector_parameter(vector, capabilities),
-                "sentences": ids[first : last + 1],
             }
-            for row, vector, (first, last) in zip(
-                document.chunks, embedded.chunk_vectors, document.members, strict=True
-            )
+            for row, vector in zip(document.chunks, embedded.chunk_vectors, strict=True)
         ]
-        next_sentences += _chain(ids)
-        next_chunks += _chain([row["id"] for row in document.chunks])
+        members += [[first + a, first + b] for a, b in document.members]
+        next_sentences += range(first, len(sentences) - 1)
+        next_chunks += range(first_chunk, len(chunks) - 1)
     return [
-        (name, {"rows": part})
-        for name, rows in (
-            ("ingest/sentences", sentences),
-            ("ingest/chunks", chunks),
-            ("ingest/next_sentences", next_sentences),
-            ("ingest/next_chunks", next_chunks),
-        )
-        for part in batched(rows)
+        *(("ingest/sentences", {"rows": p}) for p in batched(sentences, VECTOR_ROWS)),
+        *(("ingest/chunks", {"rows": p}) for p in batched(chunks, VECTOR_ROWS)),
+        (
+            "ingest/text_order",
+            {
+                "chunks": [row["properties"]["id"] for row in chunks],
+                "sentences": [row["properties"]["id"] for row in sentences],
+                "members": members,
+                "nextChunks": next_chunks,
+                "nextSentences": next_sentences,
+            },
+        ),
     ]
-
-
-def _chain(ids: Sequence[str]) -> list[dict[str, str]]:
-    """Return one row for each pair of neighbours."""
-    return [{"from": a, "to": b} for a, b in itertools.pairwise(ids)]
 
 
 def _theme_steps(

@@ -4,5 +4,6 @@
 UNWIND $rows AS row
 MERGE (s:Sentence {id: row.properties.id})
 SET s = row.properties
-WITH s, row
-CALL db.create.setNodeVectorProperty(s, 'embedding', row.vector)
+WITH collect([s, row.vector]) AS stored
+UNWIND stored AS one
+CALL db.create.setNodeVectorProperty(one[0], 'embedding', one[1])
