@@ -34,7 +34,7 @@ ROWS = 1000
 """Rows a statement takes at a time."""
 VECTOR_ROWS = 4096
 """Rows with vectors a statement takes at a time; fewer cost twice the server's time."""
-TRANSACTION_TEXTS = 4096
+TRANSACTION_TEXTS = 1024
 """Sentences and chunks a transaction takes, where documents are small enough.
 
 Each commit adds a segment to the vector indexes: larger ones cost the server up to
