@@ -27,7 +27,7 @@ from graph.schema import apply_schema, delete_data
 from graph.vectors import vector_parameter
 from ingest.options import IngestOptions
 from ingest.pipeline import TEXTS
-from ingest.store import batched, write_documents
+from ingest.store import TRANSACTION_TEXTS, batched, write_documents
 
 if TYPE_CHECKING:
     import argparse
@@ -68,19 +68,15 @@ def fresh(server: Server) -> None:
     )
 
 
-def write_full(
-    server: Server, documents: Sequence[EmbeddedDocument], *, texts: int = TEXTS
-) -> None:
+def write_full(server: Server, documents: Sequence[EmbeddedDocument]) -> None:
     """Write documents as an ingest does, without the edges of similarity."""
-    for batch in batches(documents, texts):
+    for batch in batches(documents, TEXTS):
         write_documents(
             server.connection, batch, corpus=CORPUS, version=1, options=NO_EDGES
         )
 
 
-def write_chunks(
-    server: Server, documents: Sequence[EmbeddedDocument], *, texts: int = TEXTS
-) -> None:
+def write_chunks(server: Server, documents: Sequence[EmbeddedDocument]) -> None:
     """Write the Chunk rows alone, as many a transaction as an ingest does."""
     capabilities = server.connection.capabilities
     rows = [
@@ -88,17 +84,14 @@ def write_chunks(
             "document": embedded.document.id,
             "properties": row,
             "vector": vector_parameter(vector, capabilities),
-            "sentences": [],
         }
         for embedded in documents
         for row, vector in zip(
             embedded.document.chunks, embedded.chunk_vectors, strict=True
         )
     ]
-    for part in batched(rows, texts // 2):
-        server.connection.write_all([
-            ("ingest/chunks", {"rows": some}) for some in batched(part)
-        ])
+    for part in batched(rows, TRANSACTION_TEXTS // 2):
+        server.connection.write("ingest/chunks", rows=part)
 
 
 def store_documents(server: Server, documents: Sequence[EmbeddedDocument]) -> None:
