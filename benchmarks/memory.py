@@ -2,7 +2,7 @@
 
 Counted is anonymous memory (RssAnon), sampled while a process of its own ingests
 generated documents from a JSON Lines file; taken off is what a process needs that
-loads the model and embeds one batch of the same texts.
+loads the model, embeds one batch of the same texts and names the themes of one document.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Job:
     Attributes:
         file: The documents, one JSON object a line.
         embedder: Name of the embedder.
-        corpus: Where they go; None only loads the model and embeds one batch.
+        corpus: Where they go; None only loads what an ingest needs, and uses it once.
         uri: The server.
         username: Its user.
         home: Where working files go.
@@ -55,7 +55,7 @@ class Job:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--documents", type=int, help="N for hash:384 (default 300)")
+    parser.add_argument("--documents", type=int, help="N for hash:384 (default 200)")
     parser.add_argument("--model-documents", type=int, help="N for it (default 80)")
     parser.add_argument("--model", default=DEFAULT_EMBEDDER)
 
@@ -95,6 +95,7 @@ def child() -> None:
     from graph.settings import Settings
     from ingest.pipeline import ingest_corpus
     from ingest.sources.jsonl import JsonlSource
+    from ingest.themes import theme_source
 
     job = Job(**json.loads(sys.stdin.readline()))
     peak = Peak()
@@ -103,6 +104,8 @@ def child() -> None:
     if job.corpus is None:
         with Path(job.file).open(encoding="utf-8") as lines:
             text = json.loads(next(lines))["text"]
+        themes = theme_source("keyphrases", embedder, Settings())
+        themes.themes("Record", text, language="en")
         embed_texts(embedder, [text[i : i + 200] for i in range(0, 3200, 200)])
     else:
         settings = Settings.from_env(
@@ -148,7 +151,7 @@ def write_documents(path: Path, count: int) -> None:
 def run(given: argparse.Namespace) -> None:
     """Measure both embedders and print the table."""
     sizes = {
-        "hash:384": given.documents or (20 if given.small else 300),
+        "hash:384": given.documents or (20 if given.small else 200),
         given.model: given.model_documents or (4 if given.small else 80),
     }
     table = Table(
@@ -179,7 +182,7 @@ def _measure(folder: Path, embedder: str, count: int, table: Table) -> None:
             peaks[size] = measured(server, job) / MIB
     base, small, large = peaks.values()
     for size, peak in peaks.items():
-        what = "ingest" if size else "model and one batch"
+        what = "ingest" if size else "model, one batch, one document's themes"
         beyond = f"{peak - base:.0f}" if size else ""
         table.add(embedder, what, f"{size:,}", f"{peak:.0f}", beyond)
     growth = (large - base) / (small - base)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -87,7 +88,53 @@ def prepared(chunks: int) -> list[PreparedDocument]:
     return found
 
 
-def embedded(chunks: int) -> tuple[list[EmbeddedDocument], str]:
+def embedded(chunks: int, *, copies: int = 1) -> tuple[list[EmbeddedDocument], str]:
+    """Return prepared documents with vectors, and what kind of vectors these are.
+
+    Args:
+        chunks: How many chunks the documents have at least, if there are as many.
+        copies: How often each document is there, with ids of its own and its vectors
+            moved a little, so that a larger sample needs no more embedding.
+    """
+    documents, kind = _embedded(chunks)
+    if copies == 1:
+        return documents, kind
+    out = [again for n in range(copies) for again in _copies(documents, n)]
+    return out, f"{kind}, {copies} times with noise"
+
+
+def _copies(
+    documents: Sequence[EmbeddedDocument], number: int
+) -> Iterator[EmbeddedDocument]:
+    """Yield documents with other ids and with vectors at a cosine of about 0.85."""
+    generator = np.random.default_rng(number)
+
+    def moved(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        noise = generator.standard_normal(vectors.shape) * 0.6
+        moved = vectors + noise / np.sqrt(vectors.shape[1])
+        moved /= np.linalg.norm(moved, axis=1, keepdims=True)
+        return moved.astype(np.float32)
+
+    def renamed(row: dict[str, Any]) -> dict[str, Any]:
+        return row | {"id": f"{row['id']}-{number}"}
+
+    for one in documents:
+        document = one.document
+        yield replace(
+            one,
+            sentence_vectors=moved(one.sentence_vectors),
+            chunk_vectors=moved(one.chunk_vectors),
+            document=replace(
+                document,
+                id=f"{document.id}-{number}",
+                properties=renamed(document.properties),
+                sentences=tuple(map(renamed, document.sentences)),
+                chunks=tuple(map(renamed, document.chunks)),
+            ),
+        )
+
+
+def _embedded(chunks: int) -> tuple[list[EmbeddedDocument], str]:
     """Return prepared documents with vectors, and what kind of vectors these are."""
     documents = prepared(chunks)
     texts = [row["text"] for d in documents for row in (*d.sentences, *d.chunks)]

@@ -44,6 +44,9 @@ POLL_SECONDS = 0.02
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--chunks", type=int, help="chunk rows (default 4000)")
+    parser.add_argument(
+        "--copies", type=int, help="times each document is there (default 3)"
+    )
     parser.add_argument("--repeats", type=int, help="rounds (default 3)")
     parser.add_argument(
         "--no-peer", action="store_true", help="leave Neo4jVector out (no uv needed)"
@@ -194,7 +197,8 @@ def run(given: argparse.Namespace) -> None:
     """Measure all sides in turn and print the table."""
     chunks = given.chunks or (400 if given.small else 4000)
     repeats = given.repeats or (1 if given.small else 3)
-    documents, kind = embedded(chunks)
+    copies = given.copies or (1 if given.small else 3)
+    documents, kind = embedded(chunks, copies=copies)
     count = sum(len(d.document.chunks) for d in documents)
     times: dict[str, list[Took]] = {}
     with served() as server:
@@ -214,7 +218,6 @@ def _rounds(
     times: dict[str, list[Took]],
 ) -> dict[str, Any]:
     """Fill in what each side took, after one round that is thrown away."""
-    few = max(1, len(documents) // 4)
     count = sum(len(d.document.chunks) for d in documents)
 
     def timed(name: str, work: Callable[[], object]) -> None:
@@ -222,14 +225,13 @@ def _rounds(
         times.setdefault(name, []).append(server.time(work))
 
     for number in range(repeats + 1):
-        some = documents if number else documents[:few]
         fresh(server)
-        timed("full", lambda some=some: write_full(server, some))
+        timed("full", lambda: write_full(server, documents))
         server.quiet()
         timed("build both", rebuild(server, VECTOR_INDEXES[:2]))
         fresh(server)
-        store_documents(server, some)
-        timed("chunks", lambda some=some: write_chunks(server, some))
+        store_documents(server, documents)
+        timed("chunks", lambda: write_chunks(server, documents))
         server.quiet()
         timed("build one", rebuild(server, VECTOR_INDEXES[:1]))
         if peer is not None:
@@ -237,7 +239,7 @@ def _rounds(
             peer.write(1)
             server.quiet()
             before = server.cpu()
-            answer = peer.write(count if number else max(2, count // 4))
+            answer = peer.write(count)
             after = server.cpu()
             times.setdefault("peer", []).append(
                 Took(
