@@ -2,7 +2,7 @@
 
 Counted is anonymous memory (RssAnon), sampled while a process of its own ingests
 generated documents from a JSON Lines file; taken off is what a process needs that
-loads the model, embeds one batch of the same texts and names the themes of one document.
+loads the model, embeds one batch of the same texts and names one document's themes.
 """
 
 from __future__ import annotations
