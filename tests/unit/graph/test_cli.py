@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import time
-import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -132,15 +131,6 @@ def test_no_command_is_left_out_of_these_tests() -> None:
         found |= {(name, sub) for sub in getattr(command, "commands", ())}
 
     assert found == set(COMMANDS)
-
-
-def test_list_of_commands_is_that_of_the_package() -> None:
-    """What --help lists is what the package declares for others to find."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-
-    assert project["entry-points"]["knowtrail.commands"] == {
-        name: place for name, (place, _) in _COMMANDS.items()
-    }
 
 
 def test_unknown_command_suggests_one(capsys: pytest.CaptureFixture[str]) -> None:
