@@ -310,16 +310,17 @@ class _Run:
                 "title": raw.title,
                 "target": raw.target,
                 "targetKey": normalise_title(raw.target),
+                "page": raw.source_id and document_id(self._corpus, raw.source_id),
             }
         self._report.redirects += len(rows)
         stored = {
-            row["id"]: (row["title"], row["target"])
+            row["id"]: (row["title"], row["target"], row["page"])
             for row in self._connection.read("ingest/redirects_stored", ids=list(rows))
         }
         changed = [
             row
             for key, row in rows.items()
-            if stored.get(key) != (row["title"], row["target"])
+            if stored.get(key) != (row["title"], row["target"], row["page"])
         ]
         for part in batched(changed):
             self._report.written += self._connection.write_all([

@@ -131,8 +131,14 @@ def _steps(
         for d in documents
     ]
     steps.append(("ingest/documents", {"corpus": corpus, "rows": rows}))
-    former = [redirect_id(corpus, d.document.properties["titleKey"]) for d in documents]
-    steps.append(("ingest/redirects_remove", {"ids": former}))
+    former = [
+        {
+            "id": redirect_id(corpus, d.document.properties["titleKey"]),
+            "page": d.document.id,
+        }
+        for d in documents
+    ]
+    steps.append(("ingest/redirects_become_articles", {"rows": former}))
     steps += _text_steps(documents, capabilities)
     steps += _theme_steps(documents, corpus, capabilities)
     steps += _category_steps(documents, corpus)

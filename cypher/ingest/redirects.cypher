@@ -6,4 +6,5 @@ MERGE (r:Redirect {id: row.id})
 SET r.corpus = $corpus,
     r.title = row.title,
     r.target = row.target,
-    r.targetKey = row.targetKey
+    r.targetKey = row.targetKey,
+    r.page = row.page

@@ -1,4 +1,4 @@
-// purpose: redirects whose page is gone or became an article
+// purpose: redirects that are gone from the sources
 // params: ids
 // since: 5.26
 UNWIND $ids AS id

@@ -36,6 +36,7 @@ from graph.server.launch import ChildSpec
 __all__ = ["main"]
 
 CLIENT_POLL_SECONDS = 0.2
+STOP_POLL_SECONDS = 0.5
 LOCK_WAIT_SECONDS = 5.0
 PORT_TRIES = 3
 OPEN_FILES = 10_240
@@ -102,7 +103,10 @@ def _serve(spec: ChildSpec, stop: threading.Event) -> None:
         time.monotonic() - began,
     )
     _answer(spec.answer)
-    stop.wait()
+    # Python runs a signal's handler in the main thread, which a signal that the
+    # system hands to one of Java's threads does not wake: look now and then.
+    while not stop.wait(STOP_POLL_SECONDS):
+        pass
     _log.info("Stopping")
     folder.clear_state()
     dbms.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import time
@@ -26,6 +27,9 @@ __all__ = [
 ]
 
 STOP_TIMEOUT_SECONDS = 60.0
+KILL_TIMEOUT_SECONDS = 10.0
+
+_LOG = logging.getLogger(__name__)
 
 
 def server_status(home: Path) -> ServerInfo | None:
@@ -52,13 +56,13 @@ def stop_server(home: Path, *, timeout: float = STOP_TIMEOUT_SECONDS) -> bool:
 
     Args:
         home: Folder of the server.
-        timeout: Seconds to wait for its end.
+        timeout: Seconds to wait for a clean end; then it is ended at once.
 
     Returns:
         Whether there was one to stop.
 
     Raises:
-        ServerError: If it does not end in time.
+        ServerError: If it cannot be ended.
     """
     folder = ServerFolder(Path(home).expanduser().absolute())
     if not folder.is_alive():
@@ -70,35 +74,56 @@ def stop_server(home: Path, *, timeout: float = STOP_TIMEOUT_SECONDS) -> bool:
 def kill_server(folder: ServerFolder, timeout: float, *, force: bool = False) -> bool:
     """End the server process and wait for it; the change lock must be held.
 
+    A process that does not end cleanly in time is ended at once, which loses nothing
+    that was committed: Neo4j recovers at the next start.
+
     Args:
         folder: The folder.
-        timeout: Seconds to wait.
-        force: Whether to end it at once instead of cleanly, which loses nothing that
-            was committed.
+        timeout: Seconds to wait for a clean end.
+        force: Whether to end it at once from the beginning.
 
     Returns:
         Whether there was one.
 
     Raises:
-        ServerError: If it does not end in time.
+        ServerError: If it cannot be ended.
     """
+    if not folder.is_alive():
+        folder.clear_state()
+        return False
+    if force or not _signal(folder, signal.SIGTERM, timeout):
+        if not force:
+            _LOG.warning(
+                "The server of %s did not stop within %.0f s and is ended at once; "
+                "nothing committed is lost. See %s",
+                folder.home,
+                timeout,
+                folder.log,
+            )
+        if not _signal(folder, signal.SIGKILL, KILL_TIMEOUT_SECONDS):
+            msg = (
+                f"The server of {folder.home} (process {folder.server_pid()}) cannot "
+                f"be ended: see {folder.log}."
+            )
+            raise ServerError(msg)
+    folder.clear_state()
+    return True
+
+
+def _signal(folder: ServerFolder, number: signal.Signals, timeout: float) -> bool:
+    """Send each server process a signal once; return whether none is left in time."""
     deadline = time.monotonic() + timeout
     asked: int | None = None
     while folder.is_alive():
+        if time.monotonic() >= deadline:
+            return False
         pid = folder.server_pid()
         if pid is not None and pid != asked:
             with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL if force else signal.SIGTERM)
+                os.kill(pid, number)
             asked = pid
-        if time.monotonic() >= deadline:
-            msg = (
-                f"The server of {folder.home} did not stop within {timeout:.0f} s: "
-                f"see {folder.log}; killing process {pid} loses nothing committed."
-            )
-            raise ServerError(msg)
         time.sleep(LOCK_POLL_SECONDS)
-    folder.clear_state()
-    return asked is not None
+    return True
 
 
 def read_log(home: Path, lines: int) -> list[str]:

@@ -276,6 +276,36 @@ def test_redirect_that_became_an_article_is_gone(connection, ingest):
     assert row == {"redirects": 0, "aliases": [[], []]}
 
 
+@pytest.mark.parametrize("first", ["article", "redirect"])
+def test_article_and_redirect_of_one_title_on_two_pages_are_both_kept(
+    connection, ingest, first
+):
+    """Two pages of one title do not push each other out; a second run writes nothing."""
+    other = RawRedirect(title=title_of(1), target=title_of(0), source_id="page-9")
+    items = [article(0), article(1), other]
+    if first == "redirect":
+        items.reverse()
+
+    ingest(items)
+    again = ingest(items)
+
+    (row,) = connection.query("MATCH (r:Redirect) RETURN collect(r.title) AS titles")
+    assert row["titles"] == [title_of(1)]
+    assert not again.written.changed
+    assert sound(connection) == []
+
+
+def test_redirect_whose_page_became_an_article_is_gone(connection, ingest):
+    """An article takes the place of the redirect that its page was."""
+    page = RawRedirect(title=title_of(1), target=title_of(0), source_id="page-1")
+    ingest([article(0), page])
+
+    ingest([article(1)])
+
+    (row,) = connection.query("MATCH (r:Redirect) RETURN count(r) AS redirects")
+    assert row["redirects"] == 0
+
+
 def test_equal_titles_are_kept_apart_and_not_linked(connection, ingest):
     """Two documents of one title are both stored; the title stands for neither."""
     one = RawDocument(source_id="1", title="Same title", raw="One text here.")

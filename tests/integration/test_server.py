@@ -477,6 +477,20 @@ def test_client_that_dies_while_starting_leaves_nothing(home: Path) -> None:
         assert ask(lease.info, "RETURN 1") == [1]
 
 
+def test_server_that_does_not_end_is_ended(home: Path) -> None:
+    """A server that hangs is killed after the time for a clean end, losing nothing."""
+    with join_server(home) as lease:
+        ask(lease.info, "CREATE (:Kept)")
+        os.kill(lease.info.pid, signal.SIGSTOP)
+
+        stopped = stop_server(home, timeout=1)
+
+        assert stopped
+        assert is_gone(lease.info.pid)
+    with join_server(home) as lease:
+        assert ask(lease.info, "MATCH (n:Kept) RETURN count(n)") == [1]
+
+
 def test_plugins_are_called_and_a_chosen_password_is_kept(
     home: Path,
     tmp_path_factory: pytest.TempPathFactory,
