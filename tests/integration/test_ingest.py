@@ -280,7 +280,7 @@ def test_redirect_that_became_an_article_is_gone(connection, ingest):
 def test_article_and_redirect_of_one_title_on_two_pages_are_both_kept(
     connection, ingest, first
 ):
-    """Two pages of one title do not push each other out; a second run writes nothing."""
+    """Two pages of one title are both stored; a second run writes nothing."""
     other = RawRedirect(title=title_of(1), target=title_of(0), source_id="page-9")
     items = [article(0), article(1), other]
     if first == "redirect":
