@@ -45,6 +45,11 @@ _MIGRATIONS: dict[int, tuple[str, ...]] = {
         "schema/fulltext_chunk_text",
         "schema/fulltext_document_title",
     ),
+    2: (
+        "schema/constraint_query_id",
+        "schema/constraint_traversal_id",
+        "schema/constraint_step_id",
+    ),
 }
 """Version -> statements that lead to it from the version before."""
 
@@ -58,6 +63,9 @@ _CONSTRAINTS = (
     "theme_id",
     "category_id",
     "redirect_id",
+    "query_id",
+    "traversal_id",
+    "step_id",
     "schema_version_id",
 )
 _INDEXES = (

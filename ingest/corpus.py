@@ -225,6 +225,8 @@ def list_corpora(connection: Connection) -> list[dict[str, Any]]:
 def delete_corpus(connection: Connection, name: str) -> Counters:
     """Delete a corpus with everything in it; can be interrupted and repeated.
 
+    The walks that were recorded over it go too.
+
     Raises:
         UnknownCorpusError: If there is none of that name.
     """
@@ -236,7 +238,7 @@ def delete_corpus(connection: Connection, name: str) -> Counters:
                 (f"ingest/remove_{what}", {"ids": part})
                 for what in ("sentences", "chunks", "documents")
             ])
-    for what in ("themes", "categories", "redirects"):
+    for what in ("themes", "categories", "redirects", "walks"):
         name_of = f"corpus/delete_{what}"
         while (gone := connection.write(name_of, name=name, limit=5000)).changed:
             total += gone

@@ -1,7 +1,7 @@
 // purpose: delete some of our nodes
 // params: limit
 // since: 5.26
-MATCH (n:Corpus|Document|Chunk|Sentence|Theme|Category|Redirect)
+MATCH (n:Corpus|Document|Chunk|Sentence|Theme|Category|Redirect|Query|Traversal|Step)
 WITH n
 LIMIT $limit
 DETACH DELETE n
