@@ -57,7 +57,7 @@ def search(
     """Answer QUESTION with sentences found by walking the graph."""
     from graph.cli_session import open_connection
     from retrieval.display import show_result
-    from retrieval.search import check_question
+    from retrieval.questions import check_question
     from retrieval.search import search as answer
 
     given = None if filter_json is None else _read_filter(filter_json)

@@ -23,18 +23,17 @@ from graph.settings import Settings
 from retrieval.cli_search import _as_dict
 from retrieval.cli_search import search as command
 from retrieval.conformance import random_graph, random_query
+from retrieval.corpora import (
+    CorpusInfo,
+    agreed_embedder,
+    pick_corpus,
+    question_vector,
+)
 from retrieval.display import show_result, stop_text
 from retrieval.driving import run
+from retrieval.questions import Task, check_question
 from retrieval.readers.memory import MemoryReader
-from retrieval.search import (
-    CorpusInfo,
-    SearchResult,
-    Task,
-    _agreed,
-    _pick,
-    _vector,
-    check_question,
-)
+from retrieval.search import SearchResult, result_of, searching_for
 from retrieval.walk import StopReason
 
 
@@ -44,11 +43,11 @@ def info(name: str, **fields: Any) -> CorpusInfo:
     return CorpusInfo(name=name, **{**known, **fields})
 
 
-def result_of(task: Task) -> SearchResult:
+def found_by(task: Task) -> SearchResult:
     """Run a search in memory."""
     reader = MemoryReader(random_graph(5), filter=task.filter)
-    trail, hits = run(reader, task.searching(random_query(5)))
-    return task.result("small", trail, hits, 0.25)
+    trail, hits = run(reader, searching_for(task, random_query(5)))
+    return result_of(task, "small", trail, hits, 0.25)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +57,10 @@ def result_of(task: Task) -> SearchResult:
         ("   ", {}, InputError),
         (None, {}, InputError),
         ("x" * 10_001, {}, InputError),
+        ("x" * 100_000, {}, InputError),
+        ("x\udcff", {}, InputError),
+        ("x", {"preset": "seed"}, InputError),
+        ("x", {"reader": "disk"}, InputError),
         ("x", {"k": 0}, InputError),
         ("x", {"k": True}, InputError),
         ("x", {"k": 10**6}, InputError),
@@ -82,33 +85,35 @@ def test_the_longest_question_is_taken() -> None:
 
 def test_the_only_corpus_need_not_be_named() -> None:
     """A name is wanted where there are several, and must be one that is stored."""
-    assert _pick([info("a")], None).name == "a"
-    assert _pick([info("a"), info("b")], "b").name == "b"
+    assert pick_corpus([info("a")], None).name == "a"
+    assert pick_corpus([info("a"), info("b")], "b").name == "b"
     with pytest.raises(InputError, match="name one of a, b"):
-        _pick([info("a"), info("b")], None)
+        pick_corpus([info("a"), info("b")], None)
     with pytest.raises(UnknownCorpusError, match="did you mean 'enwiki'"):
-        _pick([info("enwiki"), info("b")], "enwki")
+        pick_corpus([info("enwiki"), info("b")], "enwki")
     with pytest.raises(UnknownCorpusError, match="knowtrail ingest"):
-        _pick([], "a")
+        pick_corpus([], "a")
 
 
 def test_the_embedder_must_be_the_corpus_s() -> None:
     """Name and query prompt must agree."""
     embedder = HashEmbedder(8)
-    assert _agreed(info("a"), embedder, None) is embedder
+    assert agreed_embedder(info("a"), embedder, None) is embedder
     with pytest.raises(CorpusDriftError, match="'minilm'"):
-        _agreed(info("a", embedder="minilm"), embedder, None)
+        agreed_embedder(info("a", embedder="minilm"), embedder, None)
     with pytest.raises(CorpusDriftError, match="query prompt"):
-        _agreed(info("a", query_prompt="ask: "), embedder, None)
+        agreed_embedder(info("a", query_prompt="ask: "), embedder, None)
 
 
 def test_without_an_embedder_the_right_one_is_found() -> None:
     """The settings' embedder if it is the corpus's, else the one the corpus names."""
     hashed = Settings(embedder="hash:8")
-    assert isinstance(_agreed(info("a"), None, hashed), HashEmbedder)
-    assert isinstance(_agreed(info("a", embedder="hash:8"), None, None), HashEmbedder)
+    assert isinstance(agreed_embedder(info("a"), None, hashed), HashEmbedder)
+    assert isinstance(
+        agreed_embedder(info("a", embedder="hash:8"), None, None), HashEmbedder
+    )
     with pytest.raises(CorpusDriftError, match="'minilm'"):
-        _agreed(info("a", embedder="minilm"), None, hashed)
+        agreed_embedder(info("a", embedder="minilm"), None, hashed)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +129,7 @@ def test_without_an_embedder_the_right_one_is_found() -> None:
 def test_a_useless_vector_is_refused(values: Any, error: type[KnowtrailError]) -> None:
     """Zero, not finite, or of another length than the corpus's vectors."""
     with pytest.raises(error):
-        _vector(values, info("a"))
+        question_vector(values, info("a"))
 
 
 def test_every_stop_reason_has_words() -> None:
@@ -136,7 +141,7 @@ def test_every_stop_reason_has_words() -> None:
 
 def test_the_table_shows_walk_and_sentences() -> None:
     """Steps, titles, scores and each sentence are written."""
-    result = result_of(check_question("What is said?", max_sentences=5))
+    result = found_by(check_question("What is said?", max_sentences=5))
     file = io.StringIO()
 
     show_result(result, file)
@@ -149,7 +154,7 @@ def test_the_table_shows_walk_and_sentences() -> None:
 
 def test_filled_sentences_are_marked() -> None:
     """What was added after the walk has a plus."""
-    result = result_of(check_question("x", k=12, max_hops=0))
+    result = found_by(check_question("x", k=12, max_hops=0))
     file = io.StringIO()
 
     show_result(result, file)
@@ -162,9 +167,9 @@ def test_filled_sentences_are_marked() -> None:
 def test_control_characters_are_not_printed() -> None:
     """A corpus name or text cannot drive the terminal."""
     task = check_question("x")
-    found = result_of(task)
+    found = found_by(task)
     trail, hits = found.walk, found.hits
-    evil = task.result("a\x1b[2Jb\nc", trail, hits, 0.1)  # type: ignore[arg-type]
+    evil = result_of(task, "a\x1b[2Jb\nc", trail, hits, 0.1)  # type: ignore[arg-type]
     file = io.StringIO()
 
     show_result(evil, file)
@@ -174,7 +179,7 @@ def test_control_characters_are_not_printed() -> None:
 
 def test_json_has_the_walk_and_its_results() -> None:
     """The machine form names stop reason, steps and ranked results."""
-    result = result_of(check_question("x", k=6, filter={"language": "en"}))
+    result = found_by(check_question("x", k=6, filter={"language": "en"}))
 
     data = json.loads(json.dumps(_as_dict(result)))
 

@@ -1,0 +1,224 @@
+"""The stored corpora, and what a question must agree on with the one it is put to."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graph.embedders import embedder_name, load_embedder, query_prompt
+from graph.errors import CorpusDriftError, InputError, UnknownCorpusError, VectorError
+from graph.settings import DEFAULT_EMBEDDER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graph.connection import AsyncConnection, Connection
+    from graph.embedders import Embedder
+    from graph.settings import Settings
+    from retrieval.protocols import Vector
+
+__all__ = [
+    "CorpusInfo",
+    "Ground",
+    "acorpora",
+    "agreed_embedder",
+    "aground",
+    "corpora",
+    "ground",
+    "pick_corpus",
+    "question_vector",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusInfo:
+    """A stored corpus, as far as a question must agree with it.
+
+    Attributes:
+        name: Its name.
+        embedder: Name of the embedder that made its vectors.
+        query_prompt: What that embedder puts before questions.
+        dimensions: Length of its vectors; None before the first ingest is complete.
+        version: Counts its committed changes.
+    """
+
+    name: str
+    embedder: str | None
+    query_prompt: str
+    dimensions: int | None
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ground:
+    """Where walks start from: a corpus and the vector of a question.
+
+    Attributes:
+        corpus: The corpus.
+        query: The question's vector, made by the corpus's embedder.
+    """
+
+    corpus: CorpusInfo
+    query: Vector
+
+
+def ground(
+    connection: Connection,
+    embedder: Embedder | None,
+    question: str,
+    *,
+    corpus: str | None = None,
+    settings: Settings | None = None,
+) -> Ground:
+    """Find the corpus of a question and embed the question for it, once.
+
+    Args:
+        connection: The database.
+        embedder: The model that the corpus was embedded with; None loads the one
+            of the settings, or else the one that the corpus names, once a process.
+        question: What is asked.
+        corpus: Name of the corpus; may be left out where there is only one.
+        settings: Where the corpus's embedder is loaded from, if it is not given.
+
+    Raises:
+        InputError: If the corpus is unknown, or none is named among several.
+        CorpusDriftError: If the corpus was embedded with another model.
+    """
+    info = pick_corpus(corpora(connection), corpus)
+    embedder = agreed_embedder(info, embedder, settings)
+    query = question_vector(embedder.embed_query(question), info)
+    return Ground(corpus=info, query=query)
+
+
+async def aground(
+    connection: AsyncConnection,
+    embedder: Embedder | None,
+    question: str,
+    *,
+    corpus: str | None = None,
+    settings: Settings | None = None,
+) -> Ground:
+    """Do as `ground` does, without blocking.
+
+    An embedder without `aembed_query` runs in a thread.
+    """
+    info = pick_corpus(await acorpora(connection), corpus)
+    embedder = agreed_embedder(info, embedder, settings)
+    native = getattr(embedder, "aembed_query", None)
+    embedded = (
+        await native(question)
+        if native is not None
+        else await asyncio.to_thread(embedder.embed_query, question)
+    )
+    return Ground(corpus=info, query=question_vector(embedded, info))
+
+
+def corpora(connection: Connection) -> list[CorpusInfo]:
+    """Return every stored corpus, by name."""
+    return [_info(row) for row in connection.read("retrieval/corpora")]
+
+
+async def acorpora(connection: AsyncConnection) -> list[CorpusInfo]:
+    """Do as `corpora` does, without blocking."""
+    return [_info(row) for row in await connection.aread("retrieval/corpora")]
+
+
+def _info(row: dict[str, Any]) -> CorpusInfo:
+    """Return a corpus from its row."""
+    return CorpusInfo(
+        name=row["name"],
+        embedder=row["embedder"],
+        query_prompt=row["queryPrompt"] or "",
+        dimensions=row["dimensions"],
+        version=row["version"] or 0,
+    )
+
+
+def pick_corpus(stored: Sequence[CorpusInfo], name: str | None) -> CorpusInfo:
+    """Return the corpus of a name, or the only one.
+
+    Raises:
+        UnknownCorpusError: If there is none of that name, or none at all.
+        InputError: If none is named and there are several.
+    """
+    names = [info.name for info in stored]
+    if not stored:
+        msg = "The database has no corpus: put one in with knowtrail ingest."
+        raise UnknownCorpusError(msg)
+    if name is None:
+        if len(stored) == 1:
+            return stored[0]
+        msg = f"There are several corpora: name one of {', '.join(names)}."
+        raise InputError(msg)
+    for info in stored:
+        if info.name == name:
+            return info
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    msg = f"No corpus {name!r}: {hint}Stored are {', '.join(names[:10])}."
+    raise UnknownCorpusError(msg)
+
+
+@lru_cache(maxsize=4)
+def _loaded(name: str, settings: Settings | None) -> Embedder:
+    """Load an embedder once a process."""
+    return load_embedder(name, settings=settings)
+
+
+def agreed_embedder(
+    info: CorpusInfo, embedder: Embedder | None, settings: Settings | None
+) -> Embedder:
+    """Return the embedder of a corpus, or check that the given one is the same.
+
+    Where none is given, that of the settings is taken if the corpus was made with it,
+    and if the settings leave it open the one that the corpus names.
+
+    Raises:
+        CorpusDriftError: If it is another one.
+    """
+    if embedder is None:
+        chosen = DEFAULT_EMBEDDER if settings is None else settings.embedder
+        embedder = _loaded(chosen, settings)
+        stored = info.embedder or embedder_name(embedder)
+        if chosen == DEFAULT_EMBEDDER and stored != embedder_name(embedder):
+            return _loaded(stored, settings)
+    name = embedder_name(embedder)
+    if info.embedder is not None and info.embedder != name:
+        msg = (
+            f"Corpus {info.name!r} was embedded with {info.embedder!r}, the question "
+            f"would be with {name!r}: use the corpus's embedder."
+        )
+        raise CorpusDriftError(msg)
+    if info.embedder is not None and info.query_prompt != query_prompt(embedder):
+        msg = (
+            f"Corpus {info.name!r} is asked with the query prompt "
+            f"{info.query_prompt!r}, this embedder has {query_prompt(embedder)!r}: "
+            "use the same."
+        )
+        raise CorpusDriftError(msg)
+    return embedder
+
+
+def question_vector(values: Sequence[float], info: CorpusInfo) -> Vector:
+    """Return a question's vector, checked.
+
+    Raises:
+        VectorError: If it is not finite or zero.
+        CorpusDriftError: If its length is not that of the corpus's vectors.
+    """
+    vector: Vector = np.asarray(values, dtype=np.float64)
+    if vector.ndim != 1 or not np.isfinite(vector).all() or not vector.any():
+        msg = "The embedder gave no usable vector for the question: check the model."
+        raise VectorError(msg)
+    if info.dimensions is not None and len(vector) != info.dimensions:
+        msg = (
+            f"The question's vector has {len(vector)} dimensions, corpus "
+            f"{info.name!r} has {info.dimensions}: use the corpus's embedder."
+        )
+        raise CorpusDriftError(msg)
+    return vector

@@ -1,0 +1,239 @@
+"""A question with everything about it that can be checked without a database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
+
+from graph.errors import InputError
+from retrieval.algorithms import DEFAULT_ALGORITHM
+from retrieval.algorithms import algorithm as algorithm_named
+from retrieval.filters import parse_filter
+from retrieval.protocols import WalkOptions
+from retrieval.walk import Walk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graph.language_models import LanguageModel
+    from graph.settings import Settings
+    from retrieval.filters import Filter
+    from retrieval.hits import Granularity
+    from retrieval.protocols import Algorithm, Vector, Walking
+    from retrieval.walk import Trail
+
+__all__ = ["Preset", "ReaderName", "Task", "WalkSettings", "check_question"]
+
+LONGEST_QUESTION = 10_000
+LARGEST_K = 10_000
+
+Preset: TypeAlias = Literal["published"]
+"""`published` walks as the published code does, see `retrieval.algorithms`."""
+
+ReaderName: TypeAlias = Literal["auto", "cypher", "snapshot"]
+"""Where walks read: the database, its snapshot, or the snapshot where it is current."""
+
+_GRANULARITIES = ("chunk", "sentence")
+
+
+class WalkSettings(TypedDict, total=False):
+    """What can be asked of every walk; the defaults are those of `check_question`.
+
+    Attributes:
+        max_sentences: Sentences wanted.
+        max_hops: Edges that may be followed.
+        anchors: Chunks to start from, spread over documents.
+        lookahead: Further steps that are looked at before one is taken.
+        beam: Paths that are kept while looking ahead.
+        filter: What chunks must pass at every hop, see `retrieval.filters`.
+        preset: `published` for the rules of the published code, else None.
+        reader: Where to read, see `ReaderName`.
+    """
+
+    max_sentences: int
+    max_hops: int
+    anchors: int
+    lookahead: int
+    beam: int
+    filter: Mapping[str, Any] | None
+    preset: Preset | None
+    reader: ReaderName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A checked question, ready to be walked for.
+
+    Attributes:
+        question: What is asked.
+        algorithm: How to walk.
+        options: Budgets and the other numbers of the walk.
+        k: Hits wanted; None takes the walk as it is.
+        filter: What chunks must pass.
+        given_filter: The same as it was given.
+        granularity: Whether a hit is a chunk or a sentence.
+        preset: Whose rules hold; None for those of the description.
+        reader: Where to read.
+    """
+
+    question: str
+    algorithm: Algorithm
+    options: WalkOptions
+    k: int | None
+    filter: Filter | None
+    given_filter: Mapping[str, Any] | None
+    granularity: Granularity
+    preset: Preset | None
+    reader: ReaderName
+
+    def walking(self, query: Vector) -> Walking[Trail]:
+        """Return the walk for a question's vector, to be run over a reader."""
+        return self.algorithm.walk(query, self.options)
+
+    def language_model(
+        self, given: LanguageModel | None, settings: Settings | None
+    ) -> LanguageModel | None:
+        """Return the model that the walk asks, None where it asks none.
+
+        Args:
+            given: The caller's model, which is taken where there is one.
+            settings: Which model to load otherwise.
+
+        Raises:
+            MissingExtraError: If the packages for language models are missing.
+        """
+        if self.algorithm.name != "llm_guided_traversal":
+            return None
+        if given is not None:
+            return given
+        from graph.language_models import load_language_model
+        from graph.settings import Settings as Default
+
+        return load_language_model(settings=settings or Default())
+
+    def walk(
+        self, corpus: str, trail: Trail, seconds: float, **used: str | int | None
+    ) -> Walk:
+        """Return a trail with what it was made from.
+
+        Args:
+            corpus: Name of the corpus.
+            trail: What the algorithm returned.
+            seconds: How long the walk took.
+            **used: What else was in force, such as the reader and the model's name.
+        """
+        options = self.options
+        return Walk(
+            algorithm=self.algorithm.name,
+            question=self.question,
+            corpus=corpus,
+            steps=trail.steps,
+            stop_reason=trail.stop_reason,
+            milliseconds=seconds * 1000,
+            parameters={
+                "maxSentences": options.max_sentences if self.k is None else None,
+                "maxHops": options.max_hops,
+                **{
+                    name: getattr(options, name)
+                    for name in ("anchors", "lookahead", "beam")
+                    if hasattr(options, name)
+                },
+                "filter": self.given_filter,
+                "preset": self.preset,
+                **used,
+            },
+            **{
+                name: getattr(trail, name)
+                for name in ("counts", "score")
+                if hasattr(trail, name)
+            },
+        )
+
+
+def check_question(
+    question: str,
+    *,
+    algorithm: str = DEFAULT_ALGORITHM,
+    k: int | None = None,
+    max_sentences: int = 10,
+    max_hops: int = 20,
+    anchors: int = 1,
+    lookahead: int = 0,
+    beam: int = 3,
+    filter: Mapping[str, Any] | None = None,  # noqa: A002 - the word callers know
+    granularity: Granularity = "chunk",
+    preset: Preset | None = None,
+    reader: ReaderName = "auto",
+) -> Task:
+    """Check what a caller gives, before any server is asked.
+
+    Takes the arguments of `retrieval.search.search` and `WalkSettings`.
+
+    Raises:
+        InputError: If something is no good; the message says what to give.
+    """
+    _check_text(question)
+    if granularity not in _GRANULARITIES:
+        msg = f"granularity is {granularity!r}: use 'chunk' or 'sentence'."
+        raise InputError(msg)
+    if preset not in {None, *get_args(Preset)}:
+        msg = f"preset is {preset!r}: use 'published', or none."
+        raise InputError(msg)
+    if reader not in get_args(ReaderName):
+        msg = f"reader is {reader!r}: use 'auto', 'cypher' or 'snapshot'."
+        raise InputError(msg)
+    if k is not None and not (_is_whole(k) and 1 <= k <= LARGEST_K):
+        msg = f"k is {k!r}: give a whole number from 1 to {LARGEST_K}, or None."
+        raise InputError(msg)
+    return Task(
+        question=question,
+        algorithm=algorithm_named(
+            algorithm, **({"published": True} if preset == "published" else {})
+        ),
+        options=WalkOptions(
+            max_sentences=max_sentences,
+            max_hops=max_hops,
+            **{
+                name: value
+                for name, value in (
+                    ("anchors", anchors),
+                    ("lookahead", lookahead),
+                    ("beam", beam),
+                )
+                if hasattr(WalkOptions, name)
+            },
+        ),
+        k=k,
+        filter=parse_filter(filter),
+        given_filter=filter,
+        granularity=granularity,
+        preset=preset,
+        reader=reader,
+    )
+
+
+def _check_text(question: object) -> None:
+    """Refuse a question that nobody can answer or that cannot be sent.
+
+    Raises:
+        InputError: If it is empty, too long, or no valid text.
+    """
+    if not isinstance(question, str) or not question.strip():
+        msg = f"The question is {question!r}: ask something."
+        raise InputError(msg)
+    if len(question) > LONGEST_QUESTION:
+        msg = (
+            f"The question has {len(question)} characters: shorten it to "
+            f"{LONGEST_QUESTION}."
+        )
+        raise InputError(msg)
+    try:
+        question.encode("utf-8")
+    except UnicodeEncodeError as error:
+        msg = f"The question is not valid text at character {error.start + 1}."
+        raise InputError(msg) from error
+
+
+def _is_whole(value: object) -> bool:
+    """Return whether a value is a whole number, and no boolean."""
+    return isinstance(value, int) and not isinstance(value, bool)

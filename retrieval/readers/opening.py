@@ -1,0 +1,66 @@
+"""The reader of a question: the snapshot where it is current, else the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from retrieval.readers.cypher import AsyncCypherReader, CypherReader
+
+if TYPE_CHECKING:
+    from graph.connection import AsyncConnection, Connection
+    from graph.settings import Settings
+    from retrieval.corpora import CorpusInfo
+    from retrieval.protocols import AsyncGraphReader, GraphReader
+    from retrieval.questions import Task
+
+__all__ = ["OpenReader", "open_areader", "open_reader"]
+
+ReaderT = TypeVar("ReaderT")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OpenReader(Generic[ReaderT]):
+    """A reader, and which one it is.
+
+    Attributes:
+        reader: The reader.
+        name: `cypher` or `snapshot`.
+    """
+
+    reader: ReaderT
+    name: str
+
+
+def open_reader(
+    connection: Connection,
+    corpus: CorpusInfo,
+    task: Task,
+    *,
+    settings: Settings | None = None,
+) -> OpenReader[GraphReader]:
+    """Return the reader that a task asks for.
+
+    Args:
+        connection: The database.
+        corpus: The corpus.
+        task: What is asked, with the filter and the reader's name.
+        settings: In whose home snapshots are.
+
+    Raises:
+        InputError: If a snapshot is asked for and none is current.
+    """
+    reader = CypherReader(connection, corpus=corpus.name, filter=task.filter)
+    return OpenReader(reader=reader, name="cypher")
+
+
+def open_areader(
+    connection: AsyncConnection,
+    corpus: CorpusInfo,
+    task: Task,
+    *,
+    settings: Settings | None = None,
+) -> OpenReader[AsyncGraphReader]:
+    """Do as `open_reader` does, for asynchronous walks."""
+    reader = AsyncCypherReader(connection, corpus=corpus.name, filter=task.filter)
+    return OpenReader(reader=reader, name="cypher")
