@@ -13,10 +13,12 @@ import subprocess
 import sys
 import tempfile
 import threading
+import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from measure import MIB, Table, served
 from sample import generated
 
@@ -25,6 +27,7 @@ from graph.settings import DEFAULT_EMBEDDER
 if TYPE_CHECKING:
     import argparse
 
+    import numpy.typing as npt
     from measure import Server
 
 FACTOR = 4
@@ -55,9 +58,38 @@ class Job:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--documents", type=int, help="N for hash:384 (default 200)")
+    parser.add_argument(
+        "--documents", type=int, help="N, made-up vectors (default 400)"
+    )
     parser.add_argument("--model-documents", type=int, help="N for it (default 80)")
     parser.add_argument("--model", default=DEFAULT_EMBEDDER)
+
+
+class Made:
+    """Vectors that a text determines and that cost nearly no time and no memory.
+
+    Their cosines lie about 0.45, so that every chunk has all the edges it may have.
+    """
+
+    name = "made-up vectors"
+    dimensions = 384
+
+    def embed_array(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        """Return a vector a text, float32 of shape (len(texts), 384)."""
+        out = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        for row, text in enumerate(texts):
+            random = np.random.default_rng(zlib.crc32(text.encode()))
+            out[row] = random.standard_normal(self.dimensions) + 0.9
+        return out
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return the vectors as lists."""
+        vectors: list[list[float]] = self.embed_array(texts).tolist()
+        return vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return a question's vector."""
+        return self.embed_documents([text])[0]
 
 
 class Peak(threading.Thread):
@@ -100,7 +132,8 @@ def child() -> None:
     job = Job(**json.loads(sys.stdin.readline()))
     peak = Peak()
     peak.start()
-    embedder = load_embedder(job.embedder)
+    made = job.embedder == Made.name
+    embedder = Made() if made else load_embedder(job.embedder)
     if job.corpus is None:
         with Path(job.file).open(encoding="utf-8") as lines:
             text = json.loads(next(lines))["text"]
@@ -151,7 +184,7 @@ def write_documents(path: Path, count: int) -> None:
 def run(given: argparse.Namespace) -> None:
     """Measure both embedders and print the table."""
     sizes = {
-        "hash:384": given.documents or (20 if given.small else 200),
+        Made.name: given.documents or (20 if given.small else 400),
         given.model: given.model_documents or (4 if given.small else 80),
     }
     table = Table(
