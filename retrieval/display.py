@@ -25,6 +25,11 @@ _STOPS: dict[StopReason, str] = {
     "max_hops": "the hop limit was reached",
     "no_unvisited_chunk": "every neighbour had been visited",
     "no_connections": "the chunk has no outgoing edge",
+    "all_candidates_overlap": "every neighbour holds a sentence already found",
+    "no_more_similar": "no neighbour is more similar than the last hop was",
+    "sentence_is_best": "a sentence of the chunk scores better than its neighbours",
+    "model_stopped": "the language model had seen enough",
+    "time_limit": "the time was up",
     "chunks_exhausted": "every chunk had been read",
     "no_anchor": "no chunk passed",
 }

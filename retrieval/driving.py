@@ -1,12 +1,21 @@
-"""Run a walk over a reader: the only place where algorithm and data meet."""
+"""Run a walk over a reader: the only place where algorithm, data and clock meet."""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, TypeVar
 
-from retrieval.protocols import AnchorRequest
+from graph.errors import InputError
+from retrieval.protocols import (
+    AnchorRequest,
+    ElapsedRequest,
+    ExpandRequest,
+    HomesRequest,
+    ProjectionRequest,
+)
 
 if TYPE_CHECKING:
+    from graph.language_models import LanguageModel
     from retrieval.protocols import (
         AsyncGraphReader,
         GraphReader,
@@ -20,16 +29,24 @@ __all__ = ["arun", "run"]
 T = TypeVar("T")
 
 
-def run(reader: GraphReader, walking: Walking[T]) -> T:
+def run(
+    reader: GraphReader, walking: Walking[T], model: LanguageModel | None = None
+) -> T:
     """Answer a walk's requests from a reader until it ends.
 
     Args:
         reader: Where the data comes from.
         walking: A generator that yields requests, as `Algorithm.walk` returns.
+        model: Who answers where the walk asks a language model.
 
     Returns:
         What the walk returned.
+
+    Raises:
+        InputError: If the walk asks a language model and none was given.
+        ModelError: If the language model's server is down.
     """
+    begin = time.perf_counter()
     response: Response | None = None
     while True:
         try:
@@ -38,11 +55,14 @@ def run(reader: GraphReader, walking: Walking[T]) -> T:
         except StopIteration as done:
             result: T = done.value
             return result
-        response = _answer(reader, request)
+        response = _answer(reader, request, model, begin)
 
 
-async def arun(reader: AsyncGraphReader, walking: Walking[T]) -> T:
+async def arun(
+    reader: AsyncGraphReader, walking: Walking[T], model: LanguageModel | None = None
+) -> T:
     """Do as `run` does, with an asynchronous reader."""
+    begin = time.perf_counter()
     response: Response | None = None
     while True:
         try:
@@ -50,16 +70,60 @@ async def arun(reader: AsyncGraphReader, walking: Walking[T]) -> T:
         except StopIteration as done:
             result: T = done.value
             return result
-        if isinstance(request, AnchorRequest):
-            response = await reader.aanchors(request.vector, request.k)
-        else:
-            response = await reader.aexpand(
-                request.chunk_ids, neighbours=request.neighbours
-            )
+        response = await _aanswer(reader, request, model, begin)
 
 
-def _answer(reader: GraphReader, request: Request) -> Response:
+def _answer(
+    reader: GraphReader, request: Request, model: LanguageModel | None, begin: float
+) -> Response:
     """Answer one request."""
+    if isinstance(request, ExpandRequest):
+        return reader.expand(request.chunk_ids, neighbours=request.neighbours)
     if isinstance(request, AnchorRequest):
         return reader.anchors(request.vector, request.k)
-    return reader.expand(request.chunk_ids, neighbours=request.neighbours)
+    if isinstance(request, HomesRequest):
+        return reader.homes(request.sentence_ids)
+    if isinstance(request, ProjectionRequest):
+        return reader.projection(request.query)
+    if isinstance(request, ElapsedRequest):
+        return time.perf_counter() - begin
+    return _given(model).reply(
+        request.prompt, schema=request.schema, seconds=request.seconds
+    )
+
+
+async def _aanswer(
+    reader: AsyncGraphReader,
+    request: Request,
+    model: LanguageModel | None,
+    begin: float,
+) -> Response:
+    """Answer one request."""
+    if isinstance(request, ExpandRequest):
+        return await reader.aexpand(request.chunk_ids, neighbours=request.neighbours)
+    if isinstance(request, AnchorRequest):
+        return await reader.aanchors(request.vector, request.k)
+    if isinstance(request, HomesRequest):
+        return await reader.ahomes(request.sentence_ids)
+    if isinstance(request, ProjectionRequest):
+        return await reader.aprojection(request.query)
+    if isinstance(request, ElapsedRequest):
+        return time.perf_counter() - begin
+    return await _given(model).areply(
+        request.prompt, schema=request.schema, seconds=request.seconds
+    )
+
+
+def _given(model: LanguageModel | None) -> LanguageModel:
+    """Return the model.
+
+    Raises:
+        InputError: If there is none.
+    """
+    if model is None:
+        msg = (
+            "This algorithm asks a language model and none was given: pass one as "
+            "`model`, see `graph.language_models.load_language_model`."
+        )
+        raise InputError(msg)
+    return model

@@ -1,22 +1,25 @@
 """How algorithms ask for data, and what readers must answer.
 
-An algorithm does no input or output. It is a generator that yields requests
-(`AnchorRequest`, `ExpandRequest`) and is sent the answers; `retrieval.driving` runs
-it over a `GraphReader`, or over an `AsyncGraphReader` with `await`. So one
-implementation serves both, and every reader gives the same walk, because the
-algorithm computes all cosines itself, in float64, from the vectors it is sent.
+An algorithm does no input or output and reads no clock. It is a generator that
+yields requests (`AnchorRequest`, `ExpandRequest` and the others) and is sent the
+answers; `retrieval.driving` runs it over a `GraphReader`, or over an
+`AsyncGraphReader` with `await`. So one implementation serves both, and every reader
+gives the same walk, because the algorithm computes all cosines itself, in float64,
+from the vectors it is sent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from graph.errors import InputError
+from graph.language_models import ModelReply
+from retrieval.projection import Projection
 
 if TYPE_CHECKING:
     from retrieval.walk import ChunkText, Trail
@@ -26,8 +29,14 @@ __all__ = [
     "AnchorRequest",
     "AsyncGraphReader",
     "Candidates",
+    "ElapsedRequest",
     "ExpandRequest",
     "GraphReader",
+    "HomesRequest",
+    "ModelReply",
+    "ModelRequest",
+    "Projection",
+    "ProjectionRequest",
     "Request",
     "Response",
     "StoredSentence",
@@ -44,6 +53,9 @@ Vector: TypeAlias = npt.NDArray[np.float64]
 _FEWEST_HITS = 50
 _HITS_PER_ANCHOR = 10
 _MOST = 100_000
+_MOST_ANCHORS = 20
+_DEEPEST = 3
+_WIDEST = 10
 
 
 def anchor_hits(k: int) -> int:
@@ -53,17 +65,28 @@ def anchor_hits(k: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WalkOptions:
-    """Budgets of a walk; an algorithm stops at whichever it meets first.
+    """Budgets of a walk, and how it looks around.
+
+    An algorithm stops at whichever budget it meets first. `basic_retrieval` follows
+    no edges, so that `max_hops`, `anchors`, `lookahead` and `beam` do nothing there;
+    `lookahead` and `beam` do nothing where a model chooses.
 
     Attributes:
         max_sentences: Sentences wanted; the output is cut there. None for no limit.
-        max_hops: Edges that may be followed from the anchor.
+        max_hops: Edges that may be followed.
         max_chunks: Chunks with new sentences wanted. None for no limit.
+        anchors: Chunks to start from, of different documents as far as there are; the
+            walk from each gets an equal share of what is left of the budgets.
+        lookahead: How many further steps are looked at before one is taken.
+        beam: How many paths are kept while looking ahead.
     """
 
     max_sentences: int | None = 10
     max_hops: int = 20
     max_chunks: int | None = None
+    anchors: int = 1
+    lookahead: int = 0
+    beam: int = 3
 
     def __post_init__(self) -> None:
         """Check the ranges.
@@ -71,16 +94,27 @@ class WalkOptions:
         Raises:
             InputError: If a value is no whole number or out of range.
         """
-        for name, least in (("max_sentences", 1), ("max_hops", 0), ("max_chunks", 1)):
+        for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
-            if value is None and name != "max_hops":
+            if value is None and name in {"max_sentences", "max_chunks"}:
                 continue
             whole = isinstance(value, int) and not isinstance(value, bool)
-            if not whole or not least <= value <= _MOST:
+            if not whole or not least <= value <= most:
                 msg = (
-                    f"{name} is {value!r}: give a whole number from {least} to {_MOST}."
+                    f"{name} is {value!r}: give a whole number from {least} to {most}."
                 )
                 raise InputError(msg)
+
+
+_RANGES = {
+    "max_sentences": (1, _MOST),
+    "max_hops": (0, _MOST),
+    "max_chunks": (1, _MOST),
+    "anchors": (1, _MOST_ANCHORS),
+    "lookahead": (0, _DEEPEST),
+    "beam": (1, _WIDEST),
+}
+"""Option -> the least and the greatest value it may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,11 +125,16 @@ class Candidates:
         ids: Chunk ids.
         vectors: Matrix of shape (len(ids), dimensions), float64.
         complete: For anchors: whether no chunk of the corpus is missing here.
+        documents: For anchors: ids of their documents, one by one.
+        sentences: For neighbours: ids of the sentences of each, one by one, in any
+            order.
     """
 
     ids: tuple[str, ...]
     vectors: Vector
     complete: bool = True
+    documents: tuple[str, ...] = ()
+    sentences: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -151,8 +190,59 @@ class ExpandRequest:
     neighbours: bool = True
 
 
-Request: TypeAlias = AnchorRequest | ExpandRequest
-Response: TypeAlias = Candidates | Mapping[str, Visit]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomesRequest:
+    """Ask in which chunk a sentence comes first, for several in one round trip.
+
+    The answer is a `Candidates` with one chunk for each sentence, in the order asked:
+    the first that holds it, by position in its document. Sentences that are gone are
+    missing, so that `sentences` says which ones there are. The filter does not apply.
+    """
+
+    sentence_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProjectionRequest:
+    """Ask for the three main axes of the corpus; the answer is a `Projection`.
+
+    Attributes:
+        query: None for the axes of all chunks, fitted once per version of the corpus;
+            a question's vector for axes fitted to it, all chunks and all sentences.
+    """
+
+    query: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """Ask a language model; the answer is a `ModelReply`.
+
+    Attributes:
+        prompt: What is asked.
+        schema: JSON schema that the answer should have.
+        seconds: Time limit.
+    """
+
+    prompt: str
+    schema: Mapping[str, Any]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElapsedRequest:
+    """Ask how many seconds have passed since the walk was started; no round trip."""
+
+
+Request: TypeAlias = (
+    AnchorRequest
+    | ExpandRequest
+    | HomesRequest
+    | ProjectionRequest
+    | ModelRequest
+    | ElapsedRequest
+)
+Response: TypeAlias = Candidates | Mapping[str, Visit] | Projection | ModelReply | float
 
 T = TypeVar("T")
 Walking: TypeAlias = Generator[Request, Response, T]
@@ -176,6 +266,14 @@ class GraphReader(Protocol):
         """Return chunks with their sentences and, if wanted, their neighbours."""
         ...
 
+    def homes(self, sentence_ids: Sequence[str]) -> Candidates:
+        """Return for each sentence the first chunk that holds it."""
+        ...
+
+    def projection(self, query: Vector | None = None) -> Projection:
+        """Return the main axes of the corpus, or those fitted to a question."""
+        ...
+
 
 class AsyncGraphReader(Protocol):
     """The asynchronous twin of `GraphReader`."""
@@ -188,6 +286,14 @@ class AsyncGraphReader(Protocol):
         self, chunk_ids: Sequence[str], *, neighbours: bool = True
     ) -> Mapping[str, Visit]:
         """Return chunks with their sentences and, if wanted, their neighbours."""
+        ...
+
+    async def ahomes(self, sentence_ids: Sequence[str]) -> Candidates:
+        """Return for each sentence the first chunk that holds it."""
+        ...
+
+    async def aprojection(self, query: Vector | None = None) -> Projection:
+        """Return the main axes of the corpus, or those fitted to a question."""
         ...
 
 

@@ -30,16 +30,28 @@ StopReason: TypeAlias = Literal[
     "max_hops",
     "no_unvisited_chunk",
     "no_connections",
+    "all_candidates_overlap",
+    "no_more_similar",
+    "sentence_is_best",
+    "model_stopped",
+    "time_limit",
     "chunks_exhausted",
     "no_anchor",
 ]
 """Why a walk ended.
 
-`sentence_limit` and `chunk_limit` are the budgets; `early_stop` means that a sentence
-already found is nearer to the question than the best chunk left; `no_connections` is
-a chunk without outgoing edges, `no_unvisited_chunk` one whose neighbours were all
-visited; `chunks_exhausted` is a ranking read to its end; `no_anchor` an empty corpus,
-or a filter that nothing passes.
+`sentence_limit` and `chunk_limit` are the budgets, `max_hops` and `time_limit` too;
+`early_stop` means that a sentence already found scores better than the best chunk
+left, `no_more_similar` that the next hop would go to a chunk no more similar than the
+last hop did; `no_connections` is a chunk without outgoing edges, `no_unvisited_chunk`
+one whose neighbours were all visited, `all_candidates_overlap` one whose neighbours
+all hold a sentence already found; `sentence_is_best` (in the preset `published` only)
+a sentence of the current chunk that scores better than every neighbour;
+`model_stopped` a language model that has seen enough; `chunks_exhausted` is a ranking
+read to its end; `no_anchor` an empty corpus, or a filter that nothing passes.
+
+A walk from several anchors ends when the last of its parts does, for that one's
+reason.
 """
 
 
@@ -110,13 +122,18 @@ class Step:
     Attributes:
         index: Number of the step, from 0.
         hop: Edges followed from the anchor to this chunk; 0 for every step of an
-            algorithm that follows none.
+            algorithm that follows none. A walk from several anchors has a step with 0
+            for each, and every other step follows an edge from the one before it.
         chunk: The chunk.
         score: Cosine of the chunk's vector and the question's.
         sentences: Its sentences that no earlier step had, in document order, cut to
             the sentence budget.
-        considered: The chunks that the walk could go to from here, best first; empty
-            where it ended without looking at any, or follows no edges.
+        considered: The chunks that the walk could go to from here, nearest to the
+            question first; empty where it ended without looking at any, or follows no
+            edges.
+        reason: How the chunk was chosen, in a few words.
+        milliseconds: Time since the step before, or since the start; two walks that
+            differ in this alone are equal.
     """
 
     index: int
@@ -125,6 +142,8 @@ class Step:
     score: float
     sentences: tuple[FoundSentence, ...]
     considered: tuple[RankedChunk, ...] = ()
+    reason: str = ""
+    milliseconds: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,11 +154,17 @@ class Trail:
         steps: The visited chunks in order.
         stop_reason: Why the walk ended.
         ranking: The anchor ranking, best first, as far as it was read.
+        counts: What else is known of the walk: calls of a model, answers that were
+            not valid, tokens, the variance that a projection explains.
+        score: The algorithm's own score of the walk, which its docstring defines;
+            None where there is nothing to score. Not comparable across algorithms.
     """
 
     steps: tuple[Step, ...]
     stop_reason: StopReason
     ranking: tuple[RankedChunk, ...] = ()
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +179,8 @@ class Walk:
         stop_reason: Why the walk ended.
         milliseconds: Time of the walk with its reads, without embedding.
         parameters: Budgets and limits that were in force.
+        counts: As those of the trail.
+        score: As that of the trail.
     """
 
     algorithm: str
@@ -163,6 +190,8 @@ class Walk:
     stop_reason: StopReason
     milliseconds: float
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    score: float | None = None
 
     @property
     def sentences(self) -> tuple[FoundSentence, ...]:
@@ -172,7 +201,7 @@ class Walk:
     @property
     def hops(self) -> int:
         """Return how many edges were followed."""
-        return max((step.hop for step in self.steps), default=0)
+        return sum(step.hop > 0 for step in self.steps)
 
     @property
     def documents(self) -> tuple[str, ...]:
@@ -188,7 +217,9 @@ class Walk:
             "stopReason": self.stop_reason,
             "hops": self.hops,
             "milliseconds": round(self.milliseconds, 3),
+            "score": self.score,
             "parameters": dict(self.parameters),
+            "counts": dict(self.counts),
             "steps": [_step_dict(step) for step in self.steps],
         }
 
@@ -209,6 +240,8 @@ def _step_dict(step: Step) -> dict[str, Any]:
         "startChar": chunk.start_char,
         "endChar": chunk.end_char,
         "score": step.score,
+        "reason": step.reason,
+        "milliseconds": round(step.milliseconds, 3),
         "sentences": [
             {
                 "sentenceId": s.id,
