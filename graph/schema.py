@@ -25,6 +25,7 @@ __all__ = [
     "apply_schema",
     "delete_data",
     "drop_schema",
+    "migrations",
     "schema_version",
     "show_schema",
     "vector_dimensions",
@@ -127,15 +128,24 @@ def apply_schema(
             f"{SCHEMA_VERSION}: update Knowtrail."
         )
         raise SchemaError(msg)
-    for version in range(found + 1, SCHEMA_VERSION + 1):
+    for version, names in migrations(found):
         _LOG.info("Migrating the schema to version %s", version)
-        for name in _MIGRATIONS[version]:
+        for name in names:
             connection.run_schema(statement(name))
         connection.write("schema/version_write", version=version)
     if dimensions is not None:
         _apply_vector_indexes(connection, dimensions)
     connection.read("schema/await", seconds=int(wait))
     return found
+
+
+def migrations(found: int) -> list[tuple[int, tuple[str, ...]]]:
+    """Return the versions after one, each with the statements that lead to it.
+
+    Args:
+        found: The version that a database has.
+    """
+    return [(v, _MIGRATIONS[v]) for v in range(found + 1, SCHEMA_VERSION + 1)]
 
 
 def _apply_vector_indexes(connection: Connection, dimensions: int) -> None:
