@@ -1,0 +1,35 @@
+// @title: Hops that left the theme
+// purpose: hops of recorded walks between documents that have no theme in common
+// params: corpus, algorithm, limit
+// since: 5.26
+MATCH (t:Traversal)-[:FOR_QUERY]->(q:Query)
+WHERE ($corpus IS NULL OR t.corpus = $corpus)
+  AND ($algorithm IS NULL OR t.algorithm = $algorithm)
+MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step)-[:NEXT_STEP]->(n:Step)
+WHERE n.hop > 0
+MATCH (s)-[:VISITED]->(:Chunk)-[:FROM_DOCUMENT]->(a:Document)
+MATCH (n)-[:VISITED]->(:Chunk)-[:FROM_DOCUMENT]->(b:Document)
+WHERE a <> b
+  AND EXISTS { (a)-[:HAS_THEME]->(:Theme) }
+  AND EXISTS { (b)-[:HAS_THEME]->(:Theme) }
+  AND NOT EXISTS { (a)-[:HAS_THEME]->(:Theme)<-[:HAS_THEME]-(b) }
+RETURN
+  q.text AS question,
+  t.algorithm AS algorithm,
+  n.index AS step,
+  a.title AS title,
+  COLLECT {
+    MATCH (a)-[h:HAS_THEME]->(theme:Theme)
+    RETURN theme.name
+    ORDER BY h.rank, theme.name
+  } AS themes,
+  b.title AS otherTitle,
+  COLLECT {
+    MATCH (b)-[h:HAS_THEME]->(theme:Theme)
+    RETURN theme.name
+    ORDER BY h.rank, theme.name
+  } AS otherThemes,
+  round(n.score, 3) AS score,
+  t.id AS traversal
+ORDER BY question, algorithm, traversal, step
+LIMIT coalesce($limit, 25)

@@ -1,0 +1,32 @@
+// @title: The steps of a traversal
+// purpose: what a walk visited and found, one step a row; without a traversal the latest
+// params: corpus, traversal
+// since: 5.26
+MATCH (t:Traversal)
+WHERE ($corpus IS NULL OR t.corpus = $corpus)
+  AND ($traversal IS NULL OR t.id = $traversal)
+WITH t
+ORDER BY t.createdAt DESC, t.id
+LIMIT 1
+MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step)
+RETURN
+  s.index AS step,
+  s.hop AS hop,
+  s.title AS title,
+  round(s.score, 3) AS score,
+  s.reason AS reason,
+  round(s.milliseconds, 2) AS milliseconds,
+  EXISTS { (s)-[:VISITED]->(:Chunk) } AS stored,
+  coalesce(
+    reduce(
+      text = null,
+      found IN COLLECT {
+        MATCH (s)-[p:PICKED]->(n:Sentence)
+        RETURN n.text
+        ORDER BY p.rank
+      } | coalesce(text + ' ', '') + found
+    ),
+    ''
+  ) AS found,
+  s.text AS text
+ORDER BY step

@@ -1,0 +1,26 @@
+// @title: Walks that cross documents
+// purpose: recorded walks with hops from one document to another, those with most first
+// params: corpus, algorithm, limit
+// since: 5.26
+MATCH (t:Traversal)-[:FOR_QUERY]->(q:Query)
+WHERE ($corpus IS NULL OR t.corpus = $corpus)
+  AND ($algorithm IS NULL OR t.algorithm = $algorithm)
+WITH
+  t,
+  q,
+  COLLECT {
+    MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step)-[:NEXT_STEP]->(n:Step)
+    WHERE n.hop > 0 AND s.documentId <> n.documentId
+    RETURN s.title + ' -> ' + n.title
+    ORDER BY s.index
+  } AS crossings
+WHERE size(crossings) > 0
+RETURN
+  size(crossings) AS crossed,
+  q.text AS question,
+  t.algorithm AS algorithm,
+  t.hops AS hops,
+  crossings,
+  t.id AS traversal
+ORDER BY crossed DESC, question, algorithm, traversal
+LIMIT coalesce($limit, 25)

@@ -1,0 +1,45 @@
+// @title: Where two algorithms part
+// purpose: for each question and pair of algorithms the first step at which their latest walks differ; no step where they never do
+// params: corpus, question, algorithm, other, limit
+// since: 5.26
+MATCH (q:Query)<-[:FOR_QUERY]-(t:Traversal)
+WHERE ($corpus IS NULL OR q.corpus = $corpus)
+  AND ($question IS NULL OR q.text = $question)
+WITH q, t
+ORDER BY t.createdAt DESC, t.id
+WITH q, t.algorithm AS algorithm, collect(t)[0] AS t
+WITH
+  q,
+  t,
+  algorithm,
+  COLLECT {
+    MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step)
+    RETURN s {.chunkId, .title, .text}
+    ORDER BY s.index
+  } AS steps
+WITH q, collect({algorithm: algorithm, time: t.createdAt, steps: steps}) AS walks
+UNWIND walks AS a
+UNWIND walks AS b
+WITH q, a, b
+WHERE a.algorithm < b.algorithm
+  AND ($algorithm IS NULL OR $algorithm IN [a.algorithm, b.algorithm])
+  AND ($other IS NULL OR $other IN [a.algorithm, b.algorithm])
+WITH
+  q,
+  a,
+  b,
+  [
+    i IN range(0, size(a.steps) + size(b.steps))
+    WHERE coalesce(a.steps[i].chunkId, '') <> coalesce(b.steps[i].chunkId, '')
+  ][0] AS step
+RETURN
+  q.text AS question,
+  a.algorithm AS algorithm,
+  b.algorithm AS other,
+  step,
+  a.steps[step].title AS title,
+  b.steps[step].title AS otherTitle,
+  a.steps[step].text AS text,
+  b.steps[step].text AS otherText
+ORDER BY a.time DESC, question, algorithm, other
+LIMIT coalesce($limit, 25)

@@ -1,0 +1,28 @@
+// @title: Questions whose walk died early
+// purpose: recorded walks that came to a dead end, or found no start, before they had the sentences asked for
+// params: corpus, algorithm, limit
+// since: 5.26
+MATCH (t:Traversal)-[:FOR_QUERY]->(q:Query)
+WHERE ($corpus IS NULL OR t.corpus = $corpus)
+  AND ($algorithm IS NULL OR t.algorithm = $algorithm)
+  AND t.stopReason IN [
+    'no_anchor', 'no_connections', 'no_unvisited_chunk', 'all_candidates_overlap',
+    'time_limit'
+  ]
+  AND t.sentences < coalesce(t.maxSentences, 10)
+RETURN
+  q.text AS question,
+  t.algorithm AS algorithm,
+  t.stopReason AS stopReason,
+  t.sentences AS sentences,
+  t.maxSentences AS wanted,
+  t.hops AS hops,
+  COLLECT {
+    MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step)
+    RETURN s.title
+    ORDER BY s.index DESC
+    LIMIT 1
+  }[0] AS lastTitle,
+  t.id AS traversal
+ORDER BY sentences, question, algorithm, traversal
+LIMIT coalesce($limit, 25)

@@ -1,0 +1,264 @@
+"""The saved queries about walks, on walks that one can check by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from graph.schema import apply_schema
+from retrieval.recording import record
+from tests.command_line import CommandLine
+from tests.walks import EDGES, GRAPH, NIGHT, SEA, recording, walk_over
+
+if TYPE_CHECKING:
+    from graph.connection import Connection
+    from graph.settings import Settings
+
+pytestmark = pytest.mark.integration
+
+
+class Analyst(CommandLine):
+    """Somebody who asks the stored walks."""
+
+    ids: dict[str, str]
+
+    def ask(self, name: str, *parameters: str) -> list[dict[str, Any]]:
+        """Return the rows of a saved query."""
+        words = [word for parameter in parameters for word in ("-p", parameter)]
+        done = self.run("cypher", "--saved", name, "--json", *words)
+        assert (done.code, done.errors) == (0, [])
+        rows: list[dict[str, Any]] = json.loads(done.out)
+        return rows
+
+    def named(self, rows: list[dict[str, Any]]) -> list[str]:
+        """Return the names of the walks of rows."""
+        names = {value: name for name, value in self.ids.items()}
+        return [names[row["traversal"]] for row in rows]
+
+
+@pytest.fixture
+def analyst(
+    server: Settings,
+    connection: Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Analyst:
+    """Return an analyst of four walks for two questions."""
+    monkeypatch.setenv("NEO4J_PASSWORD", server.password or "")
+    apply_schema(connection)
+    connection.run_schema(GRAPH)
+    connection.run_schema(EDGES)
+    walks = {
+        "old": walk_over("owl0"),
+        "query": walk_over("fox0", "owl0", "owl1"),
+        "kg": walk_over("fox0", "fox1", "owl1", "eel0", algorithm="kg_traversal"),
+        "sea": walk_over("eel0", question=SEA, stop_reason="no_connections"),
+    }
+    analyst = Analyst(server, capsys, "hash:32")
+    analyst.ids = {}
+    for minute, (name, walk) in enumerate(walks.items()):
+        traced = recording(walk, minute=minute, trace=name == "kg")
+        analyst.ids[name] = record(connection, traced)[0] or ""
+    return analyst
+
+
+def test_walks_lists_the_latest_first(analyst: Analyst) -> None:
+    """Each walk with its question and figures; question and algorithm narrow it."""
+    rows = analyst.ask("walks")
+    some = analyst.ask("walks", f"question={NIGHT}", "algorithm=query_traversal")
+
+    assert analyst.named(rows) == ["sea", "kg", "query", "old"]
+    assert analyst.named(some) == ["query", "old"]
+    assert rows[0] == {
+        "time": "2026-01-01T00:03:00.000000000+00:00",
+        "question": SEA,
+        "algorithm": "query_traversal",
+        "sentences": 1,
+        "documents": 1,
+        "hops": 0,
+        "stopReason": "no_connections",
+        "milliseconds": 4.3,
+        "traversal": analyst.ids["sea"],
+    }
+
+
+def test_traversal_steps_are_rows(analyst: Analyst) -> None:
+    """One step a row, in order, with what was found there."""
+    rows = analyst.ask("traversal_steps", f"traversal={analyst.ids['query']}")
+
+    assert [(r["step"], r["hop"], r["title"], r["found"]) for r in rows] == [
+        (0, 0, "Fox", "Says fox0"),
+        (1, 1, "Owl", "Says owl0"),
+        (2, 2, "Owl", "Says owl1"),
+    ]
+    assert rows[0] == {
+        "step": 0,
+        "hop": 0,
+        "title": "Fox",
+        "score": 0.9,
+        "reason": "anchor",
+        "milliseconds": 1.5,
+        "stored": True,
+        "found": "Says fox0",
+        "text": "Text of fox0",
+    }
+
+
+def test_the_latest_traversal_is_taken_where_none_is_named(analyst: Analyst) -> None:
+    """Without an id the last walk is shown."""
+    assert [row["title"] for row in analyst.ask("traversal_steps")] == ["Eel"]
+
+
+def test_steps_of_a_deleted_document_can_be_read(
+    analyst: Analyst, connection: Connection
+) -> None:
+    """A step whose chunk is gone keeps title and text, and says that it is gone."""
+    for what in ("sentences", "chunks", "documents"):
+        connection.write(f"ingest/remove_{what}", ids=["owl"])
+
+    rows = analyst.ask("traversal_steps", f"traversal={analyst.ids['query']}")
+
+    assert [(r["title"], r["text"], r["stored"], r["found"]) for r in rows] == [
+        ("Fox", "Text of fox0", True, "Says fox0"),
+        ("Owl", "Text of owl0", False, ""),
+        ("Owl", "Text of owl1", False, ""),
+    ]
+
+
+def test_traversal_path_is_a_graph(analyst: Analyst) -> None:
+    """Question, traversal, steps, chunks, documents and the edges followed."""
+    rows = analyst.ask("traversal_path", f"traversal={analyst.ids['query']}")
+
+    assert [
+        [edge["type"] for edge in row["path"]["relationships"]] for row in rows
+    ] == [
+        ["FOR_QUERY"],
+        ["FIRST_STEP"],
+        ["VISITED", "FROM_DOCUMENT"],
+        ["NEXT_STEP"],
+        ["SIMILAR_TO"],
+        ["VISITED", "FROM_DOCUMENT"],
+        ["NEXT_STEP"],
+        ["VISITED", "FROM_DOCUMENT"],
+    ]
+    documents = {
+        node["properties"]["title"]
+        for row in rows
+        for node in row["path"]["nodes"]
+        if node["labels"] == ["Document"]
+    }
+    assert documents == {"Fox", "Owl"}
+
+
+def test_traversal_candidates_of_a_traced_walk(analyst: Analyst) -> None:
+    """Anchors first, then each step's choices; the one taken is marked."""
+    rows = analyst.ask("traversal_candidates", f"traversal={analyst.ids['kg']}")
+
+    assert [(r["choice"], r["rank"], r["taken"], r["text"]) for r in rows[:5]] == [
+        ("anchor", 1, True, "Text of fox0"),
+        ("anchor", 2, False, "Text of eel0"),
+        ("after step 0", 1, True, "Text of fox1"),
+        ("after step 0", 2, False, "Text of owl1"),
+        ("after step 0", 3, False, "Text of eel0"),
+    ]
+    assert len(rows) == 2 + 3 + 2 + 1
+
+
+def test_a_walk_without_trace_has_no_candidates(analyst: Analyst) -> None:
+    """Nothing was recorded, nothing is shown."""
+    named = f"traversal={analyst.ids['query']}"
+
+    assert analyst.ask("traversal_candidates", named) == []
+
+
+def test_walks_apart_names_the_first_difference(analyst: Analyst) -> None:
+    """The latest walks of two algorithms for one question agree up to step 1."""
+    assert analyst.ask("walks_apart") == [
+        {
+            "question": NIGHT,
+            "algorithm": "kg_traversal",
+            "other": "query_traversal",
+            "step": 1,
+            "title": "Fox",
+            "otherTitle": "Owl",
+            "text": "Text of fox1",
+            "otherText": "Text of owl0",
+        }
+    ]
+
+
+def test_walks_apart_of_a_walk_that_ended_before(
+    analyst: Analyst, connection: Connection
+) -> None:
+    """Where one walk ends and the other goes on they part; equal ones never do."""
+    longer = walk_over("eel0", "owl1", question=SEA, algorithm="kg_traversal")
+    same = walk_over("eel0", question=SEA, algorithm="triangulation_average")
+    record(connection, recording(longer, minute=9))
+    record(connection, recording(same, minute=9))
+
+    rows = analyst.ask("walks_apart", f"question={SEA}", "algorithm=query_traversal")
+
+    assert [(r["algorithm"], r["other"], r["step"], r["title"]) for r in rows] == [
+        ("kg_traversal", "query_traversal", 1, "Owl"),
+        ("query_traversal", "triangulation_average", None, None),
+    ]
+
+
+def test_chunks_visited_counts_walks_and_questions(analyst: Analyst) -> None:
+    """The chunk that most walks led to comes first."""
+    rows = analyst.ask("chunks_visited")
+
+    assert [(r["chunkId"], r["walks"], r["questions"]) for r in rows] == [
+        ("eel0", 2, 2),
+        ("fox0", 2, 1),
+        ("owl0", 2, 1),
+        ("owl1", 2, 1),
+        ("fox1", 1, 1),
+    ]
+    assert rows[0]["meanScore"] == 0.75
+
+
+def test_walks_across_documents(analyst: Analyst) -> None:
+    """Walks that left a document, with where they went."""
+    rows = analyst.ask("walks_across_documents")
+
+    assert [(r["crossed"], r["algorithm"], r["crossings"]) for r in rows] == [
+        (2, "kg_traversal", ["Fox -> Owl", "Owl -> Eel"]),
+        (1, "query_traversal", ["Fox -> Owl"]),
+    ]
+    assert analyst.named(rows) == ["kg", "query"]
+
+
+def test_walks_died_early(analyst: Analyst) -> None:
+    """The walk at a dead end with fewer sentences than wanted; no early stop."""
+    assert analyst.ask("walks_died_early") == [
+        {
+            "question": SEA,
+            "algorithm": "query_traversal",
+            "stopReason": "no_connections",
+            "sentences": 1,
+            "wanted": 10,
+            "hops": 0,
+            "lastTitle": "Eel",
+            "traversal": analyst.ids["sea"],
+        }
+    ]
+
+
+def test_hops_off_theme(analyst: Analyst) -> None:
+    """Fox and owl share a theme, owl and eel do not."""
+    assert analyst.ask("hops_off_theme") == [
+        {
+            "question": NIGHT,
+            "algorithm": "kg_traversal",
+            "step": 3,
+            "title": "Owl",
+            "themes": ["night"],
+            "otherTitle": "Eel",
+            "otherThemes": ["sea"],
+            "score": 0.6,
+            "traversal": analyst.ids["kg"],
+        }
+    ]
