@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from graph.errors import InputError, StorageError
+from retrieval.cli_options import own_command
 
 if TYPE_CHECKING:
     from graph.connection import Connection
@@ -137,7 +137,7 @@ def _tell_server(settings: Settings, pointed: Settings) -> None:
     click.echo(f"Neo4j runs at {pointed.uri}, user {pointed.username}.")
     if settings.uri is None:
         click.echo(
-            f"Its password and how to stop it: {_command(settings)} server status"
+            f"Its password and how to stop it: {own_command(settings)} server status"
         )
 
 
@@ -145,16 +145,4 @@ def _tell_next(settings: Settings) -> None:
     """Print commands to try next."""
     click.echo("\nTry next:")
     for text in CYPHER_TO_TRY:
-        click.echo(f'  {_command(settings)} cypher "{text}"')
-
-
-def _command(settings: Settings) -> str:
-    """Return how to call this program again, as the user did."""
-    from graph.settings import Settings as Defaults
-    from graph.settings import environment
-
-    words = ["uv", "run"] if "UV_RUN_RECURSION_DEPTH" in environment() else []
-    words.append("knowtrail")
-    if settings.home != Defaults.from_env().home:
-        words += ["--home", str(settings.home)]
-    return shlex.join(words)
+        click.echo(f'  {own_command(settings)} cypher "{text}"')

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graph.errors import FilterError
+from retrieval.cli_options import (
+    ALGORITHM_NAMES,
+    load_model,
+    read_filter,
+    walk_options,
+)
 
 if TYPE_CHECKING:
     from graph.settings import Settings
@@ -19,22 +24,14 @@ __all__ = ["search"]
 
 @click.command()
 @click.argument("question")
-@click.option("--corpus", help="Corpus to ask; needed where there are several.")
 @click.option(
     "--algorithm",
     default="query_traversal",
     show_default=True,
-    help="How to walk: query_traversal or basic_retrieval.",
+    help=f"How to walk: {ALGORITHM_NAMES}.",
 )
 @click.option("--k", type=int, help="Results wanted, in place of --max-sentences.")
-@click.option("--max-sentences", type=int, default=10, show_default=True)
-@click.option("--max-hops", type=int, default=20, show_default=True)
-@click.option(
-    "--filter",
-    "filter_json",
-    metavar="JSON",
-    help='What chunks must pass, such as \'{"category": "Autism"}\'.',
-)
+@walk_options
 @click.option(
     "--granularity",
     type=click.Choice(["chunk", "sentence"]),
@@ -51,6 +48,7 @@ def search(
     question: str,
     corpus: str | None,
     filter_json: str | None,
+    model_name: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -60,15 +58,16 @@ def search(
     from retrieval.questions import check_question
     from retrieval.search import search as answer
 
-    given = None if filter_json is None else _read_filter(filter_json)
-    check_question(question, filter=given, **options)
+    options["filter"] = read_filter(filter_json)
+    check_question(question, **options)
+    model = load_model(model_name, settings)
     with open_connection(settings) as connection:
         result = answer(
             connection,
             None,
             question,
             corpus=corpus or settings.corpus,
-            filter=given,
+            model=model,
             settings=settings,
             **options,
         )
@@ -76,19 +75,6 @@ def search(
         click.echo(json.dumps(_as_dict(result), ensure_ascii=False, indent=2))
     else:
         show_result(result, sys.stdout)
-
-
-def _read_filter(text: str) -> Any:
-    """Read a filter from the command line.
-
-    Raises:
-        FilterError: If it is not JSON.
-    """
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        msg = f"--filter is not JSON ({error.msg} at character {error.pos}): {text!r}."
-        raise FilterError(msg) from error
 
 
 def _as_dict(result: SearchResult) -> dict[str, Any]:

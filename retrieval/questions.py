@@ -133,20 +133,15 @@ class Task:
             parameters={
                 "maxSentences": options.max_sentences if self.k is None else None,
                 "maxHops": options.max_hops,
-                **{
-                    name: getattr(options, name)
-                    for name in ("anchors", "lookahead", "beam")
-                    if hasattr(options, name)
-                },
+                "anchors": options.anchors,
+                "lookahead": options.lookahead,
+                "beam": options.beam,
                 "filter": self.given_filter,
                 "preset": self.preset,
                 **used,
             },
-            **{
-                name: getattr(trail, name)
-                for name in ("counts", "score")
-                if hasattr(trail, name)
-            },
+            counts=trail.counts,
+            score=trail.score,
         )
 
 
@@ -193,15 +188,9 @@ def check_question(
         options=WalkOptions(
             max_sentences=max_sentences,
             max_hops=max_hops,
-            **{
-                name: value
-                for name, value in (
-                    ("anchors", anchors),
-                    ("lookahead", lookahead),
-                    ("beam", beam),
-                )
-                if hasattr(WalkOptions, name)
-            },
+            anchors=anchors,
+            lookahead=lookahead,
+            beam=beam,
         ),
         k=k,
         filter=parse_filter(filter),

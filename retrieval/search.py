@@ -92,11 +92,7 @@ def search(
     opened = open_reader(connection, start.corpus, task, settings=settings)
     asking = task.language_model(model, settings)
     begin = time.perf_counter()
-    trail, hits = run(
-        opened.reader,
-        searching_for(task, start.query),
-        *(() if asking is None else (asking,)),
-    )
+    trail, hits = run(opened.reader, searching_for(task, start.query), asking)
     seconds = time.perf_counter() - begin
     return result_of(task, start.corpus.name, trail, hits, seconds)
 
@@ -127,11 +123,7 @@ async def asearch(
     opened = open_areader(connection, start.corpus, task, settings=settings)
     asking = task.language_model(model, settings)
     begin = time.perf_counter()
-    trail, hits = await arun(
-        opened.reader,
-        searching_for(task, start.query),
-        *(() if asking is None else (asking,)),
-    )
+    trail, hits = await arun(opened.reader, searching_for(task, start.query), asking)
     seconds = time.perf_counter() - begin
     return result_of(task, start.corpus.name, trail, hits, seconds)
 

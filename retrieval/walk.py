@@ -37,6 +37,7 @@ StopReason: TypeAlias = Literal[
     "time_limit",
     "chunks_exhausted",
     "no_anchor",
+    "failed",
 ]
 """Why a walk ended.
 
@@ -48,7 +49,8 @@ one whose neighbours were all visited, `all_candidates_overlap` one whose neighb
 all hold a sentence already found; `sentence_is_best` (in the preset `published` only)
 a sentence of the current chunk that scores better than every neighbour;
 `model_stopped` a language model that has seen enough; `chunks_exhausted` is a ranking
-read to its end; `no_anchor` an empty corpus, or a filter that nothing passes.
+read to its end; `no_anchor` an empty corpus, or a filter that nothing passes;
+`failed` is for a comparison, in which one algorithm could not walk.
 
 A walk from several anchors ends when the last of its parts does, for that one's
 reason.

@@ -1,0 +1,345 @@
+"""Walk for a question, with one algorithm or several, and record the walks.
+
+A walk only reads. What is recorded is written after it, in a transaction of its own
+for each walk; where that fails, the walk is still returned, with a warning.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Unpack
+
+from graph.errors import DatabaseError, InputError, KnowtrailError
+from retrieval.algorithms import ALGORITHMS, DEFAULT_ALGORITHM
+from retrieval.corpora import aground, ground
+from retrieval.driving import arun, run
+from retrieval.questions import Task, WalkSettings, check_question
+from retrieval.readers.opening import open_areader, open_reader
+from retrieval.recording import Recording, arecord, record
+from retrieval.walk import Trail, Walk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graph.connection import AsyncConnection, Connection
+    from graph.embedders import Embedder
+    from graph.language_models import LanguageModel
+    from graph.settings import Settings
+    from retrieval.corpora import Ground
+
+__all__ = [
+    "Overlap",
+    "TraverseResult",
+    "acompare",
+    "atraverse",
+    "compare",
+    "compared_algorithms",
+    "overlaps",
+    "traverse",
+]
+
+NEEDS_MODEL = "llm_guided_traversal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraverseResult:
+    """A walk and where it is recorded.
+
+    Attributes:
+        walk: The walk. Of an algorithm that failed in a comparison it has no steps
+            and the stop reason `failed`.
+        traversal_id: Id of the Traversal node; None where nothing was recorded.
+        warning: Why nothing was recorded although that was asked; empty otherwise.
+        error: Why the algorithm failed; empty where it did not.
+    """
+
+    walk: Walk
+    traversal_id: str | None = None
+    warning: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """How much two algorithms found alike.
+
+    Attributes:
+        left: Name of the one algorithm.
+        right: Name of the other.
+        shared: Sentences that both found.
+        either: Sentences that at least one found.
+    """
+
+    left: str
+    right: str
+    shared: int
+    either: int
+
+    @property
+    def share(self) -> float:
+        """Return the shared part of all that was found, from 0 to 1."""
+        return self.shared / self.either if self.either else 0.0
+
+
+def traverse(
+    connection: Connection,
+    embedder: Embedder | None,
+    question: str,
+    *,
+    corpus: str | None = None,
+    algorithm: str = DEFAULT_ALGORITHM,
+    record: bool = True,
+    trace: bool = False,
+    model: LanguageModel | None = None,
+    settings: Settings | None = None,
+    **asked: Unpack[WalkSettings],
+) -> TraverseResult:
+    """Walk for a question and record the walk.
+
+    Args:
+        connection: The database; it is left open.
+        embedder: The model that the corpus was embedded with; None loads the one
+            of the settings, or else the one that the corpus names, once a process.
+        question: What is asked, at most 10,000 characters.
+        corpus: Name of the corpus; may be left out where there is only one.
+        algorithm: Name of the algorithm.
+        record: Whether the walk is stored as Traversal and Steps.
+        trace: Whether every chunk that was considered is stored too.
+        model: The language model of `llm_guided_traversal`; None loads that of the
+            settings.
+        settings: Where embedder, language model and snapshots are found.
+        **asked: Budgets, filter and the rest, see `WalkSettings`.
+
+    Returns:
+        The walk, with the id that it is recorded under.
+
+    Raises:
+        InputError: If question, algorithm, corpus, filter or a number is no good.
+        CorpusDriftError: If the corpus was embedded with another model.
+        ModelError: If the language model does not answer.
+        DatabaseError: If the database fails during the walk.
+    """
+    task = check_question(question, algorithm=algorithm, **asked)
+    start = ground(connection, embedder, question, corpus=corpus, settings=settings)
+    walker = _Walker(record=record, trace=trace, model=model, settings=settings)
+    return walker.walk(connection, start, task)
+
+
+async def atraverse(
+    connection: AsyncConnection,
+    embedder: Embedder | None,
+    question: str,
+    *,
+    corpus: str | None = None,
+    algorithm: str = DEFAULT_ALGORITHM,
+    record: bool = True,
+    trace: bool = False,
+    model: LanguageModel | None = None,
+    settings: Settings | None = None,
+    **asked: Unpack[WalkSettings],
+) -> TraverseResult:
+    """Do as `traverse` does, without blocking; see there."""
+    task = check_question(question, algorithm=algorithm, **asked)
+    start = await aground(
+        connection, embedder, question, corpus=corpus, settings=settings
+    )
+    walker = _Walker(record=record, trace=trace, model=model, settings=settings)
+    return await walker.awalk(connection, start, task)
+
+
+def compare(
+    connection: Connection,
+    embedder: Embedder | None,
+    question: str,
+    *,
+    algorithms: Sequence[str] | None = None,
+    corpus: str | None = None,
+    record: bool = True,
+    trace: bool = False,
+    model: LanguageModel | None = None,
+    settings: Settings | None = None,
+    **asked: Unpack[WalkSettings],
+) -> tuple[TraverseResult, ...]:
+    """Walk for one question with several algorithms, and record each walk.
+
+    The question is embedded once. An algorithm that fails, such as one whose language
+    model does not answer, leaves a result with `error` and does not end the others.
+
+    Args:
+        connection: The database; it is left open.
+        embedder: As for `traverse`.
+        question: What is asked.
+        algorithms: Names of the algorithms; None takes all that need no language
+            model, and with `model` all.
+        corpus: As for `traverse`, and so are the rest.
+        record: Whether the walks are stored.
+        trace: Whether every chunk that was considered is stored too.
+        model: The language model of `llm_guided_traversal`.
+        settings: Where embedder, language model and snapshots are found.
+        **asked: Budgets, filter and the rest, for every algorithm.
+
+    Returns:
+        One result an algorithm, in their order.
+
+    Raises:
+        InputError: If question, a name, corpus, filter or a number is no good.
+        DatabaseError: If the database fails.
+    """
+    tasks = _tasks(question, compared_algorithms(algorithms, model), asked)
+    start = ground(connection, embedder, question, corpus=corpus, settings=settings)
+    walker = _Walker(record=record, trace=trace, model=model, settings=settings)
+    results = []
+    for task in tasks:
+        try:
+            results.append(walker.walk(connection, start, task))
+        except KnowtrailError as error:
+            results.append(_failed(task, start, error))
+    return tuple(results)
+
+
+async def acompare(
+    connection: AsyncConnection,
+    embedder: Embedder | None,
+    question: str,
+    *,
+    algorithms: Sequence[str] | None = None,
+    corpus: str | None = None,
+    record: bool = True,
+    trace: bool = False,
+    model: LanguageModel | None = None,
+    settings: Settings | None = None,
+    **asked: Unpack[WalkSettings],
+) -> tuple[TraverseResult, ...]:
+    """Do as `compare` does, without blocking; see there."""
+    tasks = _tasks(question, compared_algorithms(algorithms, model), asked)
+    start = await aground(
+        connection, embedder, question, corpus=corpus, settings=settings
+    )
+    walker = _Walker(record=record, trace=trace, model=model, settings=settings)
+    results = []
+    for task in tasks:
+        try:
+            results.append(await walker.awalk(connection, start, task))
+        except KnowtrailError as error:
+            results.append(_failed(task, start, error))
+    return tuple(results)
+
+
+def compared_algorithms(
+    names: Sequence[str] | None, model: object = None
+) -> tuple[str, ...]:
+    """Return the algorithms that a comparison walks with.
+
+    Args:
+        names: Those that were asked for; None for all, without the one that needs a
+            language model unless there is one.
+        model: The language model, if any.
+
+    Raises:
+        InputError: If none is named, or one twice.
+    """
+    if names is None:
+        return tuple(n for n in ALGORITHMS if model is not None or n != NEEDS_MODEL)
+    if not names or len(set(names)) < len(names):
+        msg = f"The algorithms are {', '.join(names) or 'none'}: name each once."
+        raise InputError(msg)
+    return tuple(names)
+
+
+def overlaps(results: Sequence[TraverseResult]) -> tuple[Overlap, ...]:
+    """Return how far each two of the walks found the same sentences."""
+    found = [
+        (result.walk.algorithm, {s.id for s in result.walk.sentences})
+        for result in results
+        if not result.error
+    ]
+    return tuple(
+        Overlap(left=a, right=b, shared=len(of_a & of_b), either=len(of_a | of_b))
+        for (a, of_a), (b, of_b) in combinations(found, 2)
+    )
+
+
+def _tasks(
+    question: str, names: Sequence[str], asked: WalkSettings
+) -> tuple[Task, ...]:
+    """Check a question for several algorithms."""
+    return tuple(check_question(question, algorithm=name, **asked) for name in names)
+
+
+def _failed(task: Task, start: Ground, error: KnowtrailError) -> TraverseResult:
+    """Return the result of an algorithm that failed.
+
+    Raises:
+        DatabaseError: If it was the database: it would fail for the others too.
+    """
+    if isinstance(error, DatabaseError):
+        raise error
+    trail = Trail(steps=(), stop_reason="failed")
+    return TraverseResult(
+        walk=task.walk(start.corpus.name, trail, 0.0), error=str(error)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Walker:
+    """What the walks of one call have in common."""
+
+    record: bool
+    trace: bool
+    model: LanguageModel | None
+    settings: Settings | None
+
+    def walk(self, connection: Connection, start: Ground, task: Task) -> TraverseResult:
+        """Walk once, and record the walk."""
+        opened = open_reader(connection, start.corpus, task, settings=self.settings)
+        model = task.language_model(self.model, self.settings)
+        begin = time.perf_counter()
+        trail = run(opened.reader, task.walking(start.query), model)
+        seconds = time.perf_counter() - begin
+        walk = _walk(task, start, trail, seconds, reader=opened.name, model=model)
+        if not self.record:
+            return TraverseResult(walk=walk)
+        stored, warning = record(connection, self._recording(start, walk, trail))
+        return TraverseResult(walk=walk, traversal_id=stored, warning=warning)
+
+    async def awalk(
+        self, connection: AsyncConnection, start: Ground, task: Task
+    ) -> TraverseResult:
+        """Do as `walk` does, without blocking."""
+        opened = open_areader(connection, start.corpus, task, settings=self.settings)
+        model = task.language_model(self.model, self.settings)
+        begin = time.perf_counter()
+        trail = await arun(opened.reader, task.walking(start.query), model)
+        seconds = time.perf_counter() - begin
+        walk = _walk(task, start, trail, seconds, reader=opened.name, model=model)
+        if not self.record:
+            return TraverseResult(walk=walk)
+        recording = self._recording(start, walk, trail)
+        stored, warning = await arecord(connection, recording)
+        return TraverseResult(walk=walk, traversal_id=stored, warning=warning)
+
+    def _recording(self, start: Ground, walk: Walk, trail: Trail) -> Recording:
+        """Return a walk as it is to be stored."""
+        return Recording(
+            walk=walk,
+            query=start.query,
+            corpus_version=start.corpus.version,
+            ranking=trail.ranking,
+            trace=self.trace,
+        )
+
+
+def _walk(
+    task: Task,
+    start: Ground,
+    trail: Trail,
+    seconds: float,
+    *,
+    reader: str,
+    model: LanguageModel | None,
+) -> Walk:
+    """Return a trail with what it was made from."""
+    name = None if model is None else model.name
+    return task.walk(start.corpus.name, trail, seconds, reader=reader, model=name)
