@@ -31,6 +31,11 @@ _COMMANDS = {
     "ingest": ("ingest.cli:ingest", "Put texts into the graph."),
     "corpus": ("ingest.cli_corpus:corpus", "List, show, verify, delete corpora."),
     "search": ("retrieval.cli_search:search", "Answer a question from a corpus."),
+    "traverse": (
+        "retrieval.cli_traverse:traverse",
+        "Walk for a question, and keep it.",
+    ),
+    "compare": ("retrieval.cli_traverse:compare", "Walk with several algorithms."),
     "schema": ("graph.cli_schema:schema", "Constraints and indexes."),
     "doctor": ("graph.cli_doctor:doctor", "Say what is wrong and what to do."),
 }

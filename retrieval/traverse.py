@@ -18,7 +18,7 @@ from retrieval.driving import arun, run
 from retrieval.questions import Task, WalkSettings, check_question
 from retrieval.readers.opening import open_areader, open_reader
 from retrieval.recording import Recording, arecord, record
-from retrieval.walk import Trail, Walk
+from retrieval.walk import RankedChunk, Trail, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,12 +53,14 @@ class TraverseResult:
         traversal_id: Id of the Traversal node; None where nothing was recorded.
         warning: Why nothing was recorded although that was asked; empty otherwise.
         error: Why the algorithm failed; empty where it did not.
+        ranking: The chunks considered as anchors, best first.
     """
 
     walk: Walk
     traversal_id: str | None = None
     warning: str = ""
     error: str = ""
+    ranking: tuple[RankedChunk, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,9 +302,9 @@ class _Walker:
         seconds = time.perf_counter() - begin
         walk = _walk(task, start, trail, seconds, reader=opened.name, model=model)
         if not self.record:
-            return TraverseResult(walk=walk)
-        stored, warning = record(connection, self._recording(start, walk, trail))
-        return TraverseResult(walk=walk, traversal_id=stored, warning=warning)
+            return TraverseResult(walk=walk, ranking=trail.ranking)
+        stored = record(connection, self._recording(start, walk, trail))
+        return _recorded(walk, trail, *stored)
 
     async def awalk(
         self, connection: AsyncConnection, start: Ground, task: Task
@@ -315,10 +317,9 @@ class _Walker:
         seconds = time.perf_counter() - begin
         walk = _walk(task, start, trail, seconds, reader=opened.name, model=model)
         if not self.record:
-            return TraverseResult(walk=walk)
-        recording = self._recording(start, walk, trail)
-        stored, warning = await arecord(connection, recording)
-        return TraverseResult(walk=walk, traversal_id=stored, warning=warning)
+            return TraverseResult(walk=walk, ranking=trail.ranking)
+        stored = await arecord(connection, self._recording(start, walk, trail))
+        return _recorded(walk, trail, *stored)
 
     def _recording(self, start: Ground, walk: Walk, trail: Trail) -> Recording:
         """Return a walk as it is to be stored."""
@@ -329,6 +330,15 @@ class _Walker:
             ranking=trail.ranking,
             trace=self.trace,
         )
+
+
+def _recorded(
+    walk: Walk, trail: Trail, traversal: str | None, warning: str
+) -> TraverseResult:
+    """Return a walk with what became of its recording."""
+    return TraverseResult(
+        walk=walk, traversal_id=traversal, warning=warning, ranking=trail.ranking
+    )
 
 
 def _walk(

@@ -1,0 +1,228 @@
+"""`knowtrail traverse` and `compare`: walks, recorded in the graph."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from retrieval.cli_options import (
+    ALGORITHM_NAMES,
+    load_model,
+    own_command,
+    read_filter,
+    walk_options,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graph.settings import Settings
+    from retrieval.traverse import TraverseResult
+    from retrieval.walk import RankedChunk
+
+__all__ = ["compare", "traverse"]
+
+_RECORD = click.option(
+    "--record/--no-record",
+    default=True,
+    show_default=True,
+    help="Store the walk in the graph.",
+)
+_TRACE = click.option(
+    "--trace", is_flag=True, help="Store (and write as JSON) every chunk considered."
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+
+
+@click.command()
+@click.argument("question")
+@click.option(
+    "--algorithm",
+    default="query_traversal",
+    show_default=True,
+    help=f"How to walk: {ALGORITHM_NAMES}.",
+)
+@walk_options
+@_RECORD
+@_TRACE
+@_JSON
+@click.pass_obj
+def traverse(
+    settings: Settings,
+    /,
+    *,
+    question: str,
+    corpus: str | None,
+    filter_json: str | None,
+    model_name: str | None,
+    record: bool,
+    trace: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Walk the graph for QUESTION and store the walk.
+
+    The walk can then be asked by saved queries, see knowtrail cypher --list.
+    """
+    from graph.cli_session import open_connection
+    from retrieval.display import show_walk
+    from retrieval.questions import check_question
+    from retrieval.traverse import traverse as walk
+
+    options["filter"] = read_filter(filter_json)
+    check_question(question, **options)
+    model = load_model(model_name, settings)
+    with open_connection(settings) as connection:
+        result = walk(
+            connection,
+            None,
+            question,
+            corpus=corpus or settings.corpus,
+            record=record,
+            trace=trace,
+            model=model,
+            settings=settings,
+            **options,
+        )
+    if as_json:
+        click.echo(_json(_as_dict(result, trace=trace)))
+    else:
+        show_walk(result.walk, sys.stdout)
+    if result.warning:
+        click.echo(f"Warning: {result.warning}", err=True)
+    elif result.traversal_id is not None and not as_json:
+        _tell_saved(settings, result.traversal_id, trace=trace)
+
+
+@click.command()
+@click.argument("question")
+@click.option(
+    "--algorithm",
+    "algorithms",
+    multiple=True,
+    metavar="NAME",
+    help="Compare these, once each; without it all, llm_guided_traversal with --model.",
+)
+@walk_options
+@_RECORD
+@_TRACE
+@_JSON
+@click.pass_obj
+def compare(
+    settings: Settings,
+    /,
+    *,
+    question: str,
+    algorithms: tuple[str, ...],
+    corpus: str | None,
+    filter_json: str | None,
+    model_name: str | None,
+    record: bool,
+    trace: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Walk the graph for QUESTION with several algorithms and store each walk."""
+    from graph.cli_session import open_connection
+    from retrieval.questions import check_question
+    from retrieval.traverse import compare as walk
+    from retrieval.traverse import compared_algorithms
+
+    options["filter"] = read_filter(filter_json)
+    for name in compared_algorithms(algorithms or None, model_name):
+        check_question(question, algorithm=name, **options)
+    model = load_model(model_name, settings)
+    with open_connection(settings) as connection:
+        results = walk(
+            connection,
+            None,
+            question,
+            algorithms=algorithms or None,
+            corpus=corpus or settings.corpus,
+            record=record,
+            trace=trace,
+            model=model,
+            settings=settings,
+            **options,
+        )
+    _show_comparison(settings, results, trace=trace, as_json=as_json)
+    if all(result.error for result in results):
+        sys.exit(1)
+
+
+def _show_comparison(
+    settings: Settings,
+    results: Sequence[TraverseResult],
+    *,
+    trace: bool,
+    as_json: bool,
+) -> None:
+    """Write the results; what failed or could not be recorded goes to stderr."""
+    from retrieval.display import show_comparison
+    from retrieval.traverse import overlaps
+
+    if as_json:
+        click.echo(
+            _json({
+                "question": results[0].walk.question,
+                "corpus": results[0].walk.corpus,
+                "walks": [_as_dict(result, trace=trace) for result in results],
+                "overlaps": [
+                    {
+                        "algorithm": overlap.left,
+                        "other": overlap.right,
+                        "shared": overlap.shared,
+                        "either": overlap.either,
+                    }
+                    for overlap in overlaps(results)
+                ],
+            })
+        )
+    else:
+        show_comparison(results, overlaps(results), sys.stdout)
+    for result in results:
+        if said := result.error or result.warning:
+            click.echo(f"{result.walk.algorithm}: {said}", err=True)
+    if not as_json and any(result.traversal_id for result in results):
+        click.echo("Where they part, and one walk step by step:")
+        own = own_command(settings)
+        last = next(r.traversal_id for r in reversed(results) if r.traversal_id)
+        click.echo(f"  {own} cypher --saved walks_apart")
+        click.echo(f"  {own} cypher --saved traversal_steps -p traversal={last}")
+
+
+def _tell_saved(settings: Settings, traversal: str, *, trace: bool) -> None:
+    """Say under which id the walk is stored, and how to look at it."""
+    own = own_command(settings)
+    click.echo(f"\nStored as traversal {traversal}. Look at it with:")
+    names = ["traversal_steps", "traversal_path"]
+    for name in [*names, "traversal_candidates"] if trace else names:
+        click.echo(f"  {own} cypher --saved {name} -p traversal={traversal}")
+
+
+def _json(value: Any) -> str:
+    """Return a value as readable JSON."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _as_dict(result: TraverseResult, *, trace: bool) -> dict[str, Any]:
+    """Return a result as JSON values; with `trace` also what was considered."""
+    walk = result.walk.as_dict()
+    if trace:
+        walk["anchors"] = _ranked(result.ranking)
+        for row, step in zip(walk["steps"], result.walk.steps, strict=True):
+            row["considered"] = _ranked(step.considered)
+    return {
+        **walk,
+        "traversalId": result.traversal_id,
+        "warning": result.warning or None,
+        "error": result.error or None,
+    }
+
+
+def _ranked(chunks: Sequence[RankedChunk]) -> list[dict[str, Any]]:
+    """Return chunks that were considered as JSON values."""
+    return [{"chunkId": chunk.id, "score": chunk.score} for chunk in chunks]
