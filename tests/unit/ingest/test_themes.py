@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from graph.embedders import HashEmbedder
 from graph.errors import ModelError, SettingsError
+from graph.prompts import fitting
 from graph.settings import Settings
 from ingest._phrases import candidate_phrases, distinct, first_words
-from ingest.llm_themes import LlmThemes, fitting, theme_prompt
+from ingest.llm_themes import LlmThemes, theme_prompt
 from ingest.themes import NoThemes, theme_source
 
 if TYPE_CHECKING:

@@ -1,0 +1,135 @@
+"""A language model on a real Ollama server: replies, streams, limits."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+
+import httpx
+import pytest
+
+from graph.errors import ModelError
+from graph.language_models import LanguageModel, load_language_model
+from graph.settings import Settings
+
+SETTINGS = Settings.from_env()
+MODEL = "smollm2:135m"
+CHOICE = {
+    "type": "object",
+    "properties": {
+        "reasoning": {"type": "string", "maxLength": 80},
+        "choice": {"type": "integer", "enum": [1, 2, 3]},
+    },
+    "required": ["reasoning", "choice"],
+}
+
+pytestmark = pytest.mark.ollama
+
+
+@pytest.fixture(scope="module")
+def model() -> LanguageModel:
+    """Return the small model; skip where no server has it, fail under CI."""
+    reason = ""
+    try:
+        url = f"{SETTINGS.ollama_url}/api/tags"
+        tags = httpx.get(url, timeout=5, trust_env=False).json()
+        if MODEL not in {model["name"] for model in tags["models"]}:
+            reason = f"the Ollama server has no {MODEL}"
+    except httpx.HTTPError as error:
+        reason = f"no Ollama server answers: {error}"
+    if reason and os.environ.get("CI"):
+        pytest.fail(reason)
+    if reason:
+        pytest.skip(reason)
+    return load_language_model(MODEL, settings=SETTINGS)
+
+
+async def test_reply_has_the_form_of_the_schema_and_counts(
+    model: LanguageModel,
+) -> None:
+    """Keys come in the schema's order, and tokens are counted, both ways."""
+    prompt = "Choose 1, 2 or 3 and say why."
+
+    found = [
+        model.reply(prompt, schema=CHOICE),
+        await model.areply(prompt, schema=CHOICE),
+    ]
+
+    assert [reply.error for reply in found] == [None, None]
+    assert [list(json.loads(reply.text)) for reply in found] == [
+        ["reasoning", "choice"]
+    ] * 2
+    assert min(reply.prompt_tokens or 0 for reply in found) > 5
+    assert min(reply.completion_tokens or 0 for reply in found) > 5
+
+
+async def test_same_prompt_has_the_same_answer_in_pieces(model: LanguageModel) -> None:
+    """At temperature 0 a stream says what a reply says."""
+    prompt = "Say something about ice in one sentence."
+
+    whole = model.reply(prompt).text
+    pieces = list(model.stream(prompt))
+    apieces = [piece async for piece in model.astream(prompt)]
+
+    assert len(pieces) > 3
+    assert "".join(pieces) == "".join(apieces) == whole
+
+
+def test_closed_stream_ends_the_work_of_the_server(model: LanguageModel) -> None:
+    """Who stops reading frees the model for the next caller."""
+    stream = model.stream("Tell a very long story about a glacier.")
+    next(stream)
+    stream.close()
+    begin = time.monotonic()
+
+    reply = model.reply("Say yes.", seconds=60)
+
+    assert reply.text
+    assert time.monotonic() - begin < 30
+
+
+async def test_late_answer_is_told(model: LanguageModel) -> None:
+    """The reply says so, the stream raises; each call has its own limit."""
+    prompt = f"{time.time()} Tell a very long story about a glacier."
+
+    late = model.reply(prompt, seconds=0.02)
+    alate = await model.areply(prompt, seconds=0.02)
+    with pytest.raises(ModelError, match=r"in 0\.02 seconds"):
+        list(model.stream(prompt, seconds=0.02))
+
+    assert late.late
+    assert alate.late
+    assert not model.reply("Say yes.", seconds=60).late
+
+
+def test_two_threads_have_their_own_limits(model: LanguageModel) -> None:
+    """A short limit of one call does not cut another."""
+    replies: dict[float, bool] = {}
+
+    def ask(seconds: float) -> None:
+        prompt = f"{time.time()} Say something about ice."
+        replies[seconds] = model.reply(prompt, seconds=seconds).late
+
+    threads = [threading.Thread(target=ask, args=(s,)) for s in (0.02, 120.0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert replies == {0.02: True, 120.0: False}
+
+
+def test_unknown_model_names_the_command() -> None:
+    """The error says what to pull."""
+    missing = load_language_model("no-such-model:1b", settings=SETTINGS)
+
+    with pytest.raises(ModelError, match="ollama pull no-such-model:1b"):
+        missing.reply("Say yes.")
+
+
+def test_schema_that_the_server_refuses_is_told(model: LanguageModel) -> None:
+    """Its words are passed on."""
+    with pytest.raises(ModelError, match="An error from"):
+        model.reply("Say yes.", schema={"type": "no such type"})
