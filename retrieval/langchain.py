@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import neo4j  # noqa: TC002 - Pydantic reads the annotations
 from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables.config import run_in_executor
 from pydantic import Field, model_validator
@@ -13,6 +14,7 @@ from pydantic import Field, model_validator
 from graph.connection import AsyncConnection, Connection  # noqa: TC001 - as above
 from graph.embedders import Embedder, embedder_name
 from graph.errors import InputError, SettingsError
+from graph.language_models import LanguageModel
 from graph.settings import Settings
 from retrieval.link import Link
 from retrieval.search import asearch, search
@@ -30,12 +32,17 @@ __all__ = ["KnowtrailRetriever"]
 
 _PER_CALL = (
     "algorithm",
+    "anchors",
+    "beam",
     "corpus",
     "filter",
     "granularity",
     "k",
+    "lookahead",
     "max_hops",
     "max_sentences",
+    "preset",
+    "reader",
 )
 
 
@@ -44,8 +51,9 @@ class KnowtrailRetriever(BaseRetriever):
 
     One Document is one visited chunk: its content is those of the chunk's sentences
     that no earlier Document has, its id the chunk's. With `granularity='sentence'` a
-    Document is a sentence. Every field can also be given for one call:
-    `retriever.invoke(question, k=3)`.
+    Document is a sentence. The fields that say how to walk can also be given for one
+    call: `retriever.invoke(question, k=3)`. Walks of a retriever are not recorded;
+    `retrieval.traverse.traverse` records them.
 
     Give a `driver` (and an `async_driver`, without which asynchronous calls run in a
     thread) or a `connection`; these are never closed here. `from_uri` and `from_env`
@@ -59,9 +67,16 @@ class KnowtrailRetriever(BaseRetriever):
             returns the walk as it is.
         max_sentences: Sentences wanted, where `k` is None.
         max_hops: Edges that may be followed.
+        anchors: Chunks to start from, of different documents.
+        lookahead: Further steps that are looked at before one is taken.
+        beam: Paths that are kept while looking ahead.
+        preset: `published` for the rules of the published code.
+        reader: `cypher`, `snapshot`, or `auto` for the snapshot where it is current.
         filter: What chunks must pass, see `retrieval.filters`.
         granularity: Whether a Document is a chunk or a sentence.
         embedder: The model of the corpus; None loads the one that the corpus names.
+        model: The chat model of `llm_guided_traversal`, any of LangChain's; None loads
+            the settings' one from Ollama.
         driver: A synchronous driver of the caller's.
         async_driver: An asynchronous driver of the caller's.
         database: Database that the drivers use.
@@ -75,9 +90,17 @@ class KnowtrailRetriever(BaseRetriever):
     k: int | None = None
     max_sentences: int = 10
     max_hops: int = 20
+    anchors: int = 1
+    lookahead: int = 0
+    beam: int = 3
+    preset: Literal["published"] | None = None
+    reader: Literal["auto", "cypher", "snapshot"] = "auto"
     filter: dict[str, Any] | None = None
     granularity: Literal["chunk", "sentence"] = "chunk"
     embedder: Embedder | None = Field(default=None, exclude=True, repr=False)
+    model: LanguageModel | BaseChatModel | None = Field(
+        default=None, exclude=True, repr=False
+    )
     driver: neo4j.Driver | None = Field(default=None, exclude=True, repr=False)
     async_driver: neo4j.AsyncDriver | None = Field(
         default=None, exclude=True, repr=False
@@ -229,6 +252,11 @@ class KnowtrailRetriever(BaseRetriever):
             raise InputError(msg)
         own: dict[str, Any] = {name: getattr(self, name) for name in _PER_CALL}
         own |= {name: value for name, value in given.items() if value is not None}
+        own["model"] = (
+            LanguageModel(self.model)
+            if isinstance(self.model, BaseChatModel)
+            else self.model
+        )
         own["settings"] = None if self.link is None else self.link.settings
         return own
 

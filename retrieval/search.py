@@ -94,7 +94,7 @@ def search(
     begin = time.perf_counter()
     trail, hits = run(opened.reader, searching_for(task, start.query), asking)
     seconds = time.perf_counter() - begin
-    return result_of(task, start.corpus.name, trail, hits, seconds)
+    return result_of(task, start.corpus.name, trail, hits, seconds, reader=opened.name)
 
 
 async def asearch(
@@ -125,7 +125,7 @@ async def asearch(
     begin = time.perf_counter()
     trail, hits = await arun(opened.reader, searching_for(task, start.query), asking)
     seconds = time.perf_counter() - begin
-    return result_of(task, start.corpus.name, trail, hits, seconds)
+    return result_of(task, start.corpus.name, trail, hits, seconds, reader=opened.name)
 
 
 def searching_for(task: Task, query: Vector) -> Walking[tuple[Trail, tuple[Hit, ...]]]:
@@ -140,8 +140,21 @@ def searching_for(task: Task, query: Vector) -> Walking[tuple[Trail, tuple[Hit, 
 
 
 def result_of(
-    task: Task, corpus: str, trail: Trail, hits: tuple[Hit, ...], seconds: float
+    task: Task,
+    corpus: str,
+    trail: Trail,
+    hits: tuple[Hit, ...],
+    seconds: float,
+    *,
+    reader: str | None = None,
 ) -> SearchResult:
     """Return the outcome of a search with what it was made from."""
-    walk = task.walk(corpus, trail, seconds, k=task.k, granularity=task.granularity)
+    walk = task.walk(
+        corpus,
+        trail,
+        seconds,
+        k=task.k,
+        granularity=task.granularity,
+        reader=reader,
+    )
     return SearchResult(walk=walk, hits=hits)
