@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from graph.errors import InputError
-from retrieval.algorithms import DEFAULT_ALGORITHM
+from retrieval.algorithms import DEFAULT_ALGORITHM, DETERMINISTIC
 from retrieval.algorithms import algorithm as algorithm_named
 from retrieval.filters import parse_filter
 from retrieval.protocols import WalkOptions
@@ -102,14 +102,13 @@ class Task:
         Raises:
             MissingExtraError: If the packages for language models are missing.
         """
-        if self.algorithm.name != "llm_guided_traversal":
+        if self.algorithm.name in DETERMINISTIC:
             return None
         if given is not None:
             return given
         from graph.language_models import load_language_model
-        from graph.settings import Settings as Default
 
-        return load_language_model(settings=settings or Default())
+        return load_language_model(settings=settings)
 
     def walk(
         self, corpus: str, trail: Trail, seconds: float, **used: str | int | None
@@ -182,9 +181,7 @@ def check_question(
         raise InputError(msg)
     return Task(
         question=question,
-        algorithm=algorithm_named(
-            algorithm, **({"published": True} if preset == "published" else {})
-        ),
+        algorithm=algorithm_named(algorithm, published=preset == "published"),
         options=WalkOptions(
             max_sentences=max_sentences,
             max_hops=max_hops,

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Unpack
 
 from graph.errors import DatabaseError, InputError, KnowtrailError
-from retrieval.algorithms import ALGORITHMS, DEFAULT_ALGORITHM
+from retrieval.algorithms import ALGORITHMS, DEFAULT_ALGORITHM, DETERMINISTIC
 from retrieval.corpora import aground, ground
 from retrieval.driving import arun, run
 from retrieval.questions import Task, WalkSettings, check_question
@@ -39,8 +39,6 @@ __all__ = [
     "overlaps",
     "traverse",
 ]
-
-NEEDS_MODEL = "llm_guided_traversal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +241,7 @@ def compared_algorithms(
         InputError: If none is named, or one twice.
     """
     if names is None:
-        return tuple(n for n in ALGORITHMS if model is not None or n != NEEDS_MODEL)
+        return DETERMINISTIC if model is None else tuple(ALGORITHMS)
     if not names or len(set(names)) < len(names):
         msg = f"The algorithms are {', '.join(names) or 'none'}: name each once."
         raise InputError(msg)
