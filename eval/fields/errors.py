@@ -1,0 +1,131 @@
+"""Errors of the field-level evaluation, each below `graph.errors.InputError`.
+
+```
+InputError (ValueError)
+├── SchemaError             an eval schema cannot be used; has `.path`
+├── GoldValidationError     a gold record does not fit its schema
+├── ArgumentError (TypeError)   an argument, value or parameter of the wrong type
+│   └── ScoringError        a transform or comparator cannot take a value
+├── RecordIdError (KeyError)    a gold record without a usable id
+├── NestingError            a value or schema nested too deep, or holding itself
+├── ComparatorNotFoundError (KeyError)
+└── TransformNotFoundError (KeyError)
+```
+
+`SchemaError` is not `graph.errors.SchemaError`, which is about a database.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from graph.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "MAX_DEPTH",
+    "ArgumentError",
+    "ComparatorNotFoundError",
+    "GoldValidationError",
+    "NestingError",
+    "RecordIdError",
+    "SchemaError",
+    "ScoringError",
+    "TransformNotFoundError",
+    "too_deep_told",
+]
+
+MAX_DEPTH = 100
+"""Levels that a schema may have, and a value from which one is inferred."""
+
+
+class SchemaError(InputError):
+    """An eval schema cannot be used.
+
+    Attributes:
+        path: Where in the schema, empty at its root.
+    """
+
+    def __init__(self, message: str, path: str = "") -> None:
+        """Keep the place.
+
+        Args:
+            message: What is wrong.
+            path: Where in the schema; it is put before the message.
+        """
+        super().__init__(f"{path}: {message}" if path else message)
+        self.path = path
+
+
+class GoldValidationError(InputError):
+    """A gold record does not fit its schema.
+
+    Attributes:
+        record_id: Which record, by its id or its position.
+        path: Schema path of the field.
+    """
+
+    def __init__(self, message: str, record_id: str | int = "", path: str = "") -> None:
+        """Keep record and place.
+
+        Args:
+            message: What is wrong; it names both.
+            record_id: Which record.
+            path: Schema path of the field.
+        """
+        super().__init__(message)
+        self.record_id = record_id
+        self.path = path
+
+
+class ArgumentError(InputError, TypeError):
+    """An argument, a value or a parameter has the wrong type."""
+
+
+class ScoringError(ArgumentError):
+    """A transform or a comparator cannot take a value; the message says where."""
+
+
+class NestingError(InputError):
+    """A value or a schema is nested too deep, or holds itself."""
+
+
+class RecordIdError(InputError, KeyError):
+    """A gold record has no id under the name that was given."""
+
+    __str__ = Exception.__str__
+
+
+class ComparatorNotFoundError(InputError, KeyError):
+    """No comparator of that name is registered."""
+
+    __str__ = Exception.__str__
+
+
+class TransformNotFoundError(InputError, KeyError):
+    """No transform of that name is registered."""
+
+    __str__ = Exception.__str__
+
+
+@contextmanager
+def too_deep_told(what: str) -> Iterator[None]:
+    """Turn a `RecursionError` inside the block into a `NestingError`.
+
+    Args:
+        what: What was being read, for the message: "the schema", "record 3".
+
+    Yields:
+        Nothing.
+
+    Raises:
+        NestingError: If the block ran out of stack.
+    """
+    try:
+        yield
+    except RecursionError as error:
+        msg = f"{what} is nested too deep or holds itself: give it fewer levels."
+        raise NestingError(msg[0].upper() + msg[1:]) from error
