@@ -41,11 +41,21 @@ _COMMANDS = {
 }
 """Command -> (where it lives, one line for the list)."""
 
+_ADDED = {"corpus": "retrieval.cli_snapshot:snapshot"}
+"""Group -> a sub-command of it that lives in a layer above the group's."""
+
 _MENDABLE = (InputError, SettingsError, CorpusDriftError)
 """What the user can mend by calling differently."""
 
 USER_MISTAKE = 2
 FAILURE = 1
+
+
+def _imported(place: str) -> click.Command:
+    """Import a command, given as `module:attribute`."""
+    module, _, attribute = place.partition(":")
+    command: click.Command = getattr(import_module(module), attribute)
+    return command
 
 
 class _LazyGroup(click.Group):
@@ -59,8 +69,9 @@ class _LazyGroup(click.Group):
         """Import and return a command; None where there is no such command."""
         if cmd_name not in _COMMANDS:
             return None
-        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(module), attribute)
+        command = _imported(_COMMANDS[cmd_name][0])
+        if cmd_name in _ADDED and isinstance(command, click.Group):
+            command.add_command(_imported(_ADDED[cmd_name]))
         return command
 
     def format_commands(

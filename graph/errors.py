@@ -8,6 +8,7 @@ KnowtrailError
 │   ├── UnknownCorpusError (LookupError)
 │   ├── UnknownAlgorithmError (LookupError)
 │   ├── FilterError                     a retrieval filter that cannot be understood
+│   ├── SnapshotError                   a snapshot is missing, damaged or out of date
 │   └── VectorError                     NaN, zero or wrongly sized vectors
 ├── CorpusDriftError                    settings differ from those of the stored corpus
 ├── IngestError                         an ingest ended before it was complete
@@ -47,6 +48,7 @@ __all__ = [
     "ServerError",
     "ServerStartError",
     "SettingsError",
+    "SnapshotError",
     "SourceError",
     "StorageError",
     "UnavailableError",
@@ -82,6 +84,10 @@ class UnknownAlgorithmError(InputError, LookupError):
 
 class FilterError(InputError):
     """A retrieval filter has an unknown operator, field or value type."""
+
+
+class SnapshotError(InputError):
+    """A snapshot is missing, damaged, of another version, or cannot be made."""
 
 
 class VectorError(InputError):

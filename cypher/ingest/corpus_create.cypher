@@ -2,4 +2,4 @@
 // params: name, properties
 // since: 5.26
 MERGE (k:Corpus {name: $name})
-  ON CREATE SET k += $properties
+  ON CREATE SET k += $properties, k.createdAt = datetime()

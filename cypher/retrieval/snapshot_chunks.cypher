@@ -1,0 +1,22 @@
+// purpose: chunks of some documents with their sentences' ids and where one can walk from them
+// params: ids, dimensions
+// since: 2025.10
+// fallback: retrieval/snapshot_chunks_lts
+CYPHER 25
+UNWIND $ids AS id
+MATCH (d:Document {id: id})<-[:FROM_DOCUMENT]-(c:Chunk)
+USING INDEX SEEK d:Document(id)
+RETURN
+  id AS document,
+  c {.*, embedding: null} AS properties,
+  vector(c.embedding, $dimensions, FLOAT32) AS vector,
+  COLLECT {
+    MATCH (c)-[:HAS_SENTENCE]->(s:Sentence)
+    RETURN s.id
+    ORDER BY s.index
+  } AS sentences,
+  COLLECT {
+    MATCH (c)-[r:SIMILAR_TO]->(n:Chunk)
+    RETURN n.id
+    ORDER BY r.scope DESC, r.rank, n.id
+  } AS neighbours

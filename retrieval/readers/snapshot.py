@@ -1,0 +1,313 @@
+"""The graph in a snapshot: files mapped into memory, no server asked.
+
+Anchors are found by one float32 product over all chunk vectors; the best of it, with
+all whose place float32 cannot tell, are compared again in float64, so that they are
+those of an exact search. A hop copies the few rows that it shows into float64.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from graph.errors import SnapshotError, VectorError
+from retrieval.cosine import cosines, ranked
+from retrieval.projection import AXES, Moments, Projection, fit_projection
+from retrieval.protocols import Candidates, StoredSentence, Visit, anchor_hits
+from retrieval.snapshot.layout import rebuild_hint
+from retrieval.snapshot.passing import passing
+from retrieval.walk import ChunkText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from retrieval.filters import Filter
+    from retrieval.protocols import Vector
+    from retrieval.snapshot.mapped import MappedSnapshot
+
+    Rows = npt.NDArray[np.int64]
+
+__all__ = ["SnapshotReader"]
+
+_MARGIN = 1e-5
+"""More than a float32 product of unit vectors can be wrong by."""
+_HEADS = 10_000
+_Head: TypeAlias = tuple[str, str, str | None, str]
+
+
+class SnapshotReader:
+    """A `GraphReader` and `AsyncGraphReader` over a snapshot; safe among threads.
+
+    Attributes:
+        snapshot: The snapshot, which stays open as long as the reader is used.
+    """
+
+    def __init__(
+        self,
+        snapshot: MappedSnapshot,
+        *,
+        filter: Filter | None = None,  # noqa: A002 - the word callers know
+    ) -> None:
+        """Prepare a reader.
+
+        Args:
+            snapshot: The corpus.
+            filter: What chunks must pass, at the anchor and at every hop.
+
+        Raises:
+            SnapshotError: If the snapshot is damaged.
+        """
+        self.snapshot = snapshot
+        self._columns, self._texts = snapshot.columns, snapshot.texts
+        self._vectors = snapshot.columns["chunk_vectors"]
+        self._scales = snapshot.columns["chunk_scales"]
+        self._heads: dict[int, _Head] = {}
+        self._passing: npt.NDArray[np.bool_] | None = None
+        if filter is not None:
+            with self._sound():
+                self._passing = passing(snapshot, filter)
+        self._count = (
+            len(self._vectors)
+            if self._passing is None
+            else int(np.count_nonzero(self._passing))
+        )
+
+    def anchors(self, vector: Vector, k: int) -> Candidates:
+        """Return the `anchor_hits(k)` chunks nearest to a vector, exactly.
+
+        Raises:
+            SnapshotError: If the snapshot is damaged.
+            VectorError: If the vector has another length than those of the corpus.
+        """
+        if len(vector) != self.snapshot.facts.dimensions:
+            msg = (
+                f"The question's vector has {len(vector)} dimensions, the snapshot's "
+                f"{self.snapshot.facts.dimensions}: use the corpus's embedder."
+            )
+            raise VectorError(msg)
+        hits = anchor_hits(k)
+        with self._sound():
+            rows = self._nearest(vector, hits)
+            ids = self._ids("chunk_ids", rows)
+            vectors = self._vectors[rows].astype(np.float64)
+            best = ranked(ids, cosines(vector, vectors))[:hits]
+            documents = self._columns["chunk_documents"][rows].tolist()
+            return Candidates(
+                ids=tuple([ids[i] for i in best]),
+                vectors=vectors[best],
+                complete=self._count <= hits,
+                documents=tuple([self._head(documents[i])[0] for i in best]),
+            )
+
+    def _nearest(self, vector: Vector, hits: int) -> Rows:
+        """Return the rows among which the nearest are, by one pass in float32."""
+        if self._count <= hits:
+            if self._passing is None:
+                return np.arange(self._count)
+            return np.flatnonzero(self._passing)
+        length = float(np.sqrt((vector * vector).sum())) or 1.0
+        scores = self._vectors @ (vector / length).astype(np.float32)
+        scores *= self._scales
+        if self._passing is not None:
+            scores[~self._passing] = -np.inf
+        least = np.partition(scores, len(scores) - hits)[-hits]
+        return np.flatnonzero(scores >= least - _MARGIN)
+
+    def expand(
+        self, chunk_ids: Sequence[str], *, neighbours: bool = True
+    ) -> Mapping[str, Visit]:
+        """Return chunks with their sentences and, if wanted, their neighbours.
+
+        Raises:
+            SnapshotError: If the snapshot is damaged.
+        """
+        with self._sound():
+            keys = [chunk_id.encode() for chunk_id in chunk_ids]
+            rows = self.snapshot.rows_of(keys).tolist()
+            known = self._texts["chunk_ids"]
+            return {
+                chunk_id: self._visit(chunk_id, row, neighbours=neighbours)
+                for chunk_id, key, row in zip(chunk_ids, keys, rows, strict=True)
+                if row >= 0 and known[row] == key
+            }
+
+    def homes(self, sentence_ids: Sequence[str]) -> Candidates:
+        """Return for each sentence the first chunk that holds it.
+
+        Raises:
+            SnapshotError: If the snapshot is damaged.
+        """
+        with self._sound():
+            keys = [sentence_id.encode() for sentence_id in sentence_ids]
+            rows = self.snapshot.rows_of(keys, lookup="sentence_lookup").tolist()
+            stored = self._texts["sentence_ids"]
+            there = [
+                (sentence_id, row)
+                for sentence_id, key, row in zip(sentence_ids, keys, rows, strict=True)
+                if row >= 0 and stored[row] == key
+            ]
+            homes = self._columns["sentence_homes"][[row for _, row in there]]
+            return Candidates(
+                ids=tuple(self._ids("chunk_ids", homes)),
+                vectors=self._vectors[homes].astype(np.float64),
+                sentences=tuple((sentence_id,) for sentence_id, _ in there),
+            )
+
+    def projection(self, query: Vector | None = None) -> Projection:
+        """Return the main axes of all chunks, or those fitted to a question."""
+        facts = self.snapshot.facts
+        if query is None:
+            kept, d = self._columns["projection"], facts.dimensions
+            return Projection(
+                mean=kept[:d],
+                components=kept[d:-AXES].reshape(AXES, d),
+                explained=kept[-AXES:],
+            )
+        chunks, sentences = (
+            Moments(count=count, total=kept[0], outer=kept[1:])
+            for count, kept in zip(
+                (facts.chunks, facts.sentences), self._columns["moments"], strict=True
+            )
+        )
+        return fit_projection(chunks + sentences, query)
+
+    async def aanchors(self, vector: Vector, k: int) -> Candidates:
+        """Do as `anchors` does, in a thread: it takes long in a large corpus."""
+        return await asyncio.to_thread(self.anchors, vector, k)
+
+    async def aexpand(
+        self, chunk_ids: Sequence[str], *, neighbours: bool = True
+    ) -> Mapping[str, Visit]:
+        """Do as `expand` does."""
+        return self.expand(chunk_ids, neighbours=neighbours)
+
+    async def ahomes(self, sentence_ids: Sequence[str]) -> Candidates:
+        """Do as `homes` does."""
+        return self.homes(sentence_ids)
+
+    async def aprojection(self, query: Vector | None = None) -> Projection:
+        """Do as `projection` does, in a thread where axes are fitted."""
+        if query is None:
+            return self.projection()
+        return await asyncio.to_thread(self.projection, query)
+
+    def _visit(self, chunk_id: str, row: int, *, neighbours: bool) -> Visit:
+        """Open one chunk."""
+        index, first, last, start, end = self._columns["chunk_places"][row].tolist()
+        head = self._head(int(self._columns["chunk_documents"][row]))
+        return Visit(
+            chunk=ChunkText(
+                id=chunk_id,
+                text=self._texts["chunk_texts"][row].decode("utf-8", "surrogatepass"),
+                index=index,
+                first_sentence=first,
+                last_sentence=last,
+                start_char=start,
+                end_char=end,
+                document_id=head[0],
+                title=head[1],
+                url=head[2],
+                source=head[3],
+            ),
+            sentences=self._sentences(row),
+            neighbours=self._neighbours(row) if neighbours else self._nobody(),
+        )
+
+    def _sentences(self, row: int) -> tuple[StoredSentence, ...]:
+        """Return a chunk's sentences in document order."""
+        start, stop = self.snapshot.starts["chunk_sentences"][row : row + 2].tolist()
+        rows = self._columns["chunk_sentences"][start:stop]
+        vectors = self._columns["sentence_vectors"][rows].astype(np.float64)
+        texts = self._texts["sentence_texts"].many(rows)
+        return tuple([
+            StoredSentence(
+                id=sentence_id,
+                text=text.decode("utf-8", "surrogatepass"),
+                index=place[0],
+                start_char=place[1],
+                end_char=place[2],
+                vector=vector,
+            )
+            for sentence_id, text, place, vector in zip(
+                self._ids("sentence_ids", rows),
+                texts,
+                self._columns["sentence_places"][rows].tolist(),
+                vectors,
+                strict=True,
+            )
+        ])
+
+    def _neighbours(self, row: int) -> Candidates:
+        """Return where one can go from a chunk."""
+        start, stop = self.snapshot.starts["edges"][row : row + 2].tolist()
+        rows = self._columns["edges"][start:stop]
+        if self._passing is not None:
+            rows = rows[self._passing[rows]]
+        return Candidates(
+            ids=tuple(self._ids("chunk_ids", rows)),
+            vectors=self._vectors[rows].astype(np.float64),
+            sentences=self._members(rows),
+        )
+
+    def _nobody(self) -> Candidates:
+        """Return no candidates."""
+        return Candidates(ids=(), vectors=np.empty((0, self._vectors.shape[1])))
+
+    def _members(self, rows: Rows) -> tuple[tuple[str, ...], ...]:
+        """Return the ids of the sentences of some chunks."""
+        starts = self.snapshot.starts["chunk_sentences"]
+        first, counts = starts[rows], starts[rows + 1] - starts[rows]
+        ends = np.cumsum(counts)
+        places = np.repeat(first - ends + counts, counts) + np.arange(
+            ends[-1] if len(ends) else 0
+        )
+        ids = self._ids("sentence_ids", self._columns["chunk_sentences"][places])
+        stops = ends.tolist()
+        return (
+            tuple([
+                tuple(ids[a:b]) for a, b in zip([0, *stops[:-1]], stops, strict=True)
+            ])
+            if stops
+            else ()
+        )
+
+    def _ids(self, name: str, rows: Rows) -> list[str]:
+        """Return the ids of some rows."""
+        return [key.decode() for key in self._texts[name].many(rows)]
+
+    def _head(self, row: int) -> _Head:
+        """Return id, title, url and source of a document."""
+        if (known := self._heads.get(row)) is not None:
+            return known
+        document = json.loads(self._texts["documents"][row])
+        properties: dict[str, Any] = document["properties"]
+        head: _Head = (
+            document["id"],
+            properties.get("title", ""),
+            properties.get("url"),
+            properties.get("source") or "",
+        )
+        if len(self._heads) >= _HEADS:
+            self._heads.clear()
+        self._heads[row] = head
+        return head
+
+    @contextmanager
+    def _sound(self) -> Iterator[None]:
+        """Say of bytes that cannot be read that the snapshot is damaged."""
+        try:
+            yield
+        except (KeyError, ValueError) as error:
+            if isinstance(error, SnapshotError):
+                raise
+            corpus = self.snapshot.facts.corpus
+            msg = (
+                f"The snapshot of corpus {corpus!r} is damaged: {rebuild_hint(corpus)}"
+            )
+            raise SnapshotError(msg) from error

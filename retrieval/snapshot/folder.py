@@ -1,0 +1,207 @@
+"""The folder of a corpus's snapshots: generations, a pointer, and locks.
+
+```
+<home>/snapshots/<key of the corpus>/
+    build.lock           held by whoever builds or deletes
+    current.json         names the generation in force; replaced by renaming
+    <generation>/        the files, and readers.lock, which every reader shares
+```
+
+A reader takes the generation that the pointer names and shares its lock for as long as
+it is open. A builder writes a new folder, moves the pointer, and removes older folders
+that nobody reads; one that is still read goes when the next one is built.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import weakref
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from graph.errors import SnapshotError
+from ingest.keys import content_key
+from ingest.vector_file import storage_errors
+from retrieval.snapshot.layout import rebuild_hint
+from retrieval.snapshot.mapped import MappedSnapshot
+from retrieval.snapshot.writing import FACTS, checksum
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = [
+    "build_lock",
+    "clean",
+    "current_generation",
+    "new_generation",
+    "open_generation",
+    "point_at",
+    "snapshot_folder",
+    "unpoint",
+]
+
+_POINTER = "current.json"
+_READERS = "readers.lock"
+_TRIES = 20
+
+
+def snapshot_folder(home: Path, corpus: str) -> Path:
+    """Return where the snapshots of a corpus lie."""
+    return home / "snapshots" / content_key("snapshot", corpus)
+
+
+@contextmanager
+def build_lock(folder: Path, corpus: str) -> Iterator[None]:
+    """Hold the right to build or delete, among the processes of this machine.
+
+    Raises:
+        SnapshotError: If another process has it.
+        StorageError: If the folder cannot be made.
+    """
+    import portalocker
+
+    with storage_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with portalocker.Lock(
+            folder / "build.lock", mode="a", timeout=0, fail_when_locked=True
+        ):
+            yield
+    except portalocker.AlreadyLocked as error:
+        msg = (
+            f"The snapshot of corpus {corpus!r} is being built by another process: "
+            "wait for it."
+        )
+        raise SnapshotError(msg) from error
+
+
+def new_generation(folder: Path, version: int) -> Path:
+    """Make an empty folder for a generation; the build lock must be held."""
+    with storage_errors(folder):
+        number = 1 + max(
+            (
+                int(tail)
+                for path in folder.iterdir()
+                if path.is_dir() and (tail := path.name.rpartition("-")[2]).isdigit()
+            ),
+            default=0,
+        )
+        path = folder / f"version-{version}-{number}"
+        path.mkdir()
+        (path / _READERS).touch()
+    return path
+
+
+def point_at(folder: Path, generation: Path) -> None:
+    """Put a finished generation into force, at once for every new reader."""
+    pointer = {"generation": generation.name, "facts": checksum(generation / FACTS)}
+    draft = folder / f"{_POINTER}.new"
+    with storage_errors(folder):
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump(pointer, file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(folder / _POINTER)
+
+
+def unpoint(folder: Path) -> None:
+    """Take the generation in force out of force."""
+    (folder / _POINTER).unlink(missing_ok=True)
+
+
+def current_generation(folder: Path) -> Path | None:
+    """Return the generation in force, None where there is none.
+
+    Raises:
+        SnapshotError: If pointer or description are damaged.
+    """
+    try:
+        pointer = json.loads((folder / _POINTER).read_text("utf-8"))
+        generation = folder / str(pointer["generation"])
+        wanted = str(pointer["facts"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        msg = f"{folder / _POINTER} is damaged: {rebuild_hint()}"
+        raise SnapshotError(msg) from error
+    if generation.parent != folder:
+        msg = f"{folder / _POINTER} names a place elsewhere: {rebuild_hint()}"
+        raise SnapshotError(msg)
+    if (generation / FACTS).is_file() and checksum(generation / FACTS) != wanted:
+        msg = f"The description in {generation} is damaged: {rebuild_hint()}"
+        raise SnapshotError(msg)
+    return generation
+
+
+def open_generation(folder: Path) -> MappedSnapshot | None:
+    """Open the generation in force and keep it for as long as it is used.
+
+    Raises:
+        SnapshotError: If it is damaged.
+    """
+    import portalocker
+
+    for _ in range(_TRIES):
+        generation = current_generation(folder)
+        if generation is None:
+            return None
+        try:
+            file = (generation / _READERS).open("rb")
+        except FileNotFoundError:
+            if current_generation(folder) == generation:
+                break
+            continue  # replaced and removed since the pointer was read
+        try:
+            portalocker.lock(
+                file, portalocker.LockFlags.SHARED | portalocker.LockFlags.NON_BLOCKING
+            )
+            opened = MappedSnapshot(generation)
+        except (portalocker.LockException, FileNotFoundError):
+            file.close()
+            if current_generation(folder) == generation and not _whole(generation):
+                break
+            continue
+        except BaseException:
+            file.close()
+            raise
+        weakref.finalize(opened, file.close)
+        return opened
+    msg = f"The snapshot in {folder} has lost files: {rebuild_hint()}"
+    raise SnapshotError(msg)
+
+
+def _whole(generation: Path) -> bool:
+    """Return whether the files that a generation must have are there."""
+    try:
+        MappedSnapshot(generation)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def clean(folder: Path) -> None:
+    """Remove generations that are not in force and not read; needs the build lock.
+
+    What a killed builder left behind goes too.
+    """
+    import portalocker
+
+    try:
+        current = current_generation(folder)
+    except SnapshotError:
+        current = None
+    for path in sorted(folder.iterdir()):
+        if not path.is_dir() or path == current:
+            continue
+        lock = path / _READERS
+        if not lock.exists():
+            shutil.rmtree(path, ignore_errors=True)
+            continue
+        with (
+            suppress(portalocker.AlreadyLocked, portalocker.LockException),
+            portalocker.Lock(lock, mode="a", timeout=0, fail_when_locked=True),
+        ):
+            shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,264 @@
+"""A generation of a snapshot, opened: its files mapped into memory and checked.
+
+Opening reads no vector and no text, only the numbers that say where things are.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graph.errors import SnapshotError
+from retrieval.snapshot.blocks import DocumentBlock, DocumentMark
+from retrieval.snapshot.layout import (
+    COLUMNS,
+    FORMAT,
+    STARTS,
+    TEXTS,
+    SnapshotFacts,
+    column_shapes,
+    hashes_of,
+    rebuild_hint,
+)
+from retrieval.snapshot.writing import FACTS, checksum
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+__all__ = ["MappedSnapshot", "TextColumn", "read_facts"]
+
+_ROWS_OF = {
+    "documents": "documents",
+    "documents_long": "documents",
+    "document_chunks": "documents",
+    "document_sentences": "documents",
+    "sentence_ids": "sentences",
+    "sentence_texts": "sentences",
+}
+"""What a file of starts has one row for, where that is not a chunk."""
+
+
+def read_facts(folder: Path) -> SnapshotFacts:
+    """Return what the snapshot in a folder says of itself.
+
+    Raises:
+        SnapshotError: If it is damaged or of another format.
+        FileNotFoundError: If there is none.
+    """
+    try:
+        values = json.loads((folder / FACTS).read_text("utf-8"))
+    except ValueError as error:
+        msg = f"The description of the snapshot is damaged: {rebuild_hint()}"
+        raise SnapshotError(msg) from error
+    if isinstance(values, dict) and values.get("format") != FORMAT:
+        msg = (
+            f"The snapshot has format {values.get('format')!r}, this version reads "
+            f"{FORMAT}: {rebuild_hint()}"
+        )
+        raise SnapshotError(msg)
+    return SnapshotFacts.from_dict(values)
+
+
+class TextColumn:
+    """Bytes of many rows, end to end."""
+
+    def __init__(self, data: mmap.mmap | bytes, starts: npt.NDArray[np.int64]) -> None:
+        self._data = data
+        self.starts = starts
+
+    def __getitem__(self, row: int) -> bytes:
+        """Return the bytes of a row."""
+        start, stop = self.starts[row : row + 2].tolist()
+        return self._data[start:stop]
+
+    def many(self, rows: npt.NDArray[np.int64]) -> list[bytes]:
+        """Return the bytes of some rows."""
+        data = self._data
+        starts, stops = self.starts[rows].tolist(), self.starts[rows + 1].tolist()
+        return [data[a:b] for a, b in zip(starts, stops, strict=True)]
+
+    def between(self, start: int, stop: int) -> list[bytes]:
+        """Return the bytes of rows from `start` up to `stop`."""
+        ends = self.starts[start : stop + 1].tolist()
+        data = self._data
+        return [data[a:b] for a, b in pairwise(ends)]
+
+
+class MappedSnapshot:
+    """The arrays and texts of one generation, read-only.
+
+    Attributes:
+        facts: What it says of itself.
+        folder: Where it lies.
+        columns: Column -> its numbers, in their shape.
+        starts: Where each row's part of a list begins.
+        texts: The text columns.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Map all files.
+
+        Raises:
+            SnapshotError: If something about them is wrong.
+            FileNotFoundError: If the folder or a file is gone.
+        """
+        self.folder = folder
+        self.facts = read_facts(folder)
+        self._check_sizes()
+        shapes = column_shapes(self.facts)
+        self.columns: dict[str, npt.NDArray[Any]] = {
+            name: self._numbers(name, dtype, shapes[name])
+            for name, dtype in COLUMNS.items()
+        }
+        self.starts = {name: self._starts(name) for name in (*STARTS, *TEXTS)}
+        self.texts = {
+            name: TextColumn(self._bytes(f"{name}_bytes"), self.starts[name])
+            for name in TEXTS
+        }
+        self._check_rows()
+
+    def _damaged(self, what: str) -> SnapshotError:
+        """Return the error of a damaged file."""
+        msg = (
+            f"The snapshot of corpus {self.facts.corpus!r} is damaged ({what}): "
+            f"{rebuild_hint(self.facts.corpus)}"
+        )
+        return SnapshotError(msg)
+
+    def _check_sizes(self) -> None:
+        """Check that each file has the length that was written."""
+        for name, size in self.facts.sizes.items():
+            found = (self.folder / name).stat().st_size
+            if found != size:
+                raise self._damaged(f"{name} has {found} bytes, not {size}")
+
+    def _check_rows(self) -> None:
+        """Check that what names rows names rows that are there."""
+        facts = self.facts
+        bounds = {
+            "edges": facts.chunks,
+            "chunk_sentences": facts.sentences,
+            "chunk_documents": facts.documents,
+            "lookup_rows": facts.chunks,
+            "sentence_homes": facts.chunks,
+            "sentence_lookup_rows": facts.sentences,
+        }
+        for name, bound in bounds.items():
+            rows = self.columns[name]
+            if len(rows) and not 0 <= rows.min() <= rows.max() < bound:
+                raise self._damaged(f"{name} names rows that are not there")
+
+    def _bytes(self, name: str) -> mmap.mmap | bytes:
+        """Map a file."""
+        path = self.folder / name
+        if not path.stat().st_size:
+            return b""
+        with path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def _numbers(
+        self, name: str, dtype: str, shape: tuple[int, ...]
+    ) -> npt.NDArray[Any]:
+        """Map a file of numbers."""
+        values = np.frombuffer(self._bytes(name), dtype=dtype)
+        if values.size != int(np.prod(shape)):
+            raise self._damaged(f"{name} has {values.size} numbers")
+        return values.reshape(shape)
+
+    def _starts(self, name: str) -> npt.NDArray[np.int64]:
+        """Map where the rows of a list or text column begin."""
+        facts = self.facts
+        rows: int = getattr(facts, _ROWS_OF.get(name, "chunks"))
+        starts = self._numbers(f"{name}_starts", "<i8", (rows + 1,))
+        if name in STARTS:
+            ends = {
+                "document_chunks": facts.chunks,
+                "document_sentences": facts.sentences,
+                "chunk_sentences": facts.memberships,
+                "edges": facts.edges,
+            }
+            end = ends[name]
+        else:
+            end = facts.sizes.get(f"{name}_bytes", -1)
+        if starts[0] or starts[-1] != end or (np.diff(starts) < 0).any():
+            raise self._damaged(f"{name}_starts is out of order")
+        return starts
+
+    def verify(self) -> None:
+        """Compare every file with its checksum.
+
+        Raises:
+            SnapshotError: If one differs.
+        """
+        for name, wanted in self.facts.checksums.items():
+            if checksum(self.folder / name) != wanted:
+                raise self._damaged(f"{name} is not what was written")
+
+    def rows_of(
+        self, ids: list[bytes], *, lookup: str = "lookup"
+    ) -> npt.NDArray[np.int64]:
+        """Return the rows of chunks by id, -1 where there is none.
+
+        Args:
+            ids: Ids of chunks, or of sentences.
+            lookup: `lookup` for chunks, `sentence_lookup` for sentences.
+        """
+        known = self.columns[f"{lookup}_hashes"]
+        if not len(known):
+            return np.full(len(ids), -1, dtype=np.int64)
+        hashes = hashes_of(ids)
+        places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+        rows = self.columns[f"{lookup}_rows"][places]
+        found: npt.NDArray[np.int64] = np.where(known[places] == hashes, rows, -1)
+        return found
+
+    def marks(self) -> Iterator[tuple[DocumentMark, int]]:
+        """Yield the marks of all documents, each with its row."""
+        chunks = self.starts["document_chunks"]
+        edges = self.starts["edges"][chunks]
+        versions = self.columns["document_versions"].tolist()
+        for row, version in enumerate(versions):
+            head = json.loads(self.texts["documents"][row])
+            yield (
+                DocumentMark(
+                    id=head["id"],
+                    version=version,
+                    chunks=int(chunks[row + 1] - chunks[row]),
+                    edges=int(edges[row + 1] - edges[row]),
+                ),
+                row,
+            )
+
+    def block(self, row: int) -> DocumentBlock:
+        """Return a document as it can be appended to another generation."""
+        columns, texts, starts = self.columns, self.texts, self.starts
+        first, last = starts["document_chunks"][row : row + 2].tolist()
+        first_s, last_s = starts["document_sentences"][row : row + 2].tolist()
+        members = starts["chunk_sentences"][first : last + 1]
+        edges = starts["edges"][first : last + 1]
+        targets = columns["edges"][edges[0] : edges[-1]]
+        return DocumentBlock(
+            version=int(columns["document_versions"][row]),
+            document=texts["documents"][row],
+            document_long=texts["documents_long"][row],
+            chunk_ids=texts["chunk_ids"].between(first, last),
+            chunk_texts=texts["chunk_texts"].between(first, last),
+            chunk_extras=texts["chunk_extras"].between(first, last),
+            chunk_places=columns["chunk_places"][first:last],
+            chunk_vectors=columns["chunk_vectors"][first:last],
+            member_counts=np.diff(members),
+            members=columns["chunk_sentences"][members[0] : members[-1]] - first_s,
+            edge_counts=np.diff(edges),
+            targets=columns["chunk_hashes"][targets],
+            sentence_ids=texts["sentence_ids"].between(first_s, last_s),
+            sentence_texts=texts["sentence_texts"].between(first_s, last_s),
+            sentence_places=columns["sentence_places"][first_s:last_s],
+            sentence_vectors=columns["sentence_vectors"][first_s:last_s],
+        )
