@@ -45,6 +45,7 @@ class CorpusInfo:
         query_prompt: What that embedder puts before questions.
         dimensions: Length of its vectors; None before the first ingest is complete.
         version: Counts its committed changes.
+        stamp: Tells it from another corpus of the same name.
     """
 
     name: str
@@ -52,6 +53,7 @@ class CorpusInfo:
     query_prompt: str
     dimensions: int | None
     version: int = 0
+    stamp: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -136,6 +138,7 @@ def _info(row: dict[str, Any]) -> CorpusInfo:
         query_prompt=row["queryPrompt"] or "",
         dimensions=row["dimensions"],
         version=row["version"] or 0,
+        stamp=row["stamp"],
     )
 
 

@@ -188,6 +188,7 @@ def check_question(
             anchors=anchors,
             lookahead=lookahead,
             beam=beam,
+            question=question,
         ),
         k=k,
         filter=parse_filter(filter),

@@ -8,5 +8,6 @@ RETURN
   k.queryPrompt AS queryPrompt,
   k.dimensions AS dimensions,
   k.version AS version,
+  coalesce(toString(k.createdAt), elementId(k)) AS stamp,
   k.status AS status
 ORDER BY name

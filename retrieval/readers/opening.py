@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from retrieval.corpora import CorpusInfo
     from retrieval.protocols import AsyncGraphReader, GraphReader
     from retrieval.questions import Task
+    from retrieval.readers.snapshot import SnapshotReader
 
 __all__ = ["OpenReader", "open_areader", "open_reader"]
 
@@ -45,11 +46,14 @@ def open_reader(
         connection: The database.
         corpus: The corpus.
         task: What is asked, with the filter and the reader's name.
-        settings: In whose home snapshots are.
+        settings: In whose home snapshots are; without them only a task that insists
+            on a snapshot looks for one.
 
     Raises:
-        InputError: If a snapshot is asked for and none is current.
+        SnapshotError: If a snapshot is asked for and none is current.
     """
+    if (snapshot := _snapshot(corpus, task, settings)) is not None:
+        return OpenReader(reader=snapshot, name="snapshot")
     reader = CypherReader(connection, corpus=corpus.name, filter=task.filter)
     return OpenReader(reader=reader, name="cypher")
 
@@ -62,5 +66,23 @@ def open_areader(
     settings: Settings | None = None,
 ) -> OpenReader[AsyncGraphReader]:
     """Do as `open_reader` does, for asynchronous walks."""
+    if (snapshot := _snapshot(corpus, task, settings)) is not None:
+        return OpenReader(reader=snapshot, name="snapshot")
     reader = AsyncCypherReader(connection, corpus=corpus.name, filter=task.filter)
     return OpenReader(reader=reader, name="cypher")
+
+
+def _snapshot(
+    corpus: CorpusInfo, task: Task, settings: Settings | None
+) -> SnapshotReader | None:
+    """Return the reader of the corpus's snapshot, where one is wanted and there."""
+    if task.reader == "cypher" or (task.reader == "auto" and settings is None):
+        return None
+    from graph.settings import Settings as Default
+    from retrieval.snapshot.opening import need_snapshot, open_snapshot
+
+    home = (settings or Default.from_env()).home
+    opening = need_snapshot if task.reader == "snapshot" else open_snapshot
+    return opening(
+        home, corpus.name, corpus.version, stamp=corpus.stamp, filter=task.filter
+    )
