@@ -1,0 +1,385 @@
+"""How sure a measured number is: intervals, paired comparisons, many tests at once.
+
+Everything works on *rows*, one for each record (or question, or pair): an array of n
+numbers, or n x k numbers. A *statistic* is a function of the k column means; so the
+mean itself, and ratios of sums such as micro-averaged precision, are resampled by one
+matrix product instead of a loop:
+
+    weights (resamples x n)  @  rows (n x k)  ->  means (resamples x k)  ->  statistic
+
+Records are what is drawn, never single fields: fields of one record are not
+independent. All randomness comes from the seed, so the same rows give the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import nan
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from graph.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "Comparison",
+    "Correction",
+    "Interval",
+    "Method",
+    "Statistic",
+    "bootstrap_interval",
+    "compare_paired",
+    "corrected",
+    "first_mean",
+    "ratio_f1",
+    "ratio_precision",
+    "ratio_recall",
+]
+
+Statistic = Callable[["NDArray[np.float64]"], "NDArray[np.float64]"]
+"""Takes m x k column means and returns m numbers."""
+
+Method = Literal["bca", "percentile"]
+Correction = Literal["benjamini-hochberg", "holm", "none"]
+
+RESAMPLES = 2000
+_CELLS = 4_000_000
+"""Most weights held at once, so that memory does not grow with the records."""
+_EXACT = 12
+"""Up to so many records every swap is tried instead of random ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A number with the range in which resampling finds it.
+
+    Attributes:
+        value: The statistic of the rows themselves.
+        low: Lower end; NaN where fewer than two rows leave nothing to resample.
+        high: Upper end, or NaN.
+        level: Share of resamples inside, such as 0.95.
+        n: How many rows there were.
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two systems on the same records.
+
+    Attributes:
+        first: Statistic of the first system.
+        second: Statistic of the second system.
+        difference: Second minus first, with its interval over paired resamples.
+        p_value: How often a random swap of the two systems on each record makes a
+            difference at least as large, from the permutation test.
+        exact: Whether every swap was tried.
+        n: How many records there were.
+    """
+
+    first: float
+    second: float
+    difference: Interval
+    p_value: float
+    exact: bool
+    n: int
+
+
+def first_mean(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of the first column: the statistic of rows of one number."""
+    return means[:, 0]
+
+
+def ratio_precision(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return micro-averaged precision of rows (score, produced, expected).
+
+    Nothing produced is precision 0, unless nothing was expected either: then 1.
+    """
+    return _ratio(means[:, 0], means[:, 1], empty=means[:, 2] == 0)
+
+
+def ratio_recall(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return micro-averaged recall of rows (score, produced, expected)."""
+    return _ratio(means[:, 0], means[:, 2], empty=means[:, 1] == 0)
+
+
+def ratio_f1(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return micro-averaged F1 of rows (score, produced, expected)."""
+    both = means[:, 1] + means[:, 2]
+    return _ratio(2 * means[:, 0], both, empty=both == 0)
+
+
+def _ratio(
+    top: NDArray[np.float64], bottom: NDArray[np.float64], *, empty: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Divide; where the divisor is zero return 1 for `empty` rows and 0 for others."""
+    out = np.where(empty, 1.0, 0.0)
+    return np.divide(top, bottom, out=out, where=bottom != 0)
+
+
+def bootstrap_interval(
+    rows: ArrayLike,
+    statistic: Statistic = first_mean,
+    *,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    method: Method = "bca",
+    seed: int = 0,
+) -> Interval:
+    """Return a statistic of the rows with its bootstrap interval.
+
+    Args:
+        rows: n numbers, or n x k numbers.
+        statistic: Function of the column means.
+        level: Share of resamples inside the interval, between 0 and 1.
+        resamples: How many times n rows are drawn with replacement.
+        method: `bca` corrects bias and skewness; `percentile` takes the quantiles as
+            they are. BCa falls back to them where all rows say the same.
+        seed: Seed of the drawing.
+
+    Returns:
+        The interval; its ends are NaN for one row.
+
+    Raises:
+        InputError: If there is no row, a number is not finite, or an option is out of
+            range.
+    """
+    table = _table(rows)
+    _check_options(level, resamples, method)
+    value = float(statistic(table.mean(axis=0, keepdims=True))[0])
+    if len(table) < 2:
+        return Interval(value=value, low=nan, high=nan, level=level, n=len(table))
+    drawn = _resampled(table, statistic, resamples, seed)
+    low, high = _ends(table, statistic, drawn, value, level=level, method=method)
+    return Interval(value=value, low=low, high=high, level=level, n=len(table))
+
+
+def _table(rows: ArrayLike) -> NDArray[np.float64]:
+    """Return rows as an n x k array, checked."""
+    try:
+        table = np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"The rows are not numbers of one shape: {error}."
+        raise InputError(msg) from error
+    if table.ndim == 1:
+        table = table[:, None]
+    if table.ndim != 2 or table.size == 0:
+        msg = f"The rows have shape {table.shape}: give n numbers or n x k, n >= 1."
+        raise InputError(msg)
+    if not np.isfinite(table).all():
+        bad = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0])
+        msg = f"Row {bad} is not finite ({table[bad].tolist()}): leave such rows out."
+        raise InputError(msg)
+    return table
+
+
+def _check_options(level: float, resamples: int, method: str) -> None:
+    """Refuse options that give no interval."""
+    if not 0 < level < 1:
+        msg = f"level is {level}: choose one between 0 and 1, such as 0.95."
+        raise InputError(msg)
+    if not 1 <= resamples <= 1_000_000:
+        msg = f"resamples is {resamples}: choose 1 to 1,000,000."
+        raise InputError(msg)
+    if method not in {"bca", "percentile"}:
+        msg = f"No interval method {method!r}: use 'bca' or 'percentile'."
+        raise InputError(msg)
+
+
+def _blocks(total: int, n: int) -> Iterator[int]:
+    """Yield sizes that sum to `total`, each few enough to hold their weights."""
+    most = max(1, _CELLS // n)
+    while total > 0:
+        yield min(most, total)
+        total -= most
+
+
+def _resampled(
+    table: NDArray[np.float64], statistic: Statistic, resamples: int, seed: int
+) -> NDArray[np.float64]:
+    """Return the statistic of each resample."""
+    rng = np.random.default_rng(seed)
+    n = len(table)
+    shares = np.full(n, 1 / n)
+    return np.concatenate([
+        statistic(rng.multinomial(n, shares, size=size).astype(np.float64) @ table / n)
+        for size in _blocks(resamples, n)
+    ])
+
+
+def _ends(
+    table: NDArray[np.float64],
+    statistic: Statistic,
+    drawn: NDArray[np.float64],
+    value: float,
+    *,
+    level: float,
+    method: Method,
+) -> tuple[float, float]:
+    """Return the ends of an interval from the resampled statistics."""
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    if method == "bca":
+        tails = _bca_tails(table, statistic, drawn, value, tails)
+    low, high = np.quantile(drawn, tails)
+    return float(low), float(high)
+
+
+def _bca_tails(
+    table: NDArray[np.float64],
+    statistic: Statistic,
+    drawn: NDArray[np.float64],
+    value: float,
+    tails: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the tails moved by bias and acceleration, as they are where undefined."""
+    from scipy.special import ndtr, ndtri
+
+    # Rounding makes ties look like differences: 1e-12 is far below any real one.
+    near = np.abs(drawn - value) <= 1e-12
+    below = float(((drawn < value) & ~near).mean() + near.mean() / 2)
+    if not 0 < below < 1:
+        return tails
+    n = len(table)
+    left_out = statistic((table.sum(axis=0) - table) / (n - 1))
+    spread = left_out.mean() - left_out
+    scale = float((spread**2).sum())
+    acceleration = (
+        0.0 if scale <= 1e-24 else float((spread**3).sum()) / (6 * scale**1.5)
+    )
+    bias = float(ndtri(below))
+    moved = bias + ndtri(tails)
+    divisor = 1 - acceleration * moved
+    if (divisor <= 0).any():
+        return tails
+    shifted: NDArray[np.float64] = ndtr(bias + moved / divisor)
+    return shifted
+
+
+def compare_paired(
+    first: ArrayLike,
+    second: ArrayLike,
+    statistic: Statistic = first_mean,
+    *,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    method: Method = "bca",
+    seed: int = 0,
+) -> Comparison:
+    """Compare two systems that answered the same records, in the same order.
+
+    The interval draws records and takes both systems' rows of each; the test swaps
+    the two systems' rows of each record at random, or in all ways where there are at
+    most twelve records. The p-value is two-sided, and never 0.
+
+    Args:
+        first: Rows of the first system.
+        second: Rows of the second system, the same shape.
+        statistic: Function of the column means.
+        level: Share of resamples inside the interval.
+        resamples: How many resamples, and how many random swaps.
+        method: As in `bootstrap_interval`.
+        seed: Seed of the drawing.
+
+    Returns:
+        Both values, the difference with its interval, and the p-value.
+
+    Raises:
+        InputError: If the shapes differ, or as `bootstrap_interval` raises.
+    """
+    one, two = _table(first), _table(second)
+    if one.shape != two.shape:
+        msg = f"The systems have rows of shapes {one.shape} and {two.shape}: pair them."
+        raise InputError(msg)
+    columns = one.shape[1]
+
+    def difference(means: NDArray[np.float64]) -> NDArray[np.float64]:
+        return statistic(means[:, columns:]) - statistic(means[:, :columns])
+
+    both = np.hstack([one, two])
+    interval = bootstrap_interval(
+        both, difference, level=level, resamples=resamples, method=method, seed=seed
+    )
+    return Comparison(
+        first=float(statistic(one.mean(axis=0, keepdims=True))[0]),
+        second=float(statistic(two.mean(axis=0, keepdims=True))[0]),
+        difference=interval,
+        p_value=_swap_test(one, two, statistic, interval.value, resamples, seed),
+        exact=len(one) <= _EXACT,
+        n=len(one),
+    )
+
+
+def _swap_test(
+    one: NDArray[np.float64],
+    two: NDArray[np.float64],
+    statistic: Statistic,
+    seen: float,
+    resamples: int,
+    seed: int,
+) -> float:
+    """Return the share of swaps with at least the difference that was seen."""
+    n = len(one)
+    total = one.sum(axis=0) + two.sum(axis=0)
+    change = two - one
+    extreme = tried = 0
+    for swaps in _swaps(n, resamples, seed):
+        sums = one.sum(axis=0) + swaps @ change
+        differences = statistic((total - sums) / n) - statistic(sums / n)
+        extreme += int((np.abs(differences) >= abs(seen) - 1e-12).sum())
+        tried += len(swaps)
+    # All swaps include the one that was seen; of random ones it is added.
+    return extreme / tried if n <= _EXACT else (extreme + 1) / (tried + 1)
+
+
+def _swaps(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+    """Yield blocks of rows of zeros and ones: whether each record is swapped."""
+    if n <= _EXACT:
+        numbers = np.arange(2**n)[:, None]
+        yield ((numbers >> np.arange(n)) & 1).astype(np.float64)
+        return
+    rng = np.random.default_rng([seed, 1])
+    for size in _blocks(resamples, n):
+        yield rng.integers(0, 2, size=(size, n)).astype(np.float64)
+
+
+def corrected(
+    p_values: ArrayLike, *, method: Correction = "holm"
+) -> NDArray[np.float64]:
+    """Return p-values adjusted for how many tests there are, in the order given.
+
+    Args:
+        p_values: One for each test, each from 0 to 1.
+        method: `holm` bounds the chance of any false alarm, `benjamini-hochberg` the
+            expected share of false ones among the alarms; `none` changes nothing.
+
+    Raises:
+        InputError: If a p-value is not from 0 to 1, or the method is unknown.
+    """
+    given = np.asarray(p_values, dtype=np.float64).reshape(-1)
+    if given.size and not ((given >= 0) & (given <= 1)).all():
+        msg = f"p-values must be from 0 to 1: {given.tolist()}."
+        raise InputError(msg)
+    if method not in {"holm", "benjamini-hochberg", "none"}:
+        msg = f"No correction {method!r}: use 'holm' or 'benjamini-hochberg'."
+        raise InputError(msg)
+    if method == "none" or not given.size:
+        return given.copy()
+    order = np.argsort(given, kind="stable")
+    ranked, m = given[order], len(given)
+    if method == "holm":
+        adjusted = np.maximum.accumulate(ranked * np.arange(m, 0, -1))
+    else:
+        scaled = ranked * m / np.arange(1, m + 1)
+        adjusted = np.minimum.accumulate(scaled[::-1])[::-1]
+    result = np.empty(m)
+    result[order] = np.minimum(adjusted, 1.0)
+    return result
