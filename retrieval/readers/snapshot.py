@@ -79,7 +79,7 @@ class SnapshotReader:
         )
 
     def anchors(self, vector: Vector, k: int) -> Candidates:
-        """Return the `anchor_hits(k)` chunks nearest to a vector, exactly.
+        """Return the `anchor_hits(k)` nearest chunks, in the order of the snapshot.
 
         Raises:
             SnapshotError: If the snapshot is damaged.
@@ -96,7 +96,7 @@ class SnapshotReader:
             rows = self._nearest(vector, hits)
             ids = self._ids("chunk_ids", rows)
             vectors = self._vectors[rows].astype(np.float64)
-            best = ranked(ids, cosines(vector, vectors))[:hits]
+            best = sorted(ranked(ids, cosines(vector, vectors))[:hits])
             documents = self._columns["chunk_documents"][rows].tolist()
             return Candidates(
                 ids=tuple([ids[i] for i in best]),

@@ -1,4 +1,4 @@
-"""Readers give the same walks: memory, Neo4j and Neo4j asynchronously."""
+"""Readers give the same walks: memory, Neo4j and snapshots, asynchronously too."""
 
 from __future__ import annotations
 
@@ -19,13 +19,18 @@ from retrieval.driving import arun, run
 from retrieval.filters import parse_filter
 from retrieval.protocols import WalkOptions
 from retrieval.readers import AsyncCypherReader, CypherReader, MemoryReader
+from retrieval.snapshot.build import build_snapshot
+from retrieval.snapshot.database import CorpusSource
+from retrieval.snapshot.opening import need_snapshot
+from tests.snapshots import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from graph.settings import Settings
     from retrieval.filters import Filter
-    from retrieval.readers import MemoryGraph
+    from retrieval.readers import MemoryGraph, SnapshotReader
 
 BUDGET = WalkOptions(max_sentences=25)
 _WRITE = """
@@ -136,6 +141,15 @@ class TestMemoryReader(GraphReaderConformance):
         return lambda graph, given: MemoryReader(graph, filter=given)
 
 
+class TestSnapshotReader(GraphReaderConformance):
+    """The snapshot reader, over files made from memory."""
+
+    @pytest.fixture
+    def open_reader(self, tmp_path: Path) -> Callable[..., Any]:
+        """Return a function that makes a snapshot of a graph and opens it."""
+        return lambda graph, given: opened(tmp_path, graph, given)
+
+
 @pytest.fixture(scope="module")
 def database(session_connection: Connection) -> Connection:
     """Return a database with our schema and vector indexes of 12 dimensions."""
@@ -184,6 +198,22 @@ class TestCypherReaderWithoutSearch(GraphReaderConformance):
         def open_graph(graph: MemoryGraph, given: Filter | None) -> CypherReader:
             store(empty, graph)
             return CypherReader(without_search(empty), corpus="small", filter=given)
+
+        return open_graph
+
+
+@pytest.mark.integration
+class TestSnapshotReaderOfDatabase(GraphReaderConformance):
+    """The snapshot reader, over files copied from a real server."""
+
+    @pytest.fixture
+    def open_reader(self, empty: Connection, tmp_path: Path) -> Callable[..., Any]:
+        """Return a function that stores a graph, copies it and opens the copy."""
+
+        def open_graph(graph: MemoryGraph, given: Filter | None) -> SnapshotReader:
+            store(empty, graph)
+            build_snapshot(tmp_path, CorpusSource(empty, "small"))
+            return need_snapshot(tmp_path, "small", 0, filter=given)
 
         return open_graph
 

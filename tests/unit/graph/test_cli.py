@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from graph.cli import _COMMANDS, knowtrail, main
+from graph.cli import _ADDED, _COMMANDS, knowtrail, main
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = ("neo4j", "torch", "numpy", "rich", "langchain_core", "pydantic", "httpx")
@@ -40,7 +40,10 @@ COMMANDS = [
     ("corpus", "show"),
     ("corpus", "delete"),
     ("corpus", "verify"),
+    ("corpus", "snapshot"),
     ("search",),
+    ("compare",),
+    ("traverse",),
     ("schema",),
     ("schema", "show"),
     ("schema", "apply"),
@@ -129,6 +132,8 @@ def test_no_command_is_left_out_of_these_tests() -> None:
         command = getattr(import_module(module), attribute)
         found.add((name,))
         found |= {(name, sub) for sub in getattr(command, "commands", ())}
+
+    found |= {(name, place.partition(":")[2]) for name, place in _ADDED.items()}
 
     assert found == set(COMMANDS)
 
