@@ -60,6 +60,8 @@ def show(settings: Settings, /, *, name: str, digest: bool, as_json: bool) -> No
         (row,) = connection.read("corpus/show", name=name)
         if digest:
             row["digest"] = corpus_digest(connection, name).value
+    for derived in ("axes", "axesVersion"):
+        row["settings"].pop(derived, None)
     if as_json:
         click.echo(json.dumps(row, ensure_ascii=False, default=str))
         return

@@ -79,6 +79,7 @@ class WalkOptions:
             walk from each gets an equal share of what is left of the budgets.
         lookahead: How many further steps are looked at before one is taken.
         beam: How many paths are kept while looking ahead.
+        question: The question's words, for an algorithm that asks a language model.
     """
 
     max_sentences: int | None = 10
@@ -87,6 +88,7 @@ class WalkOptions:
     anchors: int = 1
     lookahead: int = 0
     beam: int = 3
+    question: str = ""
 
     def __post_init__(self) -> None:
         """Check the ranges.

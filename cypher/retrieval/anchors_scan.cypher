@@ -6,4 +6,7 @@ WHERE c.embedding IS NOT NULL AND true /* filter */
 WITH c, vector.similarity.cosine(c.embedding, $vector) AS score
 ORDER BY score DESC, c.id
 LIMIT $hits
-RETURN collect(c.id) AS ids, collect(c.embedding) AS vectors
+RETURN
+  collect(c.id) AS ids,
+  collect(c.embedding) AS vectors,
+  collect(coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')) AS documents

@@ -15,4 +15,7 @@ WHERE true /* filter */
 WITH c, score
 ORDER BY score DESC, c.id
 LIMIT $hits
-RETURN collect(c.id) AS ids, collect(c.embedding) AS vectors
+RETURN
+  collect(c.id) AS ids,
+  collect(c.embedding) AS vectors,
+  collect(coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')) AS documents

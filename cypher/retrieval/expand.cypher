@@ -18,7 +18,11 @@ WITH
   COLLECT {
     MATCH (c)-[r:SIMILAR_TO]->(n:Chunk)
     WHERE true /* filter */
-    RETURN [n.id, n.embedding]
+    RETURN [
+      n.id,
+      n.embedding,
+      COLLECT { MATCH (n)-[:HAS_SENTENCE]->(m:Sentence) RETURN m.id ORDER BY m.index }
+    ]
     ORDER BY r.scope DESC, r.rank, n.id
   } AS neighbours
 RETURN collect([chunk, sentences, neighbours]) AS visits

@@ -4,16 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from retrieval.cosine import cosines, ranked
-from retrieval.protocols import AnchorRequest, Candidates, ExpandRequest
+from retrieval.algorithms.rules import OWN
+from retrieval.cosine import cosines
+from retrieval.protocols import (
+    AnchorRequest,
+    Candidates,
+    ElapsedRequest,
+    ExpandRequest,
+    HomesRequest,
+    ModelReply,
+    ModelRequest,
+    ProjectionRequest,
+)
 from retrieval.walk import RankedChunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from retrieval.algorithms.rules import Rules
+    from retrieval.projection import Projection
     from retrieval.protocols import Vector, Visit, Walking
 
-__all__ = ["Ranking", "ask_visits"]
+__all__ = [
+    "Ranking",
+    "ask_elapsed",
+    "ask_homes",
+    "ask_model",
+    "ask_projection",
+    "ask_visits",
+]
 
 _BATCH = 4
 
@@ -26,16 +45,51 @@ def ask_visits(
     return cast("Mapping[str, Visit]", answer)
 
 
+def ask_homes(sentence_ids: tuple[str, ...]) -> Walking[dict[str, Vector]]:
+    """Ask for the vector of the first chunk that holds each sentence."""
+    answer = cast("Candidates", (yield HomesRequest(sentence_ids=sentence_ids)))
+    return {
+        sentence_id: vector
+        for (sentence_id,), vector in zip(answer.sentences, answer.vectors, strict=True)
+    }
+
+
+def ask_projection(query: Vector | None) -> Walking[Projection]:
+    """Ask for the main axes of the corpus, or those fitted to a question too."""
+    return cast("Projection", (yield ProjectionRequest(query=query)))
+
+
+def ask_model(request: ModelRequest) -> Walking[ModelReply]:
+    """Ask the language model."""
+    return cast("ModelReply", (yield request))
+
+
+def ask_elapsed() -> Walking[float]:
+    """Ask how many seconds have passed since the walk was started."""
+    return cast("float", (yield ElapsedRequest()))
+
+
 class Ranking:
     """Chunks by descending cosine to a question, read as far as they are needed.
 
     The reader is asked for `anchor_hits(k)` chunks first and for twice as many each
     time that the caller comes to the end; the sentences of chunks are fetched a few
     chunks at a time.
+
+    Attributes:
+        query: The question's vector.
+        ranked: The ranking as far as it was read.
+        vectors: Chunk id -> its vector, of what was read.
+        documents: Chunk id -> id of its document, as far as the reader told.
     """
 
     def __init__(
-        self, query: Vector, *, k: int = 1, known: tuple[RankedChunk, ...] = ()
+        self,
+        query: Vector,
+        *,
+        k: int = 1,
+        known: tuple[RankedChunk, ...] = (),
+        rules: Rules = OWN,
     ) -> None:
         """Prepare the ranking; nothing is asked for yet.
 
@@ -43,10 +97,14 @@ class Ranking:
             query: The question's vector.
             k: How many places at the top must be right.
             known: A ranking that was read before, to go on from.
+            rules: How equal scores are ordered.
         """
         self.query = query
         self.ranked = known
+        self.vectors: dict[str, Vector] = {}
+        self.documents: dict[str, str] = {}
         self._k = k
+        self._rules = rules
         self._complete = False
         self._taken: set[str] = set()
         self._visits: dict[str, Visit | None] = {}
@@ -64,7 +122,7 @@ class Ranking:
                     return hit
             if self._complete:
                 return None
-            yield from self._read()
+            yield from self.read()
 
     def visit(self, hit: RankedChunk) -> Walking[Visit | None]:
         """Return a chunk with its sentences; None if it was deleted meanwhile."""
@@ -82,7 +140,7 @@ class Ranking:
             self._visits.update({i: visits.get(i) for i in wanted})
         return self._visits[hit.id]
 
-    def _read(self) -> Walking[None]:
+    def read(self) -> Walking[None]:
         """Ask for the ranking, longer than before."""
         if self.ranked:
             self._k = 2 * max(self._k, len(self.ranked) // 10)
@@ -91,6 +149,8 @@ class Ranking:
         scores = cosines(self.query, found.vectors)
         self.ranked = tuple(
             RankedChunk(id=found.ids[i], score=float(scores[i]))
-            for i in ranked(found.ids, scores)
+            for i in self._rules.rank(found.ids, scores)
         )
+        self.vectors = dict(zip(found.ids, found.vectors, strict=True))
+        self.documents = dict(zip(found.ids, found.documents, strict=False))
         self._complete = found.complete

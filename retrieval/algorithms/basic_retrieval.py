@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from retrieval.algorithms.asking import Ranking
 from retrieval.algorithms.harvest import Harvest
+from retrieval.algorithms.rules import OWN, Rules
 
 if TYPE_CHECKING:
     from retrieval.protocols import Vector, Walking, WalkOptions
@@ -23,32 +24,36 @@ class BasicRetrieval:
 
     Before a chunk is taken, and once `early_stop_after` sentences are there, the
     walk stops if its best sentence is strictly nearer to the question than that
-    chunk. A chunk without new sentences is passed over and makes no step.
+    chunk. A chunk without new sentences is passed over and makes no step. The score
+    of the walk is the mean cosine of its chunks.
 
-    The description and the published code agree on this rule. They differ from each
-    other, and this from the code, in details: the code counts a sentence once per
-    text and scores a repeated text by its first place in the graph, while here each
-    place is its own sentence; its best cosine starts at 0, here at the first
-    sentence; it breaks ties by insertion, here by chunk id.
+    The description and the published code agree on this rule. The code, and the preset
+    `published`, differ in details: they count a sentence once per text, their best
+    cosine starts at 0, here at the first sentence, and ties go by insertion, here by
+    chunk id.
     """
 
     name: ClassVar[str] = "basic_retrieval"
     early_stop_after: int = 5
+    rules: Rules = OWN
 
     def walk(self, query: Vector, options: WalkOptions) -> Walking[Trail]:
         """Rank chunks and take them until a budget or the early stop."""
-        harvest = Harvest(query, options)
-        ranking = Ranking(query, k=_SURE_PLACES)
+        harvest = Harvest(query, options, self.rules)
+        ranking = Ranking(query, k=_SURE_PLACES, rules=self.rules)
         while (hit := (yield from ranking.next())) is not None:
-            enough = harvest.found >= self.early_stop_after
+            enough = self.rules.early_stop and harvest.found >= self.early_stop_after
             if enough and harvest.best > hit.score:
-                return harvest.trail("early_stop", ranking.ranked)
+                return harvest.trail("early_stop", ranking.ranked, score_of="steps")
             visit = yield from ranking.visit(hit)
             if visit is None or not harvest.new_sentences(visit):
                 continue
-            harvest.gather(visit, score=hit.score, hop=0)
-            if reason := harvest.full():
-                return harvest.trail(reason, ranking.ranked)
+            yield from harvest.arrive(
+                visit, score=hit.score, hop=0, reason="nearest to the question"
+            )
+            harvest.read(visit)
+            if reason := harvest.full(options.max_sentences, options.max_chunks):
+                return harvest.trail(reason, ranking.ranked, score_of="steps")
         if not ranking.ranked:
             return harvest.trail("no_anchor")
-        return harvest.trail("chunks_exhausted", ranking.ranked)
+        return harvest.trail("chunks_exhausted", ranking.ranked, score_of="steps")

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from retrieval.algorithms.asking import ask_elapsed, ask_visits
+from retrieval.algorithms.rules import OWN, Rules
 from retrieval.cosine import cosines, ranked
 from retrieval.walk import FoundSentence, RankedChunk, Step, StopReason, Trail
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from retrieval.protocols import (
-        Candidates,
         StoredSentence,
         Vector,
         Visit,
+        Walking,
         WalkOptions,
     )
 
-__all__ = ["Harvest", "scored"]
+__all__ = ["Harvest", "ScoreOf", "scored"]
+
+ScoreOf: TypeAlias = Literal["sentences", "steps", "hops", "distances"]
+"""What a walk's score is the mean of: cosines of its sentences or of its steps, or
+what the algorithm measured at each hop, negated where that is a distance."""
 
 
 def scored(query: Vector, sentences: list[StoredSentence]) -> tuple[FoundSentence, ...]:
@@ -44,74 +52,141 @@ class Harvest:
     """Steps and sentences of a walk that is under way.
 
     A sentence counts once, by its id: two windows share the node of a sentence, while
-    equal texts in two places are two sentences.
+    equal texts in two places are two sentences (but see `Rules.by_text`).
 
     Attributes:
+        query: The question's vector.
+        options: Budgets of the whole walk.
+        rules: Whose rules hold.
         steps: The steps so far.
         visited: Ids of the chunks visited, or found to be gone.
-        found: How many sentences have been found, before any cut.
-        best: The highest cosine of a sentence found; -inf before the first.
+        seen: Keys of the sentences found, see `Rules.key`.
+        sentences: The sentences found, before any cut.
+        scores: Their cosines to the question, one by one.
+        best: The highest of them; before the first, what it starts from.
+        measured: What the algorithm measured at each hop.
+        counts: What else is told of the walk.
     """
 
-    def __init__(self, query: Vector, options: WalkOptions) -> None:
+    def __init__(self, query: Vector, options: WalkOptions, rules: Rules = OWN) -> None:
         self.query = query
         self.options = options
+        self.rules = rules
         self.steps: list[Step] = []
         self.visited: set[str] = set()
-        self.found = 0
-        self.best = float("-inf")
-        self._seen: set[str] = set()
-        self._fruitful = 0
+        self.seen: set[str] = set()
+        self.sentences: list[StoredSentence] = []
+        self.scores: list[float] = []
+        self.best = 0.0 if rules.from_zero else float("-inf")
+        self.measured: list[float] = []
+        self.counts: dict[str, Any] = {}
+        self.fruitful = 0
+        self._opened: dict[str, Visit] = {}
+        self._elapsed = 0.0
+
+    @property
+    def found(self) -> int:
+        """Return how many sentences have been found, before any cut."""
+        return len(self.sentences)
 
     def new_sentences(self, visit: Visit) -> list[StoredSentence]:
         """Return those sentences of a chunk that have not been found yet."""
-        return [s for s in visit.sentences if s.id not in self._seen]
+        new = {self.rules.key(s): s for s in reversed(visit.sentences)}
+        return [
+            s
+            for s in visit.sentences
+            if self.rules.key(s) not in self.seen and new[self.rules.key(s)] is s
+        ]
 
-    def gather(self, visit: Visit, *, score: float, hop: int) -> None:
-        """Add a visited chunk and its new sentences as the next step.
+    def open(self, chunk_ids: Sequence[str]) -> Walking[dict[str, Visit]]:
+        """Return chunks with their neighbours, asking once for those not yet opened.
+
+        Chunks that are gone count as visited, so that nobody goes there.
+        """
+        wanted = tuple(i for i in chunk_ids if i not in self._opened)
+        if wanted:
+            self._opened.update((yield from ask_visits(wanted)))
+        opened = {i: self._opened[i] for i in chunk_ids if i in self._opened}
+        self.visited.update(i for i in chunk_ids if i not in opened)
+        return opened
+
+    def arrive(
+        self, visit: Visit, *, score: float, hop: int, reason: str
+    ) -> Walking[None]:
+        """Add a chunk as the next step, which has not been read yet.
 
         Args:
             visit: The chunk.
             score: Its cosine to the question.
             hop: Edges followed to it.
+            reason: How it was chosen.
         """
-        sentences = scored(self.query, self.new_sentences(visit))
-        room = self.options.max_sentences
-        kept = sentences if room is None else sentences[: max(0, room - self.found)]
+        elapsed = yield from ask_elapsed()
         self.visited.add(visit.chunk.id)
-        self._seen.update(s.id for s in sentences)
-        self._fruitful += bool(kept)
-        self.found += len(sentences)
-        self.best = max(self.best, *(s.score for s in sentences), self.best)
         self.steps.append(
             Step(
                 index=len(self.steps),
                 hop=hop,
                 chunk=visit.chunk,
                 score=score,
-                sentences=kept,
+                sentences=(),
+                reason=reason,
+                milliseconds=1000 * (elapsed - self._elapsed),
             )
         )
+        self._elapsed = elapsed
 
-    def consider(self, candidates: Candidates, scores: Vector) -> None:
+    def read(self, visit: Visit) -> None:
+        """Take the new sentences of the chunk of the last step."""
+        new = self.new_sentences(visit)
+        found = scored(self.query, new)
+        room = self.options.max_sentences
+        kept = found if room is None else found[: max(0, room - self.found)]
+        self.seen.update(map(self.rules.key, new))
+        self.sentences += new
+        self.scores += [s.score for s in found]
+        self.best = max(self.best, *(s.score for s in found), self.best)
+        self.fruitful += bool(kept)
+        self.steps[-1] = replace(self.steps[-1], sentences=kept)
+
+    def consider(self, ids: Sequence[str], scores: Vector) -> None:
         """Note at the last step which chunks the walk could go to from it."""
         considered = tuple(
-            RankedChunk(id=candidates.ids[i], score=float(scores[i]))
-            for i in ranked(candidates.ids, scores)
+            RankedChunk(id=ids[i], score=float(scores[i])) for i in ranked(ids, scores)
         )
         self.steps[-1] = replace(self.steps[-1], considered=considered)
 
-    def full(self) -> StopReason | None:
-        """Return which budget is used up, or None."""
-        options = self.options
-        if options.max_sentences is not None and self.found >= options.max_sentences:
+    def full(self, enough: int | None, chunks: int | None) -> StopReason | None:
+        """Return which budget is used up, or None.
+
+        Args:
+            enough: Sentences at which the walk ends.
+            chunks: Chunks with new sentences at which it ends.
+        """
+        if enough is not None and self.found >= enough:
             return "sentence_limit"
-        if options.max_chunks is not None and self._fruitful >= options.max_chunks:
+        if chunks is not None and self.fruitful >= chunks:
             return "chunk_limit"
         return None
 
     def trail(
-        self, stop_reason: StopReason, ranking: tuple[RankedChunk, ...] = ()
+        self,
+        stop_reason: StopReason,
+        ranking: tuple[RankedChunk, ...] = (),
+        *,
+        score_of: ScoreOf = "sentences",
     ) -> Trail:
         """Return the walk as it stands, ended for a reason."""
-        return Trail(steps=tuple(self.steps), stop_reason=stop_reason, ranking=ranking)
+        scores = {
+            "sentences": [s.score for step in self.steps for s in step.sentences],
+            "steps": [step.score for step in self.steps],
+            "hops": self.measured,
+            "distances": [-m for m in self.measured],
+        }[score_of]
+        return Trail(
+            steps=tuple(self.steps),
+            stop_reason=stop_reason,
+            ranking=ranking,
+            counts=dict(self.counts),
+            score=float(np.mean(scores)) if scores else None,
+        )

@@ -1,26 +1,35 @@
 """The loop that walking algorithms share: anchor, open, choose, move.
 
 An algorithm supplies one function that looks at a `Position` and either names the
-chunk to go to or says why to stop.
+chunk to go to or says why to stop; `retrieval.algorithms.ways` makes it of a way to
+score candidates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from retrieval.algorithms.anchoring import Share, pick_anchors, shares
 from retrieval.algorithms.asking import Ranking, ask_visits
 from retrieval.algorithms.harvest import Harvest
 from retrieval.cosine import cosines
-from retrieval.protocols import Candidates
-from retrieval.walk import RankedChunk, StopReason
+from retrieval.protocols import Candidates, Vector, Visit, Walking
+from retrieval.walk import StopReason
 
 if TYPE_CHECKING:
-    from retrieval.protocols import Vector, Visit, Walking, WalkOptions
+    from collections.abc import Mapping
+
+    from retrieval.algorithms.harvest import ScoreOf
+    from retrieval.algorithms.rules import Rules
+    from retrieval.protocols import WalkOptions
     from retrieval.walk import Trail
 
-__all__ = ["Choose", "Position", "hop_walk"]
+__all__ = ["Choose", "Move", "Position", "dead_end", "hop_walk", "open_rows"]
+
+_FINAL: frozenset[StopReason] = frozenset({"model_stopped", "time_limit"})
+"""Reasons that end a walk whatever anchors are left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,99 +38,221 @@ class Position:
 
     Attributes:
         query: The question's vector.
-        visit: The chunk it is at.
-        candidates: Its unvisited out-neighbours; never empty.
-        scores: Cosines of the candidates and the question.
-        found: Sentences found so far.
-        best: Highest cosine of a sentence found.
+        here: Vector of the chunk it is at.
+        visit: That chunk.
+        around: Its out-neighbours as the reader gave them. Their `sentences` are keys
+            of the rules in force.
+        scores: Cosines of the out-neighbours and the question.
+        open: Rows of those it may go to.
+        harvest: What has been gathered.
+        previous: What the algorithm measured at the hop that led here; None at an
+            anchor.
     """
 
     query: Vector
+    here: Vector
     visit: Visit
-    candidates: Candidates
+    around: Candidates
     scores: Vector
-    found: int
-    best: float
+    open: list[int]
+    harvest: Harvest
+    previous: float | None
 
 
-Choose: TypeAlias = Callable[[Position], RankedChunk | StopReason]
-"""Name the next chunk, with its cosine to the question, or a reason to stop."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Move:
+    """Where a walk goes next.
+
+    Attributes:
+        row: Row of the chunk among those around.
+        measure: What the algorithm measured for it.
+        reason: How it was chosen, in a few words.
+    """
+
+    row: int
+    measure: float
+    reason: str
 
 
-def hop_walk(query: Vector, options: WalkOptions, choose: Choose) -> Walking[Trail]:
-    """Walk from the anchor along SIMILAR_TO edges until something says stop.
+Choose: TypeAlias = Callable[[Position], Walking[Move | StopReason]]
+"""Name the next chunk, or a reason to stop; may ask for data."""
 
-    The tests come in this order after each visit: budgets, hop limit, dead end, then
-    whatever `choose` decides. A chunk deleted meanwhile is passed over.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Place:
+    """A chunk that a walk is at."""
+
+    visit: Visit
+    vector: Vector
+    score: float
+    reason: str
+    measure: float | None = None
+
+
+def hop_walk(
+    query: Vector,
+    options: WalkOptions,
+    choose: Choose,
+    *,
+    rules: Rules,
+    apart: bool = False,
+    score_of: ScoreOf = "sentences",
+) -> Walking[Trail]:
+    """Walk from each anchor along SIMILAR_TO edges until something says stop.
+
+    The tests come in this order after each visit: budgets, hop limit, then whatever
+    `choose` decides. A chunk deleted meanwhile is passed over. Where there are several
+    anchors, each gets an equal share of what is left, and a step with hop 0.
 
     Args:
         query: The question's vector.
         options: Budgets and the hop limit.
         choose: The algorithm's decision at each position.
+        rules: Whose rules hold.
+        apart: Whether a walk goes only to chunks without any sentence already found.
+        score_of: What the walk's score is the mean of.
 
     Returns:
         The trail; its ranking is that of the anchors.
+
+    Raises:
+        InputError: If the rules have no place for an option.
     """
-    harvest = Harvest(query, options)
-    ranking = Ranking(query)
-    here = yield from _open_anchor(ranking)
+    rules.check(options)
+    harvest = Harvest(query, options, rules)
+    ranking = Ranking(query, k=options.anchors, rules=rules)
+    anchors = yield from _anchors(ranking, options.anchors)
+    stop: StopReason = "no_anchor"
+    for place, anchor in enumerate(anchors):
+        if anchor.visit.chunk.id in harvest.visited:
+            continue
+        share = shares(harvest, left=len(anchors) - place)
+        if share is None:
+            break
+        stop = yield from _leg(harvest, anchor, share, choose, apart=apart)
+        if stop in _FINAL:
+            break
+    return harvest.trail(stop, ranking.ranked, score_of=score_of)
+
+
+def _anchors(ranking: Ranking, wanted: int) -> Walking[list[_Place]]:
+    """Open the anchors in one round trip; more only where all of them are gone."""
+    yield from ranking.read()
+    hits = pick_anchors(ranking, wanted)
+    visits: Mapping[str, Visit] = {}
+    if hits:
+        visits = yield from ask_visits(tuple(h.id for h in hits))
+    ranking.skip(h.id for h in hits)
+    while hits and not visits and (hit := (yield from ranking.next())) is not None:
+        hits = [hit]
+        visits = yield from ask_visits((hit.id,))
+    return [
+        _Place(
+            visit=visits[hit.id],
+            vector=ranking.vectors[hit.id],
+            score=hit.score,
+            reason="anchor",
+        )
+        for hit in hits
+        if hit.id in visits
+    ]
+
+
+def _leg(
+    harvest: Harvest, anchor: _Place, share: Share, choose: Choose, *, apart: bool
+) -> Walking[StopReason]:
+    """Walk from one anchor until its share is used up or `choose` says stop."""
+    here = anchor
+    late = harvest.rules.late_reading
     hop = 0
-    while here is not None:
-        hit, visit = here
-        harvest.gather(visit, score=hit.score, hop=hop)
-        if reason := harvest.full():
-            return harvest.trail(reason, ranking.ranked)
-        if hop >= options.max_hops:
-            return harvest.trail("max_hops", ranking.ranked)
-        move = yield from _move(harvest, visit, choose)
+    while True:
+        yield from harvest.arrive(
+            here.visit, score=here.score, hop=hop, reason=here.reason
+        )
+        if hop == 0 or not late:
+            harvest.read(here.visit)
+        if reason := harvest.full(share.sentences, share.chunks):
+            return reason
+        if hop >= share.hops:
+            return "max_hops"
+        if hop > 0 and late:
+            harvest.read(here.visit)
+        move = yield from _move(harvest, here, choose, apart=apart)
         if isinstance(move, str):
-            return harvest.trail(move, ranking.ranked)
+            return move
         here = move
         hop += 1
-    return harvest.trail("no_anchor", ranking.ranked)
-
-
-def _open_anchor(ranking: Ranking) -> Walking[tuple[RankedChunk, Visit] | None]:
-    """Open the chunk nearest to the question; None where there is no chunk."""
-    while (hit := (yield from ranking.next())) is not None:
-        visits = yield from ask_visits((hit.id,))
-        if hit.id in visits:
-            return hit, visits[hit.id]
-    return None
 
 
 def _move(
-    harvest: Harvest, visit: Visit, choose: Choose
-) -> Walking[tuple[RankedChunk, Visit] | StopReason]:
-    """Choose among the unvisited neighbours and open the chosen one."""
-    if not visit.neighbours.ids:
-        return "no_connections"
-    while (candidates := _unvisited(visit, harvest.visited)).ids:
-        scores = cosines(harvest.query, candidates.vectors)
-        harvest.consider(candidates, scores)
-        choice = choose(
+    harvest: Harvest, here: _Place, choose: Choose, *, apart: bool
+) -> Walking[_Place | StopReason]:
+    """Choose among the neighbours and open the chosen one."""
+    around = here.visit.neighbours
+    if apart and harvest.rules.by_text:
+        around = yield from _with_texts(around)
+    scores = cosines(harvest.query, around.vectors)
+    while True:
+        rows = open_rows(around, harvest.visited, harvest.seen if apart else None)
+        harvest.consider([around.ids[i] for i in rows], scores[rows])
+        choice = yield from choose(
             Position(
                 query=harvest.query,
-                visit=visit,
-                candidates=candidates,
+                here=here.vector,
+                visit=here.visit,
+                around=around,
                 scores=scores,
-                found=harvest.found,
-                best=harvest.best,
+                open=rows,
+                harvest=harvest,
+                previous=here.measure,
             )
         )
         if isinstance(choice, str):
             return choice
-        visits = yield from ask_visits((choice.id,))
-        if choice.id in visits:
-            return choice, visits[choice.id]
-        harvest.visited.add(choice.id)
-    return "no_unvisited_chunk"
+        chunk_id = around.ids[choice.row]
+        opened = yield from harvest.open((chunk_id,))
+        if chunk_id in opened:
+            if not harvest.rules.sentence_ends:
+                harvest.measured.append(choice.measure)
+            return _Place(
+                visit=opened[chunk_id],
+                vector=around.vectors[choice.row],
+                score=float(scores[choice.row]),
+                reason=choice.reason,
+                measure=choice.measure,
+            )
 
 
-def _unvisited(visit: Visit, visited: set[str]) -> Candidates:
-    """Return the neighbours that the walk has not been at."""
-    around = visit.neighbours
+def open_rows(
+    around: Candidates, visited: set[str], seen: set[str] | None
+) -> list[int]:
+    """Return which chunks a walk may go to.
+
+    Args:
+        around: Chunks with the keys of their sentences.
+        visited: Ids of chunks it may not go to.
+        seen: Keys of sentences that a chunk may not have; None for any.
+    """
     rows = [i for i, chunk_id in enumerate(around.ids) if chunk_id not in visited]
-    return Candidates(
-        ids=tuple(around.ids[i] for i in rows), vectors=around.vectors[rows]
+    if not seen:
+        return rows
+    return [i for i in rows if seen.isdisjoint(around.sentences[i])]
+
+
+def dead_end(position: Position, *, apart: bool = False) -> StopReason:
+    """Say in which way there is nowhere to go."""
+    if not position.around.ids and not position.harvest.rules.visited_too:
+        return "no_connections"
+    return "all_candidates_overlap" if apart else "no_unvisited_chunk"
+
+
+def _with_texts(around: Candidates) -> Walking[Candidates]:
+    """Return chunks with the texts of their sentences instead of the ids."""
+    if not around.ids:
+        return around
+    visits = yield from ask_visits(around.ids, neighbours=False)
+    texts = (
+        tuple(s.text for s in visits[i].sentences) if i in visits else ()
+        for i in around.ids
     )
+    return replace(around, sentences=tuple(texts))

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from retrieval.algorithms.hops import Position, hop_walk
-from retrieval.cosine import ranked
-from retrieval.walk import RankedChunk, StopReason
+from retrieval.algorithms.rules import OWN, Rules
+from retrieval.algorithms.ways import Way, best_first
+from retrieval.cosine import cosines
 
 if TYPE_CHECKING:
     from retrieval.protocols import Vector, Walking, WalkOptions
-    from retrieval.walk import Trail
+    from retrieval.walk import StopReason, Trail
 
 __all__ = ["QueryTraversal"]
 
@@ -23,30 +24,42 @@ class QueryTraversal:
     The walk starts at the anchor, the chunk nearest to the question, and takes all
     sentences of each chunk when it gets there. Once `early_stop_after` sentences are
     there it stops if the best of them is strictly nearer to the question than the
-    best unvisited neighbour.
+    best unvisited neighbour. The score of the walk is the mean cosine of its
+    sentences.
 
     The description takes the best chunk over all that are unvisited; the published
     code, and this one, over the out-neighbours of the current chunk. The description
     lets a sentence be the next node; in the code that can never add anything, so
-    sentences are no candidates here. The code takes a chunk's sentences one hop late,
-    so that its last chunk is often named and not read, and compares its stop with
-    the best neighbour even where that one was visited; here a chunk is read on
-    arrival and the stop looks at unvisited ones, as the description says. The code
-    counts sentences by text, this by identity, and ties go by chunk id.
+    sentences are no candidates here. The code, and the preset `published`, take a
+    chunk's sentences one hop late, so that the last chunk is often named and not read,
+    and compare the stop with the best neighbour even where that one was visited; here
+    a chunk is read on arrival and the stop looks at unvisited ones, as the description
+    says. They count sentences by text, this by identity; their ties go by the stored
+    order, these by chunk id.
     """
 
     name: ClassVar[str] = "query_traversal"
     early_stop_after: int = 8
+    rules: Rules = OWN
 
     def walk(self, query: Vector, options: WalkOptions) -> Walking[Trail]:
         """Walk greedily towards the question."""
-        return hop_walk(query, options, self._choose)
+        way = Way(measure=_nearness, reason="nearest to the question", stop=self._stop)
+        choose = best_first(way, options, self.rules)
+        return hop_walk(query, options, choose, rules=self.rules)
 
-    def _choose(self, position: Position) -> RankedChunk | StopReason:
-        """Name the neighbour nearest to the question, unless a sentence beats it."""
-        ids = position.candidates.ids
-        first = ranked(ids, position.scores)[0]
-        score = float(position.scores[first])
-        if position.found >= self.early_stop_after and position.best > score:
-            return "early_stop"
-        return RankedChunk(id=ids[first], score=score)
+    def _stop(
+        self, position: Position, rows: list[int], measures: Vector
+    ) -> Walking[StopReason | None]:
+        """Stop where a sentence found beats every chunk left."""
+        enough = position.harvest.found >= self.early_stop_after
+        if not (self.rules.early_stop and enough and rows):
+            return None
+        beaten = position.harvest.best > float(measures[rows].max())
+        return "early_stop" if beaten else None
+        yield
+
+
+def _nearness(query: Vector, here: Vector, vectors: Vector) -> Vector:
+    """Return how near chunks are to the question."""
+    return cosines(query, vectors)

@@ -21,6 +21,7 @@ from graph.connection import translate_errors
 from graph.errors import DatabaseError
 from graph.statements import statement
 from retrieval.protocols import Candidates, StoredSentence, Visit, anchor_hits
+from retrieval.readers.axes import acorpus_projection, corpus_projection
 from retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from graph.connection import AsyncConnection, Connection
     from retrieval.filters import Filter
+    from retrieval.projection import Projection
     from retrieval.protocols import Vector
 
 __all__ = ["AsyncCypherReader", "CypherReader"]
@@ -94,15 +96,14 @@ class _Statements:
             answer = yield text, {**params, "fetch": hits * factor}
             if isinstance(answer, DatabaseError):
                 raise answer
-            found = _candidates(*answer[0], complete=False)
+            found = _hits(answer[0], complete=False)
             if len(found.ids) >= hits:
                 return found
         text, params = self._text("retrieval/anchors_scan", "c")
         answer = yield text, params | values
         if isinstance(answer, DatabaseError):
             raise answer
-        ids, vectors = answer[0]
-        return _candidates(ids, vectors, complete=len(ids) < hits)
+        return _hits(answer[0], complete=len(answer[0][0]) < hits)
 
 
 def _doublings() -> list[int]:
@@ -110,14 +111,29 @@ def _doublings() -> list[int]:
     return [2**n for n in range(_MOST_OVER_FETCH.bit_length())]
 
 
-def _candidates(
-    ids: Sequence[str], vectors: Sequence[Sequence[float]], *, complete: bool = True
-) -> Candidates:
-    """Return ids and vectors as candidates."""
+def _hits(row: Sequence[Any], *, complete: bool) -> Candidates:
+    """Return the one row of ids, vectors and documents as candidates."""
+    ids, vectors, documents = row
     return Candidates(
         ids=tuple(ids),
-        vectors=np.array(vectors, dtype=np.float64) if ids else np.empty((0, 1)),
+        vectors=_matrix(vectors),
         complete=complete,
+        documents=tuple(documents),
+    )
+
+
+def _matrix(vectors: Sequence[Sequence[float]]) -> Vector:
+    """Return vectors as the rows of a matrix."""
+    return np.array(vectors, dtype=np.float64) if len(vectors) else np.empty((0, 1))
+
+
+def _homes(rows: _Rows) -> Candidates:
+    """Return the one row of sentences and their first chunks as candidates."""
+    homes = rows[0][0]
+    return Candidates(
+        ids=tuple(chunk_id for _, chunk_id, _ in homes),
+        vectors=_matrix([vector for _, _, vector in homes]),
+        sentences=tuple((sentence_id,) for sentence_id, _, _ in homes),
     )
 
 
@@ -129,8 +145,10 @@ def _visits(rows: _Rows) -> dict[str, Visit]:
         visits[chunk.id] = Visit(
             chunk=chunk,
             sentences=tuple(map(_sentence, sentences)),
-            neighbours=_candidates(
-                [row[0] for row in neighbours], [row[1] for row in neighbours]
+            neighbours=Candidates(
+                ids=tuple(row[0] for row in neighbours),
+                vectors=_matrix([row[1] for row in neighbours]),
+                sentences=tuple(tuple(row[2]) for row in neighbours),
             ),
         )
     return visits
@@ -230,6 +248,15 @@ class CypherReader:
         query = self._statements.expand(chunk_ids, neighbours=neighbours)
         return _visits(self._rows(*query))
 
+    def homes(self, sentence_ids: Sequence[str]) -> Candidates:
+        """Return for each sentence the first chunk of its document that holds it."""
+        text = statement("retrieval/homes")
+        return _homes(self._rows(text, {"ids": list(sentence_ids)}))
+
+    def projection(self, query: Vector | None = None) -> Projection:
+        """Return the main axes of the corpus, or those fitted to a question."""
+        return corpus_projection(self._connection, self._statements.corpus, query)
+
     def _rows(self, text: str, params: dict[str, Any]) -> _Rows:
         """Run one statement."""
         with translate_errors():
@@ -284,6 +311,16 @@ class AsyncCypherReader:
         """Return chunks with their sentences and, if wanted, their neighbours."""
         query = self._statements.expand(chunk_ids, neighbours=neighbours)
         return _visits(await self._rows(*query))
+
+    async def ahomes(self, sentence_ids: Sequence[str]) -> Candidates:
+        """Return for each sentence the first chunk of its document that holds it."""
+        text = statement("retrieval/homes")
+        return _homes(await self._rows(text, {"ids": list(sentence_ids)}))
+
+    async def aprojection(self, query: Vector | None = None) -> Projection:
+        """Return the main axes of the corpus, or those fitted to a question."""
+        corpus = self._statements.corpus
+        return await acorpus_projection(self._connection, corpus, query)
 
     async def _rows(self, text: str, params: dict[str, Any]) -> _Rows:
         """Run one statement."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrieval.cosine import cosines, ranked
+from retrieval.projection import Moments, Projection, fit_projection
 from retrieval.protocols import Candidates, Visit, anchor_hits
 
 if TYPE_CHECKING:
@@ -25,12 +26,13 @@ class MemoryGraph:
     """One corpus in memory.
 
     Attributes:
-        chunks: The chunks.
+        chunks: The chunks, those of a document in order.
         vectors: Their vectors, row by row, of shape (chunks, dimensions).
         sentences: Chunk id -> its sentences in document order.
         edges: Chunk id -> ids of its SIMILAR_TO neighbours in order.
         chunk_properties: Chunk id -> further properties that filters may name.
         documents: Document id -> properties, with `themes` and `categories`.
+        loose: Sentences that no chunk holds.
     """
 
     chunks: tuple[ChunkText, ...]
@@ -39,6 +41,7 @@ class MemoryGraph:
     edges: Mapping[str, tuple[str, ...]]
     chunk_properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     documents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    loose: tuple[StoredSentence, ...] = ()
 
 
 class MemoryReader:
@@ -60,16 +63,21 @@ class MemoryReader:
             if filter is None or filter.matches(*self._properties(chunk))
         ]
         self._allowed = {graph.chunks[row].id for row in self._passing}
+        self._moments: tuple[Moments, Moments] | None = None
+        self._projection: Projection | None = None
 
     def anchors(self, vector: Vector, k: int) -> Candidates:
-        """Return the `anchor_hits(k)` chunks nearest to a vector."""
+        """Return the `anchor_hits(k)` nearest chunks in the order of the graph."""
         ids = [self._graph.chunks[row].id for row in self._passing]
         vectors = self._vectors[self._passing]
-        best = ranked(ids, cosines(vector, vectors))[: anchor_hits(k)]
+        order = ranked(ids, cosines(vector, vectors))
+        best = sorted(order[: anchor_hits(k)])
+        chunks = [self._graph.chunks[self._passing[i]] for i in best]
         return Candidates(
-            ids=tuple(ids[i] for i in best),
+            ids=tuple(chunk.id for chunk in chunks),
             vectors=vectors[best],
             complete=len(best) == len(ids),
+            documents=tuple(chunk.document_id for chunk in chunks),
         )
 
     def expand(
@@ -82,6 +90,41 @@ class MemoryReader:
             if chunk_id in self._row
         }
 
+    def homes(self, sentence_ids: Sequence[str]) -> Candidates:
+        """Return for each sentence the first chunk of the graph that holds it."""
+        wanted = set(sentence_ids)
+        homes: dict[str, int] = {}
+        for row, chunk in enumerate(self._graph.chunks):
+            for sentence in self._graph.sentences.get(chunk.id, ()):
+                if sentence.id in wanted:
+                    homes.setdefault(sentence.id, row)
+        found = [i for i in sentence_ids if i in homes]
+        rows = [homes[i] for i in found]
+        return Candidates(
+            ids=tuple(self._graph.chunks[row].id for row in rows),
+            vectors=self._vectors[rows],
+            sentences=tuple((i,) for i in found),
+        )
+
+    def projection(self, query: Vector | None = None) -> Projection:
+        """Return the main axes of all chunks, or those fitted to a question too."""
+        if self._moments is None:
+            sentences = {
+                s.id: s.vector for of in self._graph.sentences.values() for s in of
+            }
+            sentences.update((s.id, s.vector) for s in self._graph.loose)
+            chunks = Moments.of(self._vectors)
+            both = chunks
+            if sentences:
+                both += Moments.of(np.stack(list(sentences.values())))
+            self._moments = chunks, both
+        chunks, both = self._moments
+        if query is not None:
+            return fit_projection(both, query)
+        if self._projection is None:
+            self._projection = fit_projection(chunks)
+        return self._projection
+
     async def aanchors(self, vector: Vector, k: int) -> Candidates:
         """Do as `anchors` does."""
         return self.anchors(vector, k)
@@ -92,6 +135,14 @@ class MemoryReader:
         """Do as `expand` does."""
         return self.expand(chunk_ids, neighbours=neighbours)
 
+    async def ahomes(self, sentence_ids: Sequence[str]) -> Candidates:
+        """Do as `homes` does."""
+        return self.homes(sentence_ids)
+
+    async def aprojection(self, query: Vector | None = None) -> Projection:
+        """Do as `projection` does."""
+        return self.projection(query)
+
     def _visit(self, chunk_id: str, *, neighbours: bool) -> Visit:
         """Open one chunk."""
         around = self._graph.edges.get(chunk_id, ()) if neighbours else ()
@@ -100,7 +151,11 @@ class MemoryReader:
             chunk=self._graph.chunks[self._row[chunk_id]],
             sentences=self._graph.sentences.get(chunk_id, ()),
             neighbours=Candidates(
-                ids=ids, vectors=self._vectors[[self._row[i] for i in ids]]
+                ids=ids,
+                vectors=self._vectors[[self._row[i] for i in ids]],
+                sentences=tuple(
+                    tuple(s.id for s in self._graph.sentences.get(i, ())) for i in ids
+                ),
             ),
         )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pytest
@@ -11,86 +12,209 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.errors import InputError
-from retrieval.algorithms import ALGORITHMS
-from retrieval.conformance import random_graph, random_query
+from retrieval.algorithms import ALGORITHMS, DETERMINISTIC, algorithm
+from retrieval.algorithms.rules import OWN, PUBLISHED
+from retrieval.conformance import ScriptedModel, random_graph, random_query
 from retrieval.cosine import cosines, ranked
 from retrieval.driving import arun, run
 from retrieval.hits import searching
 from retrieval.protocols import WalkOptions
 from retrieval.readers.memory import MemoryReader
 
+if TYPE_CHECKING:
+    from retrieval.walk import Trail
+
 SEEDS = st.integers(min_value=0, max_value=10_000)
 NAMES = st.sampled_from(sorted(ALGORITHMS))
-BUDGETS = st.one_of(st.none(), st.integers(min_value=1, max_value=15))
-HOPS = st.integers(min_value=0, max_value=25)
+DEPTHS = st.integers(min_value=0, max_value=3)
+BEAMS = st.integers(min_value=1, max_value=4)
+PLAIN = st.builds(
+    WalkOptions,
+    max_sentences=st.one_of(st.none(), st.integers(min_value=1, max_value=15)),
+    max_hops=st.integers(min_value=0, max_value=25),
+    question=st.just("Which way?"),
+)
+AHEAD = st.builds(replace, PLAIN, lookahead=DEPTHS, beam=BEAMS)
+OPTIONS = st.builds(replace, AHEAD, anchors=st.integers(min_value=1, max_value=6))
+MODEL: Any = ScriptedModel()
 
 
-def options(budget: int | None, hops: int) -> WalkOptions:
-    """Return the options of a try."""
-    return WalkOptions(max_sentences=budget, max_hops=hops)
+def walked(name: str, seed: int, options: WalkOptions, **published: bool) -> Trail:
+    """Return a walk over a made-up graph."""
+    walking = algorithm(name, **published).walk(random_query(seed), options)
+    return run(MemoryReader(random_graph(seed)), walking, MODEL)
 
 
-@settings(max_examples=80, deadline=None)
-@given(SEEDS, NAMES, BUDGETS, HOPS)
-def test_no_walk_breaks_its_budgets(
-    seed: int, name: str, budget: int | None, hops: int
-) -> None:
+@settings(max_examples=150, deadline=None)
+@given(SEEDS, NAMES, OPTIONS)
+def test_no_walk_breaks_its_budgets(seed: int, name: str, options: WalkOptions) -> None:
     """No chunk twice, no sentence twice, no budget exceeded."""
-    reader = MemoryReader(random_graph(seed))
-    walking = ALGORITHMS[name].walk(random_query(seed), options(budget, hops))
-
-    trail = run(reader, walking)
+    trail = walked(name, seed, options)
 
     chunks = [step.chunk.id for step in trail.steps]
     sentences = [s.id for step in trail.steps for s in step.sentences]
     assert len(set(chunks)) == len(chunks)
     assert len(set(sentences)) == len(sentences)
-    assert budget is None or len(sentences) <= budget
-    assert max(step.hop for step in trail.steps) <= hops
+    assert options.max_sentences is None or len(sentences) <= options.max_sentences
+    assert sum(step.hop > 0 for step in trail.steps) <= options.max_hops
+    if name != "basic_retrieval":
+        assert sum(step.hop == 0 for step in trail.steps) <= options.anchors
 
 
-@settings(max_examples=80, deadline=None)
-@given(SEEDS, NAMES, BUDGETS, HOPS)
-def test_the_stop_reason_is_true(
-    seed: int, name: str, budget: int | None, hops: int
+@settings(max_examples=100, deadline=None)
+@given(SEEDS, NAMES, OPTIONS)
+def test_every_hop_follows_an_edge(seed: int, name: str, options: WalkOptions) -> None:
+    """A step with a hop is a neighbour of the step before it, one hop further."""
+    graph = random_graph(seed)
+
+    trail = walked(name, seed, options)
+
+    pairs = [
+        (one, two)
+        for one, two in zip(trail.steps, trail.steps[1:], strict=False)
+        if two.hop > 0
+    ]
+    assert all(two.chunk.id in graph.edges[one.chunk.id] for one, two in pairs)
+    assert all(two.hop == one.hop + 1 for one, two in pairs)
+    assert all(two.chunk.id in {c.id for c in one.considered} for one, two in pairs)
+
+
+@settings(max_examples=100, deadline=None)
+@given(SEEDS, NAMES, OPTIONS, st.booleans())
+def test_a_walk_can_be_repeated(
+    seed: int, name: str, options: WalkOptions, published: bool
 ) -> None:
+    """The same question on the same graph gives the same walk."""
+    if published:
+        options = replace(options, anchors=1, lookahead=0)
+
+    assert walked(name, seed, options, published=published) == walked(
+        name, seed, options, published=published
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(SEEDS, NAMES, AHEAD)
+def test_the_stop_reason_is_true(seed: int, name: str, options: WalkOptions) -> None:
     """What the walk says of its end can be seen in the graph."""
     graph = random_graph(seed)
-    walking = ALGORITHMS[name].walk(random_query(seed), options(budget, hops))
 
-    trail = run(MemoryReader(graph), walking)
+    trail = walked(name, seed, options)
 
     last = trail.steps[-1]
     visited = {step.chunk.id for step in trail.steps}
     sentences = [s for step in trail.steps for s in step.sentences]
     around = graph.edges[last.chunk.id]
+    seen = {s.id for s in sentences}
     holds = {
-        "sentence_limit": lambda: len(sentences) == budget,
-        "max_hops": lambda: last.hop == hops,
+        "sentence_limit": lambda: len(sentences) == options.max_sentences,
+        "max_hops": lambda: last.hop == options.max_hops,
         "no_connections": lambda: not around,
         "no_unvisited_chunk": lambda: around and set(around) <= visited,
-        "chunks_exhausted": lambda: (
-            {s.id for of in graph.sentences.values() for s in of}
-            == {s.id for s in sentences}
+        "all_candidates_overlap": lambda: all(
+            seen & {s.id for s in graph.sentences[chunk_id]} for chunk_id in around
         ),
-        "early_stop": lambda: len(sentences) >= ALGORITHMS[name].early_stop_after,
+        "no_more_similar": lambda: last.hop > 0,
+        "model_stopped": lambda: trail.counts["modelCalls"] > last.hop,
+        "chunks_exhausted": lambda: (
+            {s.id for of in graph.sentences.values() for s in of} == seen
+        ),
+        "early_stop": lambda: (
+            len(sentences) >= getattr(ALGORITHMS[name], "early_stop_after", 99)
+        ),
     }
     assert holds[trail.stop_reason]()
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS, NAMES, st.integers(min_value=1, max_value=40))
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, PLAIN)
+def test_published_rules_without_their_switches_are_ours(
+    seed: int, options: WalkOptions
+) -> None:
+    """With every switch off, the preset's algorithms walk as those of ours do."""
+    off = replace(
+        PUBLISHED, **{f.name: False for f in fields(PUBLISHED) if f.type == "bool"}
+    )
+    assert replace(off, early_stop=True) == OWN
+    walker: Any = algorithm("query_traversal", published=True)
+    walking = replace(walker, rules=replace(off, early_stop=True)).walk(
+        random_query(seed), options
+    )
+
+    trail = run(MemoryReader(random_graph(seed)), walking)
+
+    assert trail == walked("query_traversal", seed, options)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, PLAIN)
+def test_published_walks_start_as_ours_do(seed: int, options: WalkOptions) -> None:
+    """The preset reads later: until ours stops, both are at the same chunks."""
+    ours = walked("query_traversal", seed, options)
+
+    published = walked("query_traversal", seed, options, published=True)
+
+    length = min(len(ours.steps), len(published.steps))
+    assert [s.chunk for s in ours.steps[:length]] == [
+        s.chunk for s in published.steps[:length]
+    ]
+    assert published.steps[0].sentences == ours.steps[0].sentences[:10]
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, NAMES, DEPTHS, st.integers(min_value=1, max_value=40))
 def test_synchronous_and_asynchronous_walks_are_equal(
-    seed: int, name: str, k: int
+    seed: int, name: str, depth: int, k: int
 ) -> None:
     """Both drivers answer the same requests."""
     reader = MemoryReader(random_graph(seed))
     query = random_query(seed)
+    options = WalkOptions(lookahead=depth, anchors=1 + depth, question="Which way?")
 
     def walking() -> Any:
-        return searching(ALGORITHMS[name], query, WalkOptions(), k=k)
+        return searching(ALGORITHMS[name], query, options, k=k)
+
+    assert run(reader, walking(), MODEL) == asyncio.run(arun(reader, walking(), MODEL))
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, st.sampled_from(["geometric_3d", "average"]))
+def test_published_walks_are_equal_asynchronously(seed: int, name: str) -> None:
+    """Homes and fitted axes come from both drivers alike."""
+    reader = MemoryReader(random_graph(seed))
+
+    def walking() -> Any:
+        walker = algorithm(f"triangulation_{name}", published=True)
+        return walker.walk(random_query(seed), WalkOptions(max_sentences=None))
 
     assert run(reader, walking()) == asyncio.run(arun(reader, walking()))
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, st.sampled_from(DETERMINISTIC[1:]), DEPTHS, BEAMS)
+def test_looking_ahead_costs_a_trip_a_level(
+    seed: int, name: str, depth: int, beam: int
+) -> None:
+    """Each hop asks once for each further level, for as many chunks as the beam has."""
+
+    class Counting(MemoryReader):
+        asked: ClassVar[list[int]] = []
+
+        def expand(self, chunk_ids: Any, *, neighbours: bool = True) -> Any:
+            self.asked.append(len(chunk_ids))
+            return super().expand(chunk_ids, neighbours=neighbours)
+
+    Counting.asked = []
+    options = WalkOptions(max_sentences=None, lookahead=depth, beam=beam)
+
+    trail = run(
+        Counting(random_graph(seed)),
+        ALGORITHMS[name].walk(random_query(seed), options),
+    )
+
+    hops = len(trail.steps) - 1
+    assert len(Counting.asked) <= 1 + hops * max(1, depth)
+    assert max(Counting.asked) <= max(1, beam)
 
 
 @settings(max_examples=60, deadline=None)
@@ -110,7 +234,14 @@ def test_k_hits_come_back_while_there_are_sentences(
 
     _, hits = run(
         MemoryReader(graph),
-        searching(ALGORITHMS[name], query, WalkOptions(), k=k, granularity=granularity),
+        searching(
+            ALGORITHMS[name],
+            query,
+            WalkOptions(question="Which way?"),
+            k=k,
+            granularity=granularity,
+        ),
+        MODEL,
     )
 
     returned = [s.id for hit in hits for s in hit.sentences]
@@ -154,6 +285,12 @@ def test_equal_scores_are_ordered_by_id() -> None:
         {"max_hops": -1},
         {"max_hops": None},
         {"max_chunks": 10**9},
+        {"anchors": 0},
+        {"anchors": 21},
+        {"lookahead": 4},
+        {"lookahead": -1},
+        {"beam": 0},
+        {"beam": None},
     ],
 )
 def test_budgets_out_of_range_are_refused(given_options: dict[str, Any]) -> None:

@@ -1,0 +1,8 @@
+// purpose: vectors of all chunks of a corpus
+// params: corpus
+// since: 2025.10
+// fallback: retrieval/projection_chunks_lts
+CYPHER 25
+MATCH (k:Corpus {name: $corpus})<-[:IN_CORPUS]-(:Document)<-[:FROM_DOCUMENT]-(n:Chunk)
+WHERE n.embedding IS NOT NULL
+RETURN vector(n.embedding, coalesce(k.dimensions, size(n.embedding)), FLOAT32) AS vector

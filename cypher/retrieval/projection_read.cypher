@@ -1,0 +1,9 @@
+// purpose: the version of a corpus, with its main axes where they were kept for it
+// params: corpus
+// since: 5.26
+MATCH (k:Corpus {name: $corpus})
+RETURN
+  k.version AS version,
+  coalesce(k.status, 'complete') AS status,
+  toString(k.createdAt) AS stamp,
+  CASE WHEN k.axesVersion = k.version THEN k.axes END AS axes

@@ -1,0 +1,204 @@
+"""The main axes of a corpus in Neo4j: fitted once a version, and kept on its node.
+
+The vectors are streamed and only their sums are held, see `retrieval.projection`. The
+axes of all chunks are kept on the Corpus node with the version that they are of, where
+that may be written, and in the process. Axes that are fitted to a question, which the
+preset `published` wants, are made from sums that stay in the process.
+
+A corpus that has no version, or that an ingest is at work on, is fitted each time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graph.errors import DatabaseError
+from graph.vectors import vector_array
+from retrieval.projection import AXES, Moments, Projection, fit_projection
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from graph.connection import AsyncConnection, Connection
+    from retrieval.protocols import Vector
+
+__all__ = ["acorpus_projection", "corpus_projection"]
+
+_LOG = logging.getLogger(__name__)
+_BATCH = 1_024
+_KEPT = 4
+_ITEMS = ("chunks", "sentences")
+
+
+class _Kept:
+    """The last few values, by what they are of."""
+
+    def __init__(self) -> None:
+        self._values: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable) -> Any:
+        """Return a value, None where there is none."""
+        return None if key is None else self._values.get(key)
+
+    def put(self, key: Hashable, value: Any) -> None:
+        """Keep a value, unless it is of nothing that lasts."""
+        if key is None:
+            return
+        with self._lock:
+            self._values[key] = value
+            while len(self._values) > _KEPT:
+                self._values.popitem(last=False)
+
+
+_KEPT_AXES = _Kept()
+_KEPT_MOMENTS = _Kept()
+
+
+class _Sums:
+    """Sums over vectors that come one by one."""
+
+    def __init__(self) -> None:
+        self._moments: Moments | None = None
+        self._rows: list[Any] = []
+
+    def add(self, vector: Any) -> None:
+        """Take a vector as the server gave it."""
+        self._rows.append(vector_array(vector))
+        if len(self._rows) == _BATCH:
+            self._flush()
+
+    def moments(self, dimensions: int) -> Moments:
+        """Return the sums over all of them."""
+        if self._rows:
+            self._flush()
+        return self._moments or Moments.none(dimensions)
+
+    def _flush(self) -> None:
+        """Add up the vectors that are waiting."""
+        more = Moments.of(np.stack(self._rows))
+        self._moments = more if self._moments is None else self._moments + more
+        self._rows.clear()
+
+
+def corpus_projection(
+    connection: Connection, corpus: str, query: Vector | None
+) -> Projection:
+    """Return the main axes of a corpus.
+
+    Args:
+        connection: The database.
+        corpus: Name of the corpus.
+        query: None for the axes of all chunks; a question's vector for those fitted to
+            it, all chunks and all sentences.
+    """
+    state = _state(connection.read("retrieval/projection_read", corpus=corpus))
+    key = _key(connection.database, corpus, state)
+    if query is not None:
+        both: Moments | None = _KEPT_MOMENTS.get(key)
+        if both is None:
+            both = Moments.none(len(query))
+            for items in _ITEMS:
+                both += _moments(connection, corpus, items, len(query))
+            _KEPT_MOMENTS.put(key, both)
+        return fit_projection(both, query)
+    if state.get("axes"):
+        return _unpacked(state["axes"])
+    axes: Projection | None = _KEPT_AXES.get(key)
+    if axes is None:
+        axes = fit_projection(_moments(connection, corpus, "chunks", 0))
+        _KEPT_AXES.put(key, axes)
+        if state.get("version") is not None:
+            try:
+                connection.write(
+                    "retrieval/projection_write", **_keep(corpus, state, axes)
+                )
+            except DatabaseError as error:
+                _LOG.info("The axes of %r stay in this process: %s", corpus, error)
+    return axes
+
+
+async def acorpus_projection(
+    connection: AsyncConnection, corpus: str, query: Vector | None
+) -> Projection:
+    """Do as `corpus_projection` does."""
+    state = _state(await connection.aread("retrieval/projection_read", corpus=corpus))
+    key = _key(connection.database, corpus, state)
+    if query is not None:
+        both: Moments | None = _KEPT_MOMENTS.get(key)
+        if both is None:
+            both = Moments.none(len(query))
+            for items in _ITEMS:
+                both += await _amoments(connection, corpus, items, len(query))
+            _KEPT_MOMENTS.put(key, both)
+        return fit_projection(both, query)
+    if state.get("axes"):
+        return _unpacked(state["axes"])
+    axes: Projection | None = _KEPT_AXES.get(key)
+    if axes is None:
+        axes = fit_projection(await _amoments(connection, corpus, "chunks", 0))
+        _KEPT_AXES.put(key, axes)
+        if state.get("version") is not None:
+            try:
+                await connection.awrite(
+                    "retrieval/projection_write", **_keep(corpus, state, axes)
+                )
+            except DatabaseError as error:
+                _LOG.info("The axes of %r stay in this process: %s", corpus, error)
+    return axes
+
+
+def _moments(
+    connection: Connection, corpus: str, items: str, dimensions: int
+) -> Moments:
+    """Return the sums over the vectors of all chunks or sentences."""
+    sums = _Sums()
+    name = connection.vector_statement(f"retrieval/projection_{items}")
+    for record in connection.stream(name, corpus=corpus):
+        sums.add(record["vector"])
+    return sums.moments(dimensions)
+
+
+async def _amoments(
+    connection: AsyncConnection, corpus: str, items: str, dimensions: int
+) -> Moments:
+    """Do as `_moments` does."""
+    sums = _Sums()
+    fast = (await connection.acapabilities()).vector_values
+    name = f"retrieval/projection_{items}" + ("" if fast else "_lts")
+    async for record in connection.astream(name, corpus=corpus):
+        sums.add(record["vector"])
+    return sums.moments(dimensions)
+
+
+def _state(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what is known of a corpus, nothing where it is not stored."""
+    return rows[0] if rows else {}
+
+
+def _key(database: str, corpus: str, state: dict[str, Any]) -> Hashable:
+    """Return what makes a version of a corpus different from any other."""
+    if state.get("stamp") is None or state["version"] is None:
+        return None
+    if state["status"] != "complete":
+        return None
+    return database, corpus, state["stamp"], state["version"]
+
+
+def _keep(corpus: str, state: dict[str, Any], axes: Projection) -> dict[str, Any]:
+    """Return the parameters of the statement that keeps axes."""
+    packed = np.concatenate([axes.mean, axes.components.ravel(), axes.explained])
+    return {"corpus": corpus, "version": state["version"], "axes": packed.tolist()}
+
+
+def _unpacked(kept: list[float]) -> Projection:
+    """Return axes as they were kept: mean, components, shares of the variance."""
+    values = np.array(kept, dtype=np.float64)
+    dimensions = (len(values) - AXES) // (1 + AXES)
+    rows = values[:-AXES].reshape(1 + AXES, dimensions)
+    return Projection(mean=rows[0], components=rows[1:], explained=values[-AXES:])
