@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import neo4j
 import pytest
 from click.testing import CliRunner
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.runnables import ConfigurableField
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
@@ -32,6 +33,7 @@ from ingest.options import IngestOptions
 from ingest.pipeline import ingest_corpus
 from ingest.records import RawDocument
 from retrieval import KnowtrailRetriever
+from retrieval.algorithms import DETERMINISTIC
 from retrieval.cli_search import search as command
 from retrieval.picture import considered_chunks
 from retrieval.search import asearch, search
@@ -262,7 +264,7 @@ async def test_asynchronous_calls_give_the_same(
     assert answers[2] == retriever.invoke(QUESTION)
 
 
-@pytest.mark.parametrize("algorithm", ["basic_retrieval", "query_traversal"])
+@pytest.mark.parametrize("algorithm", DETERMINISTIC)
 async def test_asearch_is_search(
     stored: Connection, server: Settings, algorithm: str
 ) -> None:
@@ -274,6 +276,53 @@ async def test_asearch_is_search(
 
     same = search(stored, EMBEDDER, QUESTION, corpus="voyage", algorithm=algorithm)
     assert found.hits == same.hits
+
+
+@pytest.mark.parametrize("algorithm", DETERMINISTIC)
+def test_every_algorithm_is_there_by_name(
+    retriever: KnowtrailRetriever, algorithm: str
+) -> None:
+    """Documents say which algorithm found them; k holds for all, and more anchors."""
+    documents = retriever.invoke(
+        QUESTION, None, algorithm=algorithm, k=4, anchors=2, lookahead=1, beam=2
+    )
+
+    assert [d.metadata["algorithm"] for d in documents] == [algorithm] * 4
+
+
+def test_a_chat_model_guides_the_walk(retriever: KnowtrailRetriever) -> None:
+    """Any chat model of LangChain's can be given; here it always takes the second."""
+    chat = FakeListChatModel(responses=['{"choice": 2, "reasoning": "It fits."}'])
+    guided = retriever.model_copy(update={"model": chat})
+    algorithm = "llm_guided_traversal"
+
+    documents = guided.invoke(QUESTION, None, algorithm=algorithm, max_hops=2)
+
+    nearest = retriever.invoke(QUESTION, None, max_hops=2)
+    assert documents[0].metadata["hop"] == 0
+    assert documents[0].id == nearest[0].id
+    assert documents[-1].metadata["path"][1] != nearest[-1].metadata["path"][1]
+
+
+async def test_the_published_rules_can_be_asked_for(
+    retriever: KnowtrailRetriever,
+) -> None:
+    """With the preset, and in the database, the walk is that of the search."""
+    asked: dict[str, Any] = {"preset": "published", "reader": "cypher"}
+
+    documents = await retriever.ainvoke(QUESTION, None, **asked)
+
+    found = search(retriever.connection, EMBEDDER, QUESTION, corpus="voyage", **asked)
+    assert [d.page_content for d in documents] == [hit.text for hit in found.hits]
+
+
+def test_a_retriever_records_nothing(
+    retriever: KnowtrailRetriever, stored: Connection
+) -> None:
+    """Walks of a retriever leave no Traversal."""
+    retriever.invoke(QUESTION)
+
+    assert stored.query("MATCH (t:Traversal) RETURN count(t) AS n") == [{"n": 0}]
 
 
 def test_a_filter_holds_for_every_document(retriever: KnowtrailRetriever) -> None:
