@@ -36,6 +36,7 @@ _COMMANDS = {
         "Walk for a question, and keep it.",
     ),
     "compare": ("retrieval.cli_traverse:compare", "Walk with several algorithms."),
+    "ask": ("retrieval.cli_ask:ask", "Answer in words, with citations."),
     "schema": ("graph.cli_schema:schema", "Constraints and indexes."),
     "doctor": ("graph.cli_doctor:doctor", "Say what is wrong and what to do."),
 }

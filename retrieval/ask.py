@@ -1,0 +1,313 @@
+"""Ask: walk for a question, then answer it from the sentences found, with citations."""
+
+from __future__ import annotations
+
+from contextlib import aclosing, closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Unpack
+
+from graph.errors import InputError
+from retrieval.algorithms import DEFAULT_ALGORITHM
+from retrieval.answers import AnswerText, answer_request, parse_answer
+from retrieval.traverse import atraverse, traverse
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Generator
+
+    from graph.connection import AsyncConnection, Connection
+    from graph.embedders import Embedder
+    from graph.language_models import LanguageModel
+    from graph.settings import Settings
+    from retrieval.answers import AnswerRequest
+    from retrieval.questions import WalkSettings
+    from retrieval.traverse import TraverseResult
+    from retrieval.walk import FoundSentence, Walk
+
+__all__ = ["Answer", "aask", "aask_stream", "ask", "ask_stream"]
+
+ANSWER_SECONDS = 180.0
+NOTHING_FOUND = "No sentence of the corpus was found to answer from."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """An answer with what it rests on.
+
+    Attributes:
+        text: The answer.
+        citations: The sentences that the model says it rests on, only such as it was
+            given; empty where it named none, which `note` then says.
+        confidence: What the model thinks of it, from 0 to 1; None where it said
+            nothing sensible.
+        note: What a reader must know, empty if nothing.
+        model: Name of the language model; None where it was not asked.
+        walk: The walk that found the sentences.
+        traversal_id: Where the walk is recorded; None where it is not.
+        warning: Why the walk was not recorded although that was asked.
+    """
+
+    text: str
+    citations: tuple[FoundSentence, ...]
+    confidence: float | None
+    note: str
+    model: str | None
+    walk: Walk
+    traversal_id: str | None
+    warning: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON values with camelCase names."""
+        titles = {s.id: step.chunk for step in self.walk.steps for s in step.sentences}
+        return {
+            "question": self.walk.question,
+            "corpus": self.walk.corpus,
+            "answer": self.text,
+            "citation": [s.id for s in self.citations],
+            "confidence": self.confidence,
+            "note": self.note or None,
+            "model": self.model,
+            "algorithm": self.walk.algorithm,
+            "traversalId": self.traversal_id,
+            "sources": [
+                {
+                    "sentenceId": s.id,
+                    "text": s.text,
+                    "documentId": titles[s.id].document_id,
+                    "title": titles[s.id].title,
+                    "chunkId": titles[s.id].id,
+                }
+                for s in self.citations
+            ],
+        }
+
+
+def ask(
+    connection: Connection,
+    embedder: Embedder | None,
+    question: str,
+    *,
+    corpus: str | None = None,
+    algorithm: str = DEFAULT_ALGORITHM,
+    model: LanguageModel | None = None,
+    record: bool = True,
+    seconds: float = ANSWER_SECONDS,
+    settings: Settings | None = None,
+    **asked: Unpack[WalkSettings],
+) -> Answer:
+    """Walk for a question and answer it from the sentences found.
+
+    Args:
+        connection: The database; it is left open.
+        embedder: The model of the corpus; None loads it, see `traverse`.
+        question: What is asked, at most 10,000 characters.
+        corpus: Name of the corpus; may be left out where there is only one.
+        algorithm: How to walk.
+        model: The language model; None loads that of the settings.
+        record: Whether the walk is stored.
+        seconds: Time that the model has for its answer.
+        settings: Where embedder and language model are found.
+        **asked: Budgets and filter of the walk, see `WalkSettings`.
+
+    Returns:
+        The answer. Where the walk finds nothing, the model is not asked.
+
+    Raises:
+        InputError: If question, algorithm, corpus, filter or a number is no good.
+        ModelError: If the language model does not answer, or not in time.
+        DatabaseError: If the database fails.
+    """
+    pieces = ask_stream(
+        connection,
+        embedder,
+        question,
+        corpus=corpus,
+        algorithm=algorithm,
+        model=model,
+        record=record,
+        seconds=seconds,
+        settings=settings,
+        **asked,
+    )
+    return [piece for piece in pieces if isinstance(piece, Answer)][-1]
+
+
+async def aask(
+    connection: AsyncConnection,
+    embedder: Embedder | None,
+    question: str,
+    *,
+    corpus: str | None = None,
+    algorithm: str = DEFAULT_ALGORITHM,
+    model: LanguageModel | None = None,
+    record: bool = True,
+    seconds: float = ANSWER_SECONDS,
+    settings: Settings | None = None,
+    **asked: Unpack[WalkSettings],
+) -> Answer:
+    """Do as `ask` does, without blocking; see there."""
+    pieces = aask_stream(
+        connection,
+        embedder,
+        question,
+        corpus=corpus,
+        algorithm=algorithm,
+        model=model,
+        record=record,
+        seconds=seconds,
+        settings=settings,
+        **asked,
+    )
+    return [piece async for piece in pieces if isinstance(piece, Answer)][-1]
+
+
+def ask_stream(
+    connection: Connection,
+    embedder: Embedder | None,
+    question: str,
+    *,
+    corpus: str | None = None,
+    algorithm: str = DEFAULT_ALGORITHM,
+    model: LanguageModel | None = None,
+    record: bool = True,
+    seconds: float = ANSWER_SECONDS,
+    settings: Settings | None = None,
+    **asked: Unpack[WalkSettings],
+) -> Generator[str | Answer]:
+    """Yield the text of an answer as the model gives it, then the `Answer`.
+
+    Takes the arguments of `ask`. The last item, and only that, is an `Answer`. Closing
+    the iterator ends the request to the model.
+
+    Example:
+        ```python
+        for piece in ask_stream(connection, None, "What is ice?"):
+            if isinstance(piece, str):
+                sys.stdout.write(piece)
+        ```
+    """
+    _check_seconds(seconds)
+    model = model or _settings_model(settings)
+    found = traverse(
+        connection,
+        embedder,
+        question,
+        corpus=corpus,
+        algorithm=algorithm,
+        record=record,
+        model=model,
+        settings=settings,
+        **asked,
+    )
+    request = _request(found, model)
+    if request is None:
+        yield _nothing(found)
+        return
+    text, said = AnswerText(), ""
+    with closing(
+        model.stream(request.prompt, schema=request.schema, seconds=seconds)
+    ) as pieces:
+        for piece in pieces:
+            said += piece
+            if new := text.feed(piece):
+                yield new
+    yield _answer(found, request, said, model)
+
+
+async def aask_stream(
+    connection: AsyncConnection,
+    embedder: Embedder | None,
+    question: str,
+    *,
+    corpus: str | None = None,
+    algorithm: str = DEFAULT_ALGORITHM,
+    model: LanguageModel | None = None,
+    record: bool = True,
+    seconds: float = ANSWER_SECONDS,
+    settings: Settings | None = None,
+    **asked: Unpack[WalkSettings],
+) -> AsyncGenerator[str | Answer]:
+    """Do as `ask_stream` does, without blocking; see there."""
+    _check_seconds(seconds)
+    model = model or _settings_model(settings)
+    found = await atraverse(
+        connection,
+        embedder,
+        question,
+        corpus=corpus,
+        algorithm=algorithm,
+        record=record,
+        model=model,
+        settings=settings,
+        **asked,
+    )
+    request = _request(found, model)
+    if request is None:
+        yield _nothing(found)
+        return
+    text, said = AnswerText(), ""
+    async with aclosing(
+        model.astream(request.prompt, schema=request.schema, seconds=seconds)
+    ) as pieces:
+        async for piece in pieces:
+            said += piece
+            if new := text.feed(piece):
+                yield new
+    yield _answer(found, request, said, model)
+
+
+def _check_seconds(seconds: float) -> None:
+    """Refuse a time limit that is none.
+
+    Raises:
+        InputError: If it is not from above 0 to 3,600.
+    """
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not number or not 0 < seconds <= 3_600:
+        msg = f"seconds is {seconds!r}: give a number above 0, at most 3600."
+        raise InputError(msg)
+
+
+def _settings_model(settings: Settings | None) -> LanguageModel:
+    """Load the language model of the settings."""
+    from graph.language_models import load_language_model
+
+    return load_language_model(settings=settings)
+
+
+def _request(found: TraverseResult, model: LanguageModel) -> AnswerRequest | None:
+    """Return what the model is asked, None where there is nothing to answer from."""
+    sentences = found.walk.sentences
+    if not sentences:
+        return None
+    return answer_request(found.walk.question, sentences, tokens=model.prompt_tokens)
+
+
+def _nothing(found: TraverseResult) -> Answer:
+    """Return the answer to a question for which nothing was found."""
+    return Answer(
+        text=NOTHING_FOUND,
+        citations=(),
+        confidence=None,
+        note="The language model was not asked.",
+        model=None,
+        walk=found.walk,
+        traversal_id=found.traversal_id,
+        warning=found.warning,
+    )
+
+
+def _answer(
+    found: TraverseResult, request: AnswerRequest, said: str, model: LanguageModel
+) -> Answer:
+    """Return what the model said, checked."""
+    parsed = parse_answer(said, request.sentences)
+    return Answer(
+        text=parsed.text,
+        citations=parsed.cited,
+        confidence=parsed.confidence,
+        note=parsed.note,
+        model=model.name,
+        walk=found.walk,
+        traversal_id=found.traversal_id,
+        warning=found.warning,
+    )

@@ -1,0 +1,136 @@
+"""`knowtrail ask`: an answer in words, with the sentences it rests on."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from retrieval.cli_options import (
+    ALGORITHM_NAMES,
+    load_model,
+    own_command,
+    read_filter,
+    walk_options,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graph.settings import Settings
+    from retrieval.ask import Answer
+
+__all__ = ["ask"]
+
+_CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]+")
+
+
+@click.command()
+@click.argument("question")
+@click.option(
+    "--algorithm",
+    default="query_traversal",
+    show_default=True,
+    help=f"How to walk: {ALGORITHM_NAMES}.",
+)
+@walk_options
+@click.option(
+    "--record/--no-record",
+    default=True,
+    show_default=True,
+    help="Store the walk in the graph.",
+)
+@click.option(
+    "--seconds",
+    type=float,
+    default=180.0,
+    show_default=True,
+    help="Time that the language model has.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@click.pass_obj
+def ask(
+    settings: Settings,
+    /,
+    *,
+    question: str,
+    corpus: str | None,
+    filter_json: str | None,
+    model_name: str | None,
+    record: bool,
+    seconds: float,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Answer QUESTION in words, from sentences found by walking the graph.
+
+    The language model is Ollama's, by default that of KNOWTRAIL_LANGUAGE_MODEL.
+    """
+    from graph.cli_session import open_connection
+    from graph.language_models import load_language_model
+    from retrieval.ask import ask_stream
+    from retrieval.questions import check_question
+
+    options["filter"] = read_filter(filter_json)
+    check_question(question, **options)
+    model = load_model(model_name, settings) or load_language_model(settings=settings)
+    with open_connection(settings) as connection:
+        pieces = ask_stream(
+            connection,
+            None,
+            question,
+            corpus=corpus or settings.corpus,
+            model=model,
+            record=record,
+            seconds=seconds,
+            settings=settings,
+            **options,
+        )
+        answer = _shown(pieces, streams=not as_json)
+    if as_json:
+        click.echo(json.dumps(answer.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        _show_sources(answer)
+    if answer.note:
+        click.echo(answer.note, err=True)
+    if answer.warning:
+        click.echo(f"Warning: {answer.warning}", err=True)
+    elif answer.traversal_id is not None and not as_json:
+        own = own_command(settings)
+        click.echo("\nThe walk step by step:")
+        click.echo(
+            f"  {own} cypher --saved traversal_steps -p traversal={answer.traversal_id}"
+        )
+
+
+def _shown(pieces: Iterator[str | Answer], *, streams: bool) -> Answer:
+    """Write an answer's text as it comes; return the answer.
+
+    Text of a model is written as it is, but for control characters, which a terminal
+    would obey.
+    """
+    wrote = False
+    for piece in pieces:
+        if not isinstance(piece, str):
+            if streams and not wrote:
+                click.echo(_CONTROLS.sub(" ", piece.text), nl=False)
+            if streams:
+                click.echo()
+            answer = piece
+        elif streams:
+            wrote = True
+            click.echo(_CONTROLS.sub(" ", piece), nl=False)
+            sys.stdout.flush()
+    return answer
+
+
+def _show_sources(answer: Answer) -> None:
+    """Write the sentences that an answer rests on, under their documents."""
+    for source in answer.as_dict()["sources"]:
+        line = f"- {source['title']}: {source['text']}"
+        click.echo(_CONTROLS.sub(" ", line.replace("\n", " ")))
+    if answer.confidence is not None:
+        click.echo(f"Confidence, as {answer.model} says: {answer.confidence:.2f}")
