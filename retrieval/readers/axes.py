@@ -46,6 +46,10 @@ class _Kept:
         """Return a value, None where there is none."""
         return None if key is None else self._values.get(key)
 
+    def clear(self) -> None:
+        """Forget every value."""
+        self._values.clear()
+
     def put(self, key: Hashable, value: Any) -> None:
         """Keep a value, unless it is of nothing that lasts."""
         if key is None:

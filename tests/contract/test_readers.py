@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,14 +12,22 @@ from hypothesis import strategies as st
 
 from graph.capabilities import Capabilities
 from graph.connection import AsyncConnection, Connection
+from graph.errors import DatabaseError
 from graph.schema import apply_schema, drop_schema
 from graph.statements import statement
-from retrieval.algorithms import ALGORITHMS
-from retrieval.conformance import GraphReaderConformance, random_graph, random_query
+from retrieval.algorithms import ALGORITHMS, DETERMINISTIC, algorithm
+from retrieval.conformance import (
+    GraphReaderConformance,
+    ScriptedModel,
+    differing,
+    random_graph,
+    random_query,
+)
 from retrieval.driving import arun, run
 from retrieval.filters import parse_filter
 from retrieval.protocols import WalkOptions
 from retrieval.readers import AsyncCypherReader, CypherReader, MemoryReader
+from retrieval.readers.axes import _KEPT_AXES
 from retrieval.snapshot.build import build_snapshot
 from retrieval.snapshot.database import CorpusSource
 from retrieval.snapshot.opening import need_snapshot
@@ -32,7 +41,8 @@ if TYPE_CHECKING:
     from retrieval.filters import Filter
     from retrieval.readers import MemoryGraph, SnapshotReader
 
-BUDGET = WalkOptions(max_sentences=25)
+BUDGET = WalkOptions(max_sentences=25, question="Which way?")
+MODEL: Any = ScriptedModel()
 _WRITE = """
 MERGE (k:Corpus {name: $corpus})
 WITH k
@@ -243,17 +253,18 @@ def test_a_corpus_is_walked_as_if_it_were_alone(
 
     walks = [
         [
-            run(r, a.walk(random_query(n), WalkOptions(max_sentences=30)))
+            replace(
+                run(r, a.walk(random_query(n), replace(BUDGET, anchors=1 + n)), MODEL),
+                # Approximate search may differ at the end of a ranking.
+                ranking=(),
+            )
             for a in ALGORITHMS.values()
             for n in range(4)
         ]
         for r in (reader, memory)
     ]
 
-    # Rankings agree where they matter: approximate search may differ at their ends.
-    assert [(t.steps, t.stop_reason) for t in walks[0]] == [
-        (t.steps, t.stop_reason) for t in walks[1]
-    ]
+    assert differing(*walks) == []
 
 
 @pytest.mark.integration
@@ -264,24 +275,29 @@ async def test_asynchronous_walks_are_the_same(
     connection, _, _ = mixed
     given = parse_filter({"language": "en"})
     reader = CypherReader(connection, corpus="large", filter=given)
+    walkers = [algorithm(n, published=p) for n in ALGORITHMS for p in (False, True)]
 
     async with await AsyncConnection.open(server) as asynchronous:
         twin = AsyncCypherReader(asynchronous, corpus="large", filter=given)
         found = [
-            await arun(twin, a.walk(random_query(3), WalkOptions()))
-            for a in ALGORITHMS.values()
+            await arun(twin, walker.walk(random_query(3), BUDGET), MODEL)
+            for walker in walkers
         ]
 
-    assert found == [
-        run(reader, a.walk(random_query(3), WalkOptions())) for a in ALGORITHMS.values()
-    ]
+    expected = [run(reader, w.walk(random_query(3), BUDGET), MODEL) for w in walkers]
+    assert differing(expected, found) == []
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize("name", DETERMINISTIC[1:])
+@pytest.mark.parametrize("depth", [0, 1, 2])
 def test_a_hop_is_one_round_trip(
-    mixed: tuple[Connection, MemoryGraph, MemoryGraph], monkeypatch: pytest.MonkeyPatch
+    mixed: tuple[Connection, MemoryGraph, MemoryGraph],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    depth: int,
 ) -> None:
-    """A walk asks once for anchors and once for each chunk that it visits."""
+    """A walk asks once for anchors and once for each chunk, or each level ahead."""
     connection, _, _ = mixed
     reader = CypherReader(connection, corpus="large")
     asked: list[str] = []
@@ -289,11 +305,138 @@ def test_a_hop_is_one_round_trip(
     monkeypatch.setattr(
         reader, "_rows", lambda text, params: asked.append(text) or plain(text, params)
     )
+    options = WalkOptions(max_sentences=25, lookahead=depth)
 
-    trail = run(reader, ALGORITHMS["query_traversal"].walk(random_query(5), BUDGET))
+    trail = run(reader, ALGORITHMS[name].walk(random_query(5), options))
 
-    assert len(trail.steps) > 2
-    assert len(asked) == 1 + len(trail.steps)
+    assert len(trail.steps) > 1
+    assert len(asked) <= 2 + max(1, depth) * (len(trail.steps) - 1)
+    if depth == 0:
+        assert len(asked) == 1 + len(trail.steps)
+
+
+@pytest.mark.integration
+def test_several_anchors_are_one_round_trip(
+    mixed: tuple[Connection, MemoryGraph, MemoryGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anchors are searched for once and opened together."""
+    connection, _, _ = mixed
+    reader = CypherReader(connection, corpus="large")
+    asked: list[str] = []
+    plain = reader._rows
+    monkeypatch.setattr(
+        reader, "_rows", lambda text, params: asked.append(text) or plain(text, params)
+    )
+    options = WalkOptions(max_sentences=25, anchors=5)
+
+    trail = run(reader, ALGORITHMS["query_traversal"].walk(random_query(5), options))
+
+    hops = sum(step.hop > 0 for step in trail.steps)
+    assert len({step.chunk.title for step in trail.steps if step.hop == 0}) > 1
+    assert len(asked) == 2 + hops
+
+
+@pytest.fixture
+def versioned(
+    empty: Connection,
+) -> tuple[Connection, MemoryGraph]:
+    """Return a database with a corpus that has a version, as an ingest makes it."""
+    graph = random_graph(18)
+    store(empty, graph)
+    empty.driver.execute_query(
+        "MATCH (k:Corpus) SET k.version = 3, k.status = 'complete', "
+        "k.createdAt = datetime(), k.dimensions = 12",
+        database_="neo4j",
+    )
+    return empty, graph
+
+
+def streams(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note the statements that are streamed from now on."""
+    asked: list[str] = []
+    plain = connection.stream
+
+    def stream(name: str, /, **params: Any) -> Any:
+        asked.append(name.removesuffix("_lts"))
+        return plain(name, **params)
+
+    monkeypatch.setattr(connection, "stream", stream)
+    return asked
+
+
+@pytest.mark.integration
+def test_axes_are_fitted_once_a_version(
+    versioned: tuple[Connection, MemoryGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are kept with the corpus, and fitted anew for its next version."""
+    connection, graph = versioned
+    asked = streams(connection, monkeypatch)
+    options = WalkOptions(max_sentences=30)
+    walker = algorithm("triangulation_geometric_3d")
+
+    def walk() -> Any:
+        reader = CypherReader(connection, corpus="small")
+        return run(reader, walker.walk(random_query(2), options))
+
+    walks = [walk(), walk()]
+    _KEPT_AXES.clear()
+    walks.append(walk())
+    connection.driver.execute_query(
+        "MATCH (k:Corpus) SET k.version = 4", database_="neo4j"
+    )
+    walks.append(walk())
+
+    expected = run(MemoryReader(graph), walker.walk(random_query(2), options))
+    assert differing([expected] * 4, walks) == []
+    assert asked == ["retrieval/projection_chunks"] * 2
+
+
+@pytest.mark.integration
+def test_axes_stay_in_the_process_where_nothing_may_be_written(
+    versioned: tuple[Connection, MemoryGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user who may only read gets the same walk, fitted once a process."""
+    connection, _ = versioned
+    asked = streams(connection, monkeypatch)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        message = "You may only read."
+        raise DatabaseError(message)
+
+    monkeypatch.setattr(connection, "write", refuse)
+
+    found = [
+        CypherReader(connection, corpus="small").projection().explained.tolist()
+        for _ in range(2)
+    ]
+
+    (row,) = connection.query("MATCH (k:Corpus) RETURN k.axes AS axes")
+    assert found[0] == found[1]
+    assert asked == ["retrieval/projection_chunks"]
+    assert row["axes"] is None
+
+
+@pytest.mark.integration
+def test_sums_for_fitted_axes_stay_in_the_process(
+    versioned: tuple[Connection, MemoryGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The preset refits for each question without reading the corpus again."""
+    connection, graph = versioned
+    asked = streams(connection, monkeypatch)
+    walker = algorithm("triangulation_geometric_3d", published=True)
+
+    walks = [
+        run(
+            CypherReader(connection, corpus="small"),
+            walker.walk(random_query(n), BUDGET),
+        )
+        for n in range(3)
+    ]
+
+    memory = MemoryReader(graph)
+    expected = [run(memory, walker.walk(random_query(n), BUDGET)) for n in range(3)]
+    assert differing(expected, walks) == []
+    assert asked == ["retrieval/projection_chunks", "retrieval/projection_sentences"]
 
 
 @pytest.mark.integration
