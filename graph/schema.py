@@ -51,6 +51,13 @@ _MIGRATIONS: dict[int, tuple[str, ...]] = {
         "schema/constraint_traversal_id",
         "schema/constraint_step_id",
     ),
+    3: (
+        "schema/constraint_extraction_id",
+        "schema/constraint_eval_run_id",
+        "schema/constraint_eval_record_id",
+        "schema/constraint_field_result_id",
+        "schema/constraint_metric_id",
+    ),
 }
 """Version -> statements that lead to it from the version before."""
 
@@ -67,6 +74,11 @@ _CONSTRAINTS = (
     "query_id",
     "traversal_id",
     "step_id",
+    "extraction_id",
+    "eval_run_id",
+    "eval_record_id",
+    "field_result_id",
+    "metric_id",
     "schema_version_id",
 )
 _INDEXES = (

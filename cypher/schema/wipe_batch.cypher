@@ -1,7 +1,8 @@
 // purpose: delete some of our nodes
 // params: limit
 // since: 5.26
-MATCH (n:Corpus|Document|Chunk|Sentence|Theme|Category|Redirect|Query|Traversal|Step)
+MATCH
+  (n:Corpus|Document|Chunk|Sentence|Theme|Category|Redirect|Query|Traversal|Step|Extraction|EvalRun|EvalRecord|FieldResult|Metric)
 WITH n
 LIMIT $limit
 DETACH DELETE n

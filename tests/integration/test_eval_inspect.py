@@ -1,0 +1,158 @@
+"""Saved queries about evaluations answer what their titles say."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eval.records import EvalRecord, EvalRun, Metric, StoredField
+from eval.store import open_run
+from graph.schema import apply_schema
+from graph.statements import statement_record
+
+if TYPE_CHECKING:
+    from graph.connection import Connection
+
+pytestmark = pytest.mark.integration
+
+FIELDS = {"method": (0.9, 9, 1), "year": (0.4, 4, 6), "lab": (0.4, 8, 12)}
+
+
+def run_of(dataset: str, day: int, kind: str = "fields") -> EvalRun:
+    """Return a run made on a day."""
+    return EvalRun(
+        kind=kind, dataset=dataset, created=datetime(2026, 1, day, tzinfo=UTC)
+    )
+
+
+def store(connection: Connection, run: EvalRun, f1: float) -> str:
+    """Store a run of two records, of which the second has F1 `f1`."""
+    invented = StoredField(
+        path="lab[-1].name",
+        schema_path="lab[].name",
+        status="hallucination",
+        score=0.0,
+        extracted="Nowhere",
+    )
+    missed = StoredField(
+        path="year", schema_path="year", status="omission", score=0.0, gold=1911
+    )
+    with open_run(connection, run) as writer:
+        writer.add(EvalRecord(record_id="a", scores={"f1": 1.0}))
+        writer.add(
+            EvalRecord(record_id="b", scores={"f1": f1}, fields=[missed, invented])
+        )
+        writer.metric(Metric(name="f1", value=(1 + f1) / 2, low=f1, high=1.0, n=2))
+        for path, (score, right, wrong) in FIELDS.items():
+            writer.metric(
+                Metric(
+                    name="field_score",
+                    path=path,
+                    value=score * f1,
+                    n=right + wrong,
+                    counts={
+                        "matches": right,
+                        "mismatches": wrong,
+                        "omissions": 0,
+                        "hallucinations": 0,
+                    },
+                )
+            )
+    return run.id
+
+
+@pytest.fixture
+def two(connection: Connection) -> Connection:
+    """Return a connection to a database with two runs on one data set."""
+    apply_schema(connection)
+    store(connection, run_of("gold", 1), 0.5)
+    store(connection, run_of("better", 2), 1.0)
+    return connection
+
+
+def ask(connection: Connection, name: str, **params: object) -> list[dict[str, Any]]:
+    """Run a saved query; parameters that are left out are null."""
+    query = statement_record(f"inspect/{name}")
+    return connection.query(query.text, dict.fromkeys(query.params) | params)
+
+
+def test_runs_are_listed(two: Connection) -> None:
+    """The latest first, with F1 and its interval."""
+    rows = ask(two, "eval_runs")
+
+    assert [(r["dataset"], r["status"], r["records"], r["f1"]) for r in rows] == [
+        ("better", "complete", 2, 1.0),
+        ("gold", "complete", 2, 0.75),
+    ]
+    assert (rows[1]["f1Low"], rows[1]["f1High"]) == (0.5, 1.0)
+    assert ask(two, "eval_runs", kind="retrieval") == []
+    assert len(ask(two, "eval_runs", dataset="gold")) == 1
+
+
+def test_worst_fields_come_first(two: Connection) -> None:
+    """By score; of equal ones, the field that there is more of."""
+    rows = ask(two, "eval_worst_fields", run=run_of("gold", 1).id)
+
+    assert [(r["field"], r["score"], r["n"], r["matches"]) for r in rows] == [
+        ("lab", 0.2, 20, 8),
+        ("year", 0.2, 10, 4),
+        ("method", 0.45, 10, 9),
+    ]
+
+
+def test_worst_fields_of_the_latest_run(two: Connection) -> None:
+    """Without a name the latest run is meant, whatever kinds there are beside."""
+    store(two, run_of("questions", 9, kind="retrieval"), 0.1)
+
+    rows = ask(two, "eval_worst_fields", limit=1)
+
+    assert [(r["run"], r["score"]) for r in rows] == [(run_of("better", 2).id, 0.4)]
+
+
+def test_hallucinations_are_named_with_their_records(two: Connection) -> None:
+    """Only what was made up, of one run, and of one field where it is named."""
+    rows = ask(two, "eval_hallucinations", run=run_of("gold", 1).id)
+
+    assert rows == [
+        {
+            "record": "b",
+            "field": "lab[-1].name",
+            "extracted": '"Nowhere"',
+            "reason": None,
+            "run": run_of("gold", 1).id,
+        }
+    ]
+    assert len(ask(two, "eval_hallucinations", field="lab[].name")) == 1
+    assert ask(two, "eval_hallucinations", field="year") == []
+
+
+def test_two_runs_stand_side_by_side(two: Connection) -> None:
+    """The last two: metrics of the whole first, then fields by their difference."""
+    rows = ask(two, "eval_runs_apart")
+
+    assert [(r["metric"], r["field"], r["difference"]) for r in rows] == [
+        ("f1", "", 0.25),
+        ("field_score", "method", 0.45),
+        ("field_score", "lab", 0.2),
+        ("field_score", "year", 0.2),
+    ]
+    assert (rows[0]["first"], rows[0]["second"]) == (0.75, 1.0)
+
+
+def test_named_runs_stand_side_by_side(two: Connection) -> None:
+    """The order is that of the names; an unknown name has no rows."""
+    first, second = run_of("better", 2).id, run_of("gold", 1).id
+
+    rows = ask(two, "eval_runs_apart", first=first, second=second, limit=1)
+
+    assert rows[0]["difference"] == -0.25
+    assert ask(two, "eval_runs_apart", first="none", second=second) == []
+
+
+def test_records_that_differ_are_named(two: Connection) -> None:
+    """Records with the same F1 in both runs are left out."""
+    assert ask(two, "eval_records_apart") == [
+        {"record": "b", "first": 0.5, "second": 1.0, "difference": 0.5}
+    ]

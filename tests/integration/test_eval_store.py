@@ -1,0 +1,330 @@
+"""Evaluations in a real database: whole, resumed, deleted, and asked about."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import eval.store
+from eval.records import EvalRecord, EvalRun, Metric, StoredField
+from eval.store import delete_run, open_run, stored_runs
+from graph.errors import DatabaseError, InputError
+from graph.schema import SCHEMA_VERSION, apply_schema, drop_schema, schema_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graph.connection import Connection
+
+pytestmark = pytest.mark.integration
+
+COUNT = """
+MATCH (r:EvalRun)
+OPTIONAL MATCH (r)-[:HAS_RECORD]->(e)
+OPTIONAL MATCH (e)-[:HAS_FIELD]->(f)
+RETURN r.status AS status, r.written AS written, count(DISTINCT e) AS records,
+       count(DISTINCT f) AS fields
+"""
+LEFT = "MATCH (n:EvalRun|EvalRecord|FieldResult|Metric) RETURN count(n) AS n"
+
+
+class Cut(Exception):  # noqa: N818 - stands for anything that goes wrong
+    """What cuts a run off."""
+
+
+@pytest.fixture
+def store(connection: Connection) -> Connection:
+    """Return a connection to an empty database with the schema."""
+    apply_schema(connection)
+    return connection
+
+
+def run_of(name: str = "gold", day: int = 1) -> EvalRun:
+    """Return a run on a data set."""
+    return EvalRun(
+        kind="fields",
+        dataset=name,
+        configuration={"store": "failures", "schema": {"type": "object"}},
+        commit="1.0",
+        created=datetime(2026, 1, day, tzinfo=UTC),
+    )
+
+
+def wrong(path: str, status: str = "mismatch", extracted: Any = "b") -> StoredField:
+    """Return a field that is not right."""
+    return StoredField(
+        path=path,
+        schema_path=path.replace("[0]", "[]"),
+        status=status,
+        score=0.0,
+        gold="a",
+        extracted=extracted,
+        comparator="exact",
+        reason=status,
+    )
+
+
+def records(count: int, fields: int = 2) -> Iterator[EvalRecord]:
+    """Yield records of some fields each."""
+    for number in range(count):
+        yield EvalRecord(
+            record_id=f"r{number}",
+            scores={"precision": 0.5, "recall": 0.25, "f1": 1 / 3},
+            fields=[wrong(f"a[0].f{n}") for n in range(fields)],
+        )
+
+
+def write(
+    store: Connection, run: EvalRun, count: int, *, cut: int | None = None
+) -> None:
+    """Store a run; raise after `cut` records."""
+    with open_run(store, run) as writer:
+        for number, record in enumerate(records(count)):
+            if number == cut:
+                raise Cut
+            writer.add(record)
+        writer.metric(Metric(name="f1", value=1 / 3, low=0.2, high=0.5, n=count))
+
+
+def die(store: Connection, run: EvalRun) -> None:
+    """Store a part of a record of ten fields and raise."""
+    with open_run(store, run) as writer:
+        writer.add(next(records(1, fields=10)))
+        raise Cut
+
+
+def test_a_run_is_stored_whole(store: Connection) -> None:
+    """Run, records, fields and metrics are where the model says."""
+    write(store, run_of(), 3)
+
+    (row,) = store.query(
+        "MATCH (r:EvalRun)-[:HAS_RECORD]->(e {index: 1})-[:HAS_FIELD]->(f)"
+        " MATCH (r)-[:HAS_METRIC]->(m:Metric) WITH r, e, f, m ORDER BY f.path"
+        " RETURN properties(r) AS r, properties(e) AS e, properties(m) AS m,"
+        " collect(properties(f)) AS f"
+    )
+    assert row["r"].pop("createdAt").to_native() == datetime(2026, 1, 1, tzinfo=UTC)
+    assert row["r"] == {
+        "id": run_of().id,
+        "kind": "fields",
+        "dataset": "gold",
+        "commit": "1.0",
+        "status": "complete",
+        "written": 3,
+        "store": "failures",
+        "schema": '{"type": "object"}',
+        "configuration": '{"store": "failures", "schema": {"type": "object"}}',
+    }
+    del row["e"]["id"], row["m"]["id"], row["f"][0]["id"]
+    assert row["e"] == {
+        "recordId": "r1",
+        "index": 1,
+        "precision": 0.5,
+        "recall": 0.25,
+        "f1": 1 / 3,
+    }
+    assert row["m"] == {
+        "name": "f1",
+        "path": "",
+        "value": 1 / 3,
+        "ciLow": 0.2,
+        "ciHigh": 0.5,
+        "n": 3,
+    }
+    assert row["f"][0] == {
+        "path": "a[0].f0",
+        "schemaPath": "a[].f0",
+        "status": "mismatch",
+        "score": 0.0,
+        "gold": '"a"',
+        "extracted": '"b"',
+        "comparator": "exact",
+        "reason": "mismatch",
+    }
+    assert len(row["f"]) == 2
+
+
+def test_a_second_run_writes_nothing(store: Connection) -> None:
+    """A complete run is left as it is."""
+    write(store, run_of(), 3)
+
+    with open_run(store, run_of()) as writer:
+        assert writer.complete
+        for record in records(5):
+            writer.add(record)
+        writer.metric(Metric(name="other", value=1.0))
+
+    assert store.query(COUNT) == [
+        {"status": "complete", "written": 3, "records": 3, "fields": 6}
+    ]
+    assert store.query("MATCH (m:Metric) RETURN m.name AS name") == [{"name": "f1"}]
+
+
+def test_a_run_that_breaks_is_marked_and_taken_up(
+    store: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is stored stays, marked as failed; the next attempt adds the rest."""
+    monkeypatch.setattr(eval.store, "ROWS", 4)
+    with pytest.raises(Cut):
+        write(store, run_of(), 9, cut=7)
+    after_cut = store.query(COUNT)
+
+    with open_run(store, run_of()) as writer:
+        already = writer.already
+        for record in records(9):
+            writer.add(record)
+
+    assert after_cut == [{"status": "failed", "written": 6, "records": 6, "fields": 12}]
+    assert already == 6
+    assert store.query(COUNT) == [
+        {"status": "complete", "written": 9, "records": 9, "fields": 18}
+    ]
+
+
+def test_a_killed_run_is_taken_up_within_a_record(
+    store: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of a record's fields were stored: it is written again, nothing is double."""
+    monkeypatch.setattr(eval.store, "ROWS", 4)
+    run = run_of()
+    # As when the process dies: neither the rest nor a mark is written.
+    with monkeypatch.context() as patch:
+        patch.setattr(eval.store, "_mark_failed", lambda *_: None)
+        with pytest.raises(Cut):
+            die(store, run)
+    killed = store.query(COUNT)
+
+    with open_run(store, run) as writer:
+        writer.add(next(records(1, fields=10)))
+
+    assert killed == [{"status": "writing", "written": 0, "records": 1, "fields": 8}]
+    assert store.query(COUNT) == [
+        {"status": "complete", "written": 1, "records": 1, "fields": 10}
+    ]
+
+
+def test_batches_are_bounded(
+    store: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No transaction has more rows, or more text, than the limits."""
+    sizes: list[tuple[int, int]] = []
+    write_all = store.write_all
+
+    def watch(steps: list[tuple[str, dict[str, Any]]]) -> object:
+        rows = [row for _, params in steps for row in params.get("rows", ())]
+        sizes.append((len(rows), len(repr(rows))))
+        return write_all(steps)
+
+    monkeypatch.setattr(store, "write_all", watch)
+    long = [wrong(f"f{n}", extracted="x" * 50_000) for n in range(1_200)]
+    with open_run(store, run_of()) as writer:
+        writer.add(EvalRecord(record_id=1, fields=long))
+        for record in records(600, fields=0):
+            writer.add(record)
+
+    assert max(rows for rows, _ in sizes) <= 2 * eval.store.ROWS
+    assert max(characters for _, characters in sizes) < 2_000_000
+    assert store.query(COUNT)[0]["fields"] == 1_200
+    assert store.query(COUNT)[0]["records"] == 601
+
+
+@pytest.mark.parametrize(
+    "value", ["\ud800", "\0", 10**400, float("nan"), {"k": {1, 2}}]
+)
+def test_any_value_is_stored(store: Connection, value: object) -> None:
+    """Half surrogates, NUL, huge and unreal numbers and sets do not stop a run."""
+    with open_run(store, run_of()) as writer:
+        writer.add(EvalRecord(record_id="\udfff", fields=[wrong("f", extracted=value)]))
+
+    (row,) = store.query("MATCH (f:FieldResult) RETURN f.extracted AS x")
+    assert row["x"]
+
+
+def test_a_record_judges_what_it_names(store: Connection) -> None:
+    """Extractions and walks are connected; an id that is gone is passed over."""
+    store.run_schema("CREATE (:Extraction {id: 'x'}), (:Traversal {id: 't'})")
+
+    with open_run(store, run_of()) as writer:
+        writer.add(EvalRecord(record_id=1, judges=["x", "t", "gone"]))
+
+    rows = store.query(
+        "MATCH (:EvalRecord)-[:JUDGES]->(x) RETURN labels(x)[0] AS l ORDER BY l"
+    )
+    assert [row["l"] for row in rows] == ["Extraction", "Traversal"]
+
+
+def test_metrics_of_a_record_are_nodes(store: Connection) -> None:
+    """A record may have metrics of its own, with further numbers."""
+    with open_run(store, run_of()) as writer:
+        writer.add(
+            EvalRecord(
+                record_id=1, metrics=[Metric(name="ndcg", value=0.5, counts={"k": 10})]
+            )
+        )
+
+    (row,) = store.query(
+        "MATCH (:EvalRecord)-[:HAS_METRIC]->(m:Metric) RETURN m.name AS name, m.k AS k"
+    )
+    assert row == {"name": "ndcg", "k": 10}
+
+
+def test_runs_differ_by_what_was_done(store: Connection) -> None:
+    """Another key or configuration is another run; another time is not."""
+    write(store, run_of(), 1)
+    write(store, run_of(day=9), 1)
+    write(store, run_of("other", day=3), 1)
+
+    found = stored_runs(store, kind="fields")
+
+    assert [(run.dataset, run.status, run.written) for run in found] == [
+        ("other", "complete", 1),
+        ("gold", "complete", 1),
+    ]
+    assert stored_runs(store, kind="retrieval") == ()
+
+
+def test_a_deleted_run_leaves_nothing(store: Connection) -> None:
+    """Every node of it goes, another run stays, a second time says there is none."""
+    write(store, run_of(), 3)
+    before = store.query(LEFT)[0]["n"]
+    write(store, run_of("other"), 3)
+
+    gone = delete_run(store, run_of("other").id)
+
+    assert gone
+    assert store.query(LEFT)[0]["n"] == before
+    assert not delete_run(store, run_of("other").id)
+
+
+def test_a_run_that_is_being_deleted_is_not_written(store: Connection) -> None:
+    """A deletion that was cut off is finished first."""
+    write(store, run_of(), 1)
+    store.write("eval/run_status", id=run_of().id, status="deleting")
+
+    with pytest.raises(InputError, match="is being deleted"):
+        write(store, run_of(), 1)
+
+
+def test_an_older_schema_is_brought_up_to_date(store: Connection) -> None:
+    """A database of version 2 gets the constraints with its first run."""
+    drop_schema(store)
+    apply_schema(store)
+    for name in ("eval_run_id", "metric_id"):
+        store.run_schema(f"DROP CONSTRAINT {name}")
+    store.write("schema/version_write", version=2)
+
+    write(store, run_of(), 1)
+
+    names = {row["name"] for row in store.read("schema/constraints")}
+    assert schema_version(store) == SCHEMA_VERSION
+    assert {"eval_run_id", "eval_record_id", "field_result_id", "metric_id"} <= names
+
+
+def test_ids_of_runs_are_unique(store: Connection) -> None:
+    """The constraint holds."""
+    write(store, run_of(), 1)
+
+    with pytest.raises(DatabaseError, match="ConstraintValidation"):
+        store.run_schema("MATCH (r:EvalRun) CREATE (:EvalRun {id: r.id})")
