@@ -288,6 +288,19 @@ async def test_asynchronous_walks_are_the_same(
     assert differing(expected, found) == []
 
 
+def trips(reader: CypherReader, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note the statements that a reader runs from now on."""
+    asked: list[str] = []
+    plain = reader._rows
+
+    def rows(text: str, params: dict[str, Any]) -> Any:
+        asked.append(text)
+        return plain(text, params)
+
+    monkeypatch.setattr(reader, "_rows", rows)
+    return asked
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize("name", DETERMINISTIC[1:])
 @pytest.mark.parametrize("depth", [0, 1, 2])
@@ -300,11 +313,7 @@ def test_a_hop_is_one_round_trip(
     """A walk asks once for anchors and once for each chunk, or each level ahead."""
     connection, _, _ = mixed
     reader = CypherReader(connection, corpus="large")
-    asked: list[str] = []
-    plain = reader._rows
-    monkeypatch.setattr(
-        reader, "_rows", lambda text, params: asked.append(text) or plain(text, params)
-    )
+    asked = trips(reader, monkeypatch)
     options = WalkOptions(max_sentences=25, lookahead=depth)
 
     trail = run(reader, ALGORITHMS[name].walk(random_query(5), options))
@@ -322,11 +331,7 @@ def test_several_anchors_are_one_round_trip(
     """Anchors are searched for once and opened together."""
     connection, _, _ = mixed
     reader = CypherReader(connection, corpus="large")
-    asked: list[str] = []
-    plain = reader._rows
-    monkeypatch.setattr(
-        reader, "_rows", lambda text, params: asked.append(text) or plain(text, params)
-    )
+    asked = trips(reader, monkeypatch)
     options = WalkOptions(max_sentences=25, anchors=5)
 
     trail = run(reader, ALGORITHMS["query_traversal"].walk(random_query(5), options))

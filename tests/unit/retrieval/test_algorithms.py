@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from graph.errors import InputError, UnknownAlgorithmError
-from retrieval.algorithms import ALGORITHMS, DEFAULT_ALGORITHM, algorithm
+from retrieval.algorithms import (
+    ALGORITHMS,
+    DEFAULT_ALGORITHM,
+    DETERMINISTIC,
+    algorithm,
+)
+from retrieval.algorithms.rules import OWN, PUBLISHED
 
 
 def test_algorithms_are_found_by_name() -> None:
     """Each algorithm is registered under its own name, the default among them."""
     assert {algorithm(name).name for name in ALGORITHMS} == set(ALGORITHMS)
     assert DEFAULT_ALGORITHM in ALGORITHMS
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+def test_every_algorithm_has_its_preset(name: str) -> None:
+    """The preset is the same algorithm with other rules, and no second one."""
+    ours: Any = algorithm(name)
+    published: Any = algorithm(name, published=True)
+
+    assert type(published) is type(ours)
+    assert (ours.rules, published.rules) == (OWN, PUBLISHED)
+
+
+def test_all_but_one_are_deterministic() -> None:
+    """Only the one that asks a language model may walk differently each time."""
+    assert set(ALGORITHMS) - set(DETERMINISTIC) == {"llm_guided_traversal"}
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_the_stop_reason_is_true(seed: int, name: str, options: WalkOptions) -> 
     sentences = [s for step in trail.steps for s in step.sentences]
     around = graph.edges[last.chunk.id]
     seen = {s.id for s in sentences}
-    holds = {
+    holds: dict[str, Any] = {
         "sentence_limit": lambda: len(sentences) == options.max_sentences,
         "max_hops": lambda: last.hop == options.max_hops,
         "no_connections": lambda: not around,
