@@ -20,8 +20,10 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 GRAPH = """
 CREATE (k:Corpus {name: 'tales', version: 3, status: 'complete'})
 CREATE (fox:Document {id: 'fox', corpus: 'tales', title: 'Fox'})-[:IN_CORPUS]->(k)
-CREATE (owl:Document {id: 'owl', corpus: 'tales', title: 'Owl'})-[:IN_CORPUS]->(k)
-CREATE (eel:Document {id: 'eel', corpus: 'tales', title: 'Eel'})-[:IN_CORPUS]->(k)
+CREATE (owl:Document {id: 'owl', corpus: 'tales', title: 'Owl',
+                          themeEmbedding: [1.0, 0.0]})-[:IN_CORPUS]->(k)
+CREATE (eel:Document {id: 'eel', corpus: 'tales', title: 'Eel',
+                          themeEmbedding: [0.6, 0.8]})-[:IN_CORPUS]->(k)
 CREATE (night:Theme {id: 'night', corpus: 'tales', name: 'night'})
 CREATE (sea:Theme {id: 'sea', corpus: 'tales', name: 'sea'})
 CREATE (fox)-[:HAS_THEME {rank: 1}]->(night)<-[:HAS_THEME {rank: 1}]-(owl)

@@ -1,5 +1,5 @@
 // @title: Hops that left the theme
-// purpose: hops of recorded walks between documents that have no theme in common
+// purpose: hops of recorded walks between documents without a common theme that are not linked as similar by theme, the least similar first
 // params: corpus, algorithm, limit
 // since: 5.26
 MATCH (t:Traversal)-[:FOR_QUERY]->(q:Query)
@@ -13,6 +13,10 @@ WHERE a <> b
   AND EXISTS { (a)-[:HAS_THEME]->(:Theme) }
   AND EXISTS { (b)-[:HAS_THEME]->(:Theme) }
   AND NOT EXISTS { (a)-[:HAS_THEME]->(:Theme)<-[:HAS_THEME]-(b) }
+  AND NOT EXISTS { (a)-[:THEME_SIMILAR_TO]-(b) }
+WITH
+  *,
+  2 * vector.similarity.cosine(a.themeEmbedding, b.themeEmbedding) - 1 AS similarity
 RETURN
   q.text AS question,
   t.algorithm AS algorithm,
@@ -29,7 +33,8 @@ RETURN
     RETURN theme.name
     ORDER BY h.rank, theme.name
   } AS otherThemes,
+  round(similarity, 3) AS themeSimilarity,
   round(n.score, 3) AS score,
   t.id AS traversal
-ORDER BY question, algorithm, traversal, step
+ORDER BY similarity, question, algorithm, traversal, step
 LIMIT coalesce($limit, 25)

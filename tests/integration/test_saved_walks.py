@@ -248,7 +248,7 @@ def test_walks_died_early(analyst: Analyst) -> None:
 
 
 def test_hops_off_theme(analyst: Analyst) -> None:
-    """Fox and owl share a theme, owl and eel do not."""
+    """Fox and owl share a theme; owl and eel do not, and their theme vectors differ."""
     assert analyst.ask("hops_off_theme") == [
         {
             "question": NIGHT,
@@ -258,7 +258,20 @@ def test_hops_off_theme(analyst: Analyst) -> None:
             "themes": ["night"],
             "otherTitle": "Eel",
             "otherThemes": ["sea"],
+            "themeSimilarity": 0.6,
             "score": 0.6,
             "traversal": analyst.ids["kg"],
         }
     ]
+
+
+def test_hops_to_a_document_alike_by_theme_stay(
+    analyst: Analyst, connection: Connection
+) -> None:
+    """Documents that are linked as similar by theme are on the theme."""
+    connection.run_schema(
+        "MATCH (a:Document {id: 'eel'}), (b:Document {id: 'owl'})"
+        " CREATE (a)-[:THEME_SIMILAR_TO {score: 0.6, rank: 1}]->(b)"
+    )
+
+    assert analyst.ask("hops_off_theme") == []
