@@ -2,8 +2,9 @@
 
     python benchmarks/run.py NAME [--small] [options]
 
-NAME is one of write-path, edges, whole-ingest, memory, basic-retrieval, help-time, or
-all. Each starts a server of its own in a temporary folder, unless NEO4J_URI names one.
+NAME is one of write-path, edges, whole-ingest, memory, basic-retrieval, walks,
+help-time, or all. Each starts a server of its own in a temporary folder, unless
+NEO4J_URI names one.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ NAMES = (
     "whole-ingest",
     "memory",
     "basic-retrieval",
+    "walks",
     "help-time",
 )
 
