@@ -70,7 +70,7 @@ def schema_children(
         schema: One place of a raw schema.
     """
     if isinstance(kind := schema.get("type"), list) and (
-        len([name for name in kind if name != "null"]) != 1
+        len({str(name) for name in kind} - {"null"}) != 1
     ):
         return {}, None
     properties = schema.get("properties")

@@ -1,0 +1,190 @@
+"""How well annotators agree on each field, over the alignment that scoring uses.
+
+The first annotator's records are the reference: those of every other are aligned to
+them as an extraction is to gold, so that elements of arrays meet as their schema says.
+A *unit* is one place of one record, with a value from each annotator, after the
+field's transforms. What is not in the reference is one unit for each equal value.
+
+That an annotator wrote nothing is a category of its own for both kappas, and a missing
+value for alpha.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from eval.fields.coefficients import cohen_kappa, fleiss_kappa, krippendorff_alpha
+from eval.fields.paths import schema_path
+from eval.fields.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, PENDING
+from eval.fields.scoring import score_record
+from graph.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from eval.fields.results import FieldResult
+    from eval.fields.schema import SchemaNode
+
+__all__ = ["FieldAgreement", "annotator_agreement"]
+
+_BOTH = frozenset({MATCH, MISMATCH, PENDING})
+_NOTHING = "(nothing)"
+"""The category of an annotator who wrote nothing; JSON texts never look like it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldAgreement:
+    """Agreement on one field; None where a coefficient is not defined.
+
+    Attributes:
+        field: Its schema path.
+        units: Places where at least one annotator wrote something.
+        annotators: How many there are.
+        agreed: Share of units on which all wrote the same.
+        cohen: Cohen's kappa, its mean over all pairs of annotators where there are
+            more than two.
+        fleiss: Fleiss' kappa.
+        alpha: Krippendorff's alpha of categories.
+        alpha_interval: Krippendorff's alpha of numbers; None unless all values are.
+    """
+
+    field: str
+    units: int
+    annotators: int
+    agreed: float
+    cohen: float | None
+    fleiss: float | None
+    alpha: float | None
+    alpha_interval: float | None
+
+
+@dataclass(slots=True)
+class _Unit:
+    """The values of one place: absent ones are not in the dictionary."""
+
+    field: str
+    values: dict[int, Any]
+    compared: bool = False
+
+
+def annotator_agreement(
+    schema: SchemaNode, records: Iterable[Sequence[Any]]
+) -> tuple[FieldAgreement, ...]:
+    """Return the agreement on every field, in the order in which fields appear.
+
+    Args:
+        schema: The parsed eval schema, which says how values are aligned.
+        records: For each record, what every annotator made of it; all have the same
+            annotators in the same order.
+
+    Raises:
+        InputError: If there are fewer than two annotators, or their number changes.
+        ScoringError: If a transform or comparator cannot take a value.
+    """
+    units: dict[str, list[_Unit]] = {}
+    annotators = 0
+    for number, versions in enumerate(records):
+        annotators = annotators or len(versions)
+        if len(versions) < 2 or len(versions) != annotators:
+            msg = (
+                f"Record {number} has {len(versions)} annotators: give two or more, "
+                "as many for every record."
+            )
+            raise InputError(msg)
+        for unit in _units(schema, versions):
+            units.setdefault(unit.field, []).append(unit)
+    return tuple(_agreement(field, of, annotators) for field, of in units.items())
+
+
+def _units(schema: SchemaNode, versions: Sequence[Any]) -> Iterator[_Unit]:
+    """Yield the units of one record."""
+    found: dict[tuple[Any, ...], _Unit] = {}
+    for annotator, version in enumerate(versions[1:], start=1):
+        extra: Counter[tuple[str, str]] = Counter()
+        for result in score_record(schema, versions[0], version):
+            if result.status == HALLUCINATION:
+                _add_extra(found, extra, result, annotator)
+            elif result.status == OMISSION or result.status in _BOTH:
+                _add(found, result, annotator)
+    # A place that every annotator fills as the first does is aligned each time; one
+    # that only some leave out was added by the others.
+    yield from found.values()
+
+
+def _add(
+    found: dict[tuple[Any, ...], _Unit], result: FieldResult, annotator: int
+) -> None:
+    """Add what an annotator made of a place of the reference."""
+    unit = found.setdefault(
+        (result.path,), _Unit(schema_path(result.path), {0: result.gold_value})
+    )
+    if result.status != OMISSION:
+        if not unit.compared:
+            unit.values[0], unit.compared = result.gold_compared, True
+        unit.values[annotator] = result.extracted_compared
+
+
+def _add_extra(
+    found: dict[tuple[Any, ...], _Unit],
+    extra: Counter[tuple[str, str]],
+    result: FieldResult,
+    annotator: int,
+) -> None:
+    """Add what the reference lacks: equal values of several annotators are one unit."""
+    field = schema_path(result.path)
+    same = (field, _category(result.extracted_value))
+    extra[same] += 1
+    unit = found.setdefault(("extra", *same, extra[same]), _Unit(field, {}))
+    unit.values[annotator] = result.extracted_value
+
+
+def _category(value: Any) -> str:
+    """Return a value as a category: equal JSON is the same one."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def _agreement(field: str, units: list[_Unit], annotators: int) -> FieldAgreement:
+    """Return the coefficients of one field."""
+    everyone = range(annotators)
+    filled = [
+        [_category(unit.values[a]) if a in unit.values else _NOTHING for a in everyone]
+        for unit in units
+    ]
+    present = [
+        [None if value == _NOTHING else value for value in unit] for unit in filled
+    ]
+    columns = list(zip(*filled, strict=True))
+    kappas = [
+        kappa
+        for one, two in combinations(everyone, 2)
+        if (kappa := cohen_kappa(columns[one], columns[two])) is not None
+    ]
+    return FieldAgreement(
+        field=field,
+        units=len(units),
+        annotators=annotators,
+        agreed=sum(len(set(unit)) == 1 for unit in filled) / len(units),
+        cohen=sum(kappas) / len(kappas) if kappas else None,
+        fleiss=fleiss_kappa(filled),
+        alpha=krippendorff_alpha(present),
+        alpha_interval=_interval(units, everyone),
+    )
+
+
+def _interval(units: list[_Unit], everyone: range) -> float | None:
+    """Return alpha of numbers, None where a value is none."""
+    values = [[unit.values.get(a) for a in everyone] for unit in units]
+    if any(
+        isinstance(value, bool) or not isinstance(value, int | float | None)
+        for unit in values
+        for value in unit
+    ):
+        return None
+    try:
+        return krippendorff_alpha(values, level="interval")
+    except (InputError, OverflowError):
+        return None

@@ -1,0 +1,302 @@
+"""How well every gold element fits every extracted one, as matrices.
+
+Where the elements are plain (objects of leaves with built-in comparators), the counts
+of all pairs are made column by column, without a result for each field of each pair.
+They are the counts that scoring every pair would give.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eval.fields.comparators import compare_exact, compare_numeric, compare_oneof
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from eval.fields.plans import Plan
+
+__all__ = ["Tallies", "best_pairs", "quick_tallies"]
+
+_MISSING = object()
+_SCALARS = {str, int, float, bool, type(None)}
+_SAFE_INTEGER = 2**53
+
+
+class _UnfitError(Exception):
+    """The elements have something that the quick way does not count."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Tallies:
+    """Counts of every pair, gold elements by extracted ones.
+
+    Attributes:
+        score: Sum of the scores.
+        extracted: Fields that count for precision.
+        gold: Fields that count for recall.
+    """
+
+    score: NDArray[np.float64]
+    extracted: NDArray[np.float64]
+    gold: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, rows: int, columns: int) -> Tallies:
+        """Return counts of nothing."""
+        import numpy as np
+
+        shape = (rows, columns)
+        return cls(
+            score=np.zeros(shape), extracted=np.zeros(shape), gold=np.zeros(shape)
+        )
+
+    def put(
+        self, row: int, column: int, score: float, extracted: int, gold: int
+    ) -> None:
+        """Set the counts of one pair."""
+        self.score[row, column] = score
+        self.extracted[row, column] = extracted
+        self.gold[row, column] = gold
+
+    def f1(self) -> NDArray[np.float64]:
+        """Return every pair's F1, as `eval.fields.metrics` counts a record's."""
+        import numpy as np
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            precision = np.where(self.extracted > 0, self.score / self.extracted, 1.0)
+            recall = np.where(self.gold > 0, self.score / self.gold, 1.0)
+            total = precision + recall
+            f1 = np.where(total > 0, 2 * precision * recall / total, 0.0)
+        f1[(self.extracted == 0) & (self.gold == 0)] = 1.0
+        return f1
+
+
+def best_pairs(tallies: Tallies) -> dict[int, int]:
+    """Return gold index to extracted index, by the largest sum of F1.
+
+    Among equal sums the larger sum of scores is taken, then fewer extracted fields, so
+    that precision, recall and F1 do not depend on the elements' order; what is equal
+    even then is as scipy's solver has it. A pair with F1 0 is none.
+
+    Args:
+        tallies: Counts of every pair.
+    """
+    import numpy as np
+    from scipy.optimize import (  # type: ignore[import-untyped, unused-ignore]
+        linear_sum_assignment,
+    )
+
+    f1 = tallies.f1()
+    weight = f1.copy()
+    for part, factor in (
+        (tallies.score, 1e-8),
+        (tallies.extracted, -1e-11),
+        (tallies.gold, -1e-13),
+    ):
+        weight += part * (factor / max(1.0, float(np.max(part))))
+    rows, columns = linear_sum_assignment(weight, maximize=True)
+    return {
+        int(row): int(column)
+        for row, column in zip(rows, columns, strict=True)
+        if f1[row, column] > 0
+    }
+
+
+def quick_tallies(child: Plan, gold: list[Any], extracted: list[Any]) -> Tallies | None:
+    """Return the counts of every pair, None if they must be scored one by one.
+
+    Args:
+        child: The array's element.
+        gold: Its elements as they should be.
+        extracted: Its elements as they were extracted.
+    """
+    if child.skip or child.has_batch:
+        return None
+    table = _Table(len(gold), len(extracted))
+    try:
+        table.add(child, gold, extracted)
+    except Exception:  # scored one by one, what is wrong is told with its path
+        return None
+    return table.tallies()
+
+
+class _Table:
+    """Sums up columns of values, one column of a leaf at a time."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        import numpy as np
+
+        self._sums = Tallies.empty(rows, columns)
+        self._gold = np.zeros(rows)
+        self._extracted = np.zeros(columns)
+        self._codes: list[tuple[list[int], list[int]]] = []
+
+    def tallies(self) -> Tallies:
+        """Return the counts of every pair."""
+        import numpy as np
+
+        sums = self._sums
+        sums.gold += self._gold[:, None]
+        sums.extracted += self._extracted[None, :]
+        if self._codes:
+            gold = np.array([codes for codes, _ in self._codes])
+            extracted = np.array([codes for _, codes in self._codes])
+            sums.score += (gold[:, :, None] == extracted[:, None, :]).sum(axis=0)
+        return sums
+
+    def add(self, node: Plan, gold: list[Any], extracted: list[Any]) -> None:
+        """Count one place of all elements."""
+        if node.kind == "object":
+            self._add_objects(node, gold, extracted)
+        elif node.kind == "leaf" and not node.children:
+            self._add_leaves(node, gold, extracted)
+        else:
+            raise _UnfitError
+
+    def _add_objects(self, node: Plan, gold: list[Any], extracted: list[Any]) -> None:
+        import numpy as np
+
+        for value in (*gold, *extracted):
+            if value is not _MISSING and type(value) is not dict:
+                raise _UnfitError
+        for child in node.children:
+            if not child.skip:
+                self.add(child, _column(gold, child.key), _column(extracted, child.key))
+        sums, known = self._sums, node.by_key.keys()
+        empty = [value == {} for value in extracted]
+        if any(empty):
+            both = np.outer([value == {} for value in gold], empty)
+            sums.score += both
+            sums.gold += both
+            sums.extracted += both
+        others = [
+            0 if value is _MISSING else len(value.keys() - known) for value in extracted
+        ]
+        if any(others):
+            there = [value is not _MISSING for value in gold]
+            sums.extracted += np.outer(there, others)
+
+    def _add_leaves(self, node: Plan, gold: list[Any], extracted: list[Any]) -> None:
+        import numpy as np
+
+        self._gold += [value is not _MISSING for value in gold]
+        self._extracted += [value is not _MISSING for value in extracted]
+        left, right = _compared(node, gold), _compared(node, extracted)
+        compare = node.compare
+        if compare is compare_exact:
+            if not self._add_codes(_exact_keys(left), _exact_keys(right)):
+                self._add_cells(node, left, right)
+        elif compare is compare_numeric:
+            self._add_numbers(node, left, right)
+        elif compare is compare_oneof:
+            fits = [
+                value is not _MISSING and compare(None, value, node.params).score
+                for value in right
+            ]
+            there = [value is not _MISSING for value in left]
+            self._sums.score += np.outer(there, fits)
+        else:
+            raise _UnfitError
+
+    def _add_numbers(self, node: Plan, gold: list[Any], extracted: list[Any]) -> None:
+        """Count a column of numbers: by code, by gap, or cell by cell."""
+        import numpy as np
+
+        tolerance = (node.params or {}).get("tolerance") or {}
+        rel, allowed = tolerance.get("rel"), tolerance.get("abs")
+        if rel is None and allowed is None:
+            if not self._add_codes(_number_keys(gold), _number_keys(extracted)):
+                self._add_cells(node, gold, extracted)
+            return
+        if not all(_is_plain_number(value) for value in (*gold, *extracted)):
+            self._add_cells(node, gold, extracted)
+            return
+        left = np.array([np.nan if v is _MISSING else float(v) for v in gold])
+        right = np.array([np.nan if v is _MISSING else float(v) for v in extracted])
+        with np.errstate(over="ignore"):
+            gap = np.abs(left[:, None] - right[None, :])
+            fits = ~np.isnan(gap)
+            if rel is not None:
+                size = np.abs(left)
+                size[size == 0] = 1.0
+                fits &= gap / size[:, None] <= rel
+        if allowed is not None:
+            fits &= gap <= allowed
+        self._sums.score += fits
+
+    def _add_codes(self, gold: list[Any] | None, extracted: list[Any] | None) -> bool:
+        """Count a column whose values are equal where their keys are."""
+        if gold is None or extracted is None:
+            return False
+        codes: dict[Any, int] = {}
+        left = [
+            -1 if key is _MISSING else codes.setdefault(key, len(codes)) for key in gold
+        ]
+        right = [-2 if key is _MISSING else codes.get(key, -2) for key in extracted]
+        self._codes.append((left, right))
+        return True
+
+    def _add_cells(self, node: Plan, gold: list[Any], extracted: list[Any]) -> None:
+        """Count a column by comparing every pair."""
+        if node.compare is None:
+            raise _UnfitError
+        for row, left in enumerate(gold):
+            for column, right in enumerate(extracted):
+                if left is not _MISSING and right is not _MISSING:
+                    result = node.compare(left, right, node.params)
+                    self._sums.score[row, column] += result.score
+
+
+def _column(values: list[Any], key: str) -> list[Any]:
+    return [
+        _MISSING if value is _MISSING else value.get(key, _MISSING) for value in values
+    ]
+
+
+def _compared(node: Plan, values: list[Any]) -> list[Any]:
+    """Return values after the transforms."""
+    for transform, params in node.transforms:
+        values = [
+            value if value is _MISSING else transform(value, params) for value in values
+        ]
+    return values
+
+
+def _exact_keys(values: list[Any]) -> list[Any] | None:
+    """Return keys equal where `exact` finds equality, None if there are none."""
+    keys: list[Any] = []
+    for value in values:
+        kind = type(value)
+        if kind is str or value is _MISSING:
+            keys.append(value)
+        elif kind not in _SCALARS:
+            return None
+        else:
+            keys.append((kind, value) if value == value else _MISSING)
+    return keys
+
+
+def _number_keys(values: list[Any]) -> list[Any] | None:
+    """Return keys equal where `numeric` finds equality, None if there are none."""
+    keys: list[Any] = []
+    for value in values:
+        if value is _MISSING:
+            keys.append(value)
+        elif value is None:
+            keys.append("none")
+        elif _is_plain_number(value):
+            keys.append(value)
+        else:
+            return None
+    return keys
+
+
+def _is_plain_number(value: Any) -> bool:
+    """Return whether a value is a finite number that a float holds exactly."""
+    kind = type(value)
+    if kind is int:
+        return bool(-_SAFE_INTEGER <= value <= _SAFE_INTEGER)
+    return value is _MISSING or (kind is float and value - value == 0)
