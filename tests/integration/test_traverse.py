@@ -11,7 +11,7 @@ import pytest
 
 from graph.connection import AsyncConnection
 from graph.embedders import HashEmbedder
-from graph.errors import InputError, ModelError, UnknownCorpusError
+from graph.errors import InputError, ModelError, SnapshotError, UnknownCorpusError
 from graph.language_models import load_language_model
 from graph.settings import Settings
 from ingest.options import IngestOptions
@@ -21,12 +21,15 @@ from retrieval.algorithms import DETERMINISTIC
 from retrieval.readers.cypher import CypherReader
 from retrieval.readers.opening import OpenReader
 from retrieval.search import search
+from retrieval.snapshot.build import build_snapshot
+from retrieval.snapshot.database import CorpusSource
 from retrieval.traverse import acompare, atraverse, compare, traverse
 from tests.command_line import CommandLine
 from tests.corpora import ListSource, article
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from graph.connection import Connection
     from retrieval.protocols import Candidates, Vector, Visit
@@ -328,6 +331,30 @@ def test_an_empty_corpus(connection: Connection, server: Settings) -> None:
     assert result.traversal_id is not None
 
 
+def test_a_current_snapshot_is_walked_in(
+    isles: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """The same walk from files; when the corpus has changed, in the database again."""
+    at_home = Settings(home=tmp_path)
+    build_snapshot(tmp_path, CorpusSource(isles, "isles"))
+
+    copied = traverse(isles, EMBEDDER, QUESTION, settings=at_home)
+    stored = traverse(isles, EMBEDDER, QUESTION, settings=at_home, reader="cypher")
+    ingest(isles, server, "isles", [article(n) for n in range(9)])
+    later = traverse(isles, EMBEDDER, QUESTION, settings=at_home)
+
+    results = (copied, stored, later)
+    assert copied.walk.steps == stored.walk.steps
+    assert [result.walk.parameters["reader"] for result in results] == [
+        "snapshot",
+        "cypher",
+        "cypher",
+    ]
+    assert all(result.traversal_id for result in results)
+    with pytest.raises(SnapshotError, match="of version 1"):
+        traverse(isles, EMBEDDER, QUESTION, settings=at_home, reader="snapshot")
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
@@ -342,7 +369,7 @@ def test_an_empty_corpus(connection: Connection, server: Settings) -> None:
     ],
 )
 def test_mistakes_write_nothing(
-    isles: Connection, tmp_path: Any, arguments: dict[str, Any], error: type[Exception]
+    isles: Connection, tmp_path: Path, arguments: dict[str, Any], error: type[Exception]
 ) -> None:
     """Each raises its error in one line, and the graph is as before."""
     settings = Settings(home=tmp_path)

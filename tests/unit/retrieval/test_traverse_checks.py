@@ -88,7 +88,9 @@ def test_walk_is_shown_with_reasons_and_sentences() -> None:
 
     text = file.getvalue()
     assert "3 steps, 2 hops, 3 sentences" in text
-    assert [word in text for word in ("Chosen as", "anchor", "nearest to")] == [True] * 3
+    assert [word in text for word in ("Chosen as", "anchor", "nearest to")] == [
+        True
+    ] * 3
     assert text.count("Owl\n") == 1
     assert "Says owl1 (0.800)" in text
 
