@@ -102,28 +102,26 @@ def first_mean(means: NDArray[np.float64]) -> NDArray[np.float64]:
 def ratio_precision(means: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return micro-averaged precision of rows (score, produced, expected).
 
-    Nothing produced is precision 0, unless nothing was expected either: then 1.
+    Like all three, it is 1 where there is nothing to divide by.
     """
-    return _ratio(means[:, 0], means[:, 1], empty=means[:, 2] == 0)
+    return _ratio(means[:, 0], means[:, 1])
 
 
 def ratio_recall(means: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return micro-averaged recall of rows (score, produced, expected)."""
-    return _ratio(means[:, 0], means[:, 2], empty=means[:, 1] == 0)
+    return _ratio(means[:, 0], means[:, 2])
 
 
 def ratio_f1(means: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return micro-averaged F1 of rows (score, produced, expected)."""
-    both = means[:, 1] + means[:, 2]
-    return _ratio(2 * means[:, 0], both, empty=both == 0)
+    return _ratio(2 * means[:, 0], means[:, 1] + means[:, 2])
 
 
 def _ratio(
-    top: NDArray[np.float64], bottom: NDArray[np.float64], *, empty: NDArray[np.bool_]
+    top: NDArray[np.float64], bottom: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Divide; where the divisor is zero return 1 for `empty` rows and 0 for others."""
-    out = np.where(empty, 1.0, 0.0)
-    return np.divide(top, bottom, out=out, where=bottom != 0)
+    """Divide; nothing by nothing is 1."""
+    return np.divide(top, bottom, out=np.ones_like(top), where=bottom != 0)
 
 
 def bootstrap_interval(

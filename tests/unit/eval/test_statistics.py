@@ -127,7 +127,7 @@ def test_ratios_stay_in_range(parts: list[tuple[int, int, int]]) -> None:
 
 
 def test_ratios_without_a_divisor() -> None:
-    """Nothing expected and nothing produced is right; nothing of something is not."""
+    """Who says nothing has said nothing wrong, and found nothing."""
     nothing, silent = np.array([[0.0, 0, 0]]), np.array([[0.0, 0, 3]])
 
     found = [
@@ -136,7 +136,7 @@ def test_ratios_without_a_divisor() -> None:
         for statistic in (ratio_precision, ratio_recall, ratio_f1)
     ]
 
-    assert found == [1, 1, 1, 0, 0, 0]
+    assert found == [1, 1, 1, 1, 0, 0]
 
 
 @pytest.mark.parametrize(
