@@ -36,6 +36,7 @@ _ENVIRONMENT = {
     "page_cache": "KNOWTRAIL_PAGE_CACHE",
     "ollama_url": "KNOWTRAIL_OLLAMA_URL",
     "language_model": "KNOWTRAIL_LANGUAGE_MODEL",
+    "serve_key": "KNOWTRAIL_SERVE_KEY",
 }
 """Field name -> environment variable."""
 
@@ -69,6 +70,7 @@ class Settings:
         page_cache: Page cache of the managed server, as Neo4j writes sizes.
         ollama_url: Where Ollama answers.
         language_model: Ollama model for `--themes llm`.
+        serve_key: Key that clients of `knowtrail serve` must show; never shown itself.
     """
 
     uri: str | None = None
@@ -83,6 +85,7 @@ class Settings:
     page_cache: str = "512m"
     ollama_url: str = "http://127.0.0.1:11434"
     language_model: str = "qwen2.5:7b"
+    serve_key: str | None = field(default=None, repr=False)
 
     @classmethod
     def from_env(

@@ -1,0 +1,4 @@
+"""Door three: the procedures over HTTP, for stock servers and any other client.
+
+Imported by `knowtrail serve` alone; `retrieval.serve.app` needs the extra `serve`.
+"""

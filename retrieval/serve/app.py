@@ -1,0 +1,277 @@
+"""The routes, over anything that runs procedures."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fastapi import FastAPI
+from fastapi.responses import HTMLResponse, JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations
+from starlette.responses import Response
+
+from graph.errors import InputError, KnowtrailError
+from graph.rows import plain_value
+from retrieval.procedures import PROCEDURES
+from retrieval.serve.arguments import read_values
+from retrieval.serve.asking import Asked, asked
+from retrieval.serve.csv_text import csv_text, escapes_for
+from retrieval.serve.gate import Gate, until_gone, within
+from retrieval.serve.guard import Guard, Rules, problem_response
+from retrieval.serve.lines import LINES, LineResponse, started
+from retrieval.serve.openapi import QUERY_ID, get_description, post_description
+from retrieval.serve.page import page
+from retrieval.serve.problems import http_problem, problem_of
+from retrieval.serve.signatures import signature
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from retrieval.procedures import Procedure
+    from retrieval.serve.backend import Backend
+
+__all__ = ["create_app"]
+
+DESCRIPTION = (
+    "The procedures of Knowtrail as JSON, as CSV for LOAD CSV, and `ask` line by line. "
+    "Options are those of the procedures in Cypher. `traverse`, `compare` and `ask` "
+    "record their walks in the graph, also by GET, unless `record` is false."
+)
+T = TypeVar("T")
+CSV = "text/csv"
+STREAMING = frozenset({"ask"})
+"""Procedures that give text before their rows."""
+_ESCAPES = frozenset({"neo4j", "rfc4180"})
+
+
+def create_app(
+    backend: Backend,
+    *,
+    rules: Rules | None = None,
+    places: int = 4,
+    seconds: float = 60.0,
+) -> Guard:
+    """Return the ASGI application.
+
+    Args:
+        backend: What runs the procedures.
+        rules: Who may ask; None serves this machine without a key.
+        places: Calls that run at once; four times as many may wait.
+        seconds: How long a call may take.
+    """
+    app = FastAPI(
+        title="Knowtrail",
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.add_exception_handler(HTTPException, _on_refusal)
+    app.add_exception_handler(KnowtrailError, _on_error)
+    routes = _Routes(backend=backend, gate=Gate(places=places, seconds=seconds))
+    routes.add_to(app)
+    return Guard(app, rules or Rules())
+
+
+async def _on_refusal(request: Request, error: Exception) -> Response:
+    """Answer a request that HTTP itself has a status for."""
+    status = getattr(error, "status_code", 500)
+    detail, headers = getattr(error, "detail", ""), getattr(error, "headers", None)
+    if status == 404 and detail == "Not Found":
+        detail = f"Nothing at {request.url.path[:200]!r}: see / for what there is."
+    elif status == 405:
+        detail = f"{request.method} is not possible here: use GET or POST."
+    if status == 499:
+        return Response(status_code=499)
+    problem = http_problem(status, detail, headers)
+    return problem_response(problem, request.state.request_id)
+
+
+async def _on_error(request: Request, error: Exception) -> Response:
+    """Answer a request with one of our errors."""
+    return problem_response(problem_of(error), request.state.request_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Routes:
+    """The routes with what they share."""
+
+    backend: Backend
+    gate: Gate
+
+    def add_to(self, app: FastAPI) -> None:
+        """Add every route."""
+        _add(app, "/", self.index, hidden=True)
+        _add(app, "/health", self.health)
+        _add(app, "/ready", self.ready)
+        _add(app, "/procedures", self.listing)
+        _add(app, "/procedures", self.listing, method="POST")
+        for procedure in PROCEDURES.values():
+            forms: dict[str, tuple[str, Any]] = {
+                "": ("application/json", self.as_json),
+                ".csv": (CSV, self.as_csv),
+            }
+            if procedure.name in STREAMING:
+                forms[".ndjson"] = (LINES, self.as_lines)
+            for ending, (media_type, form) in forms.items():
+                handler = _handler(partial(form, procedure))
+                path = f"/procedures/{procedure.name}{ending}"
+                described = get_description(procedure, media_type)
+                _add(app, path, handler, described=described)
+                described = post_description(procedure, media_type)
+                _add(app, path, handler, method="POST", described=described)
+        for method in ("GET", "POST"):
+            unknown = _handler(self.unknown)
+            _add(app, "/procedures/{name:path}", unknown, method=method, hidden=True)
+
+    async def index(self) -> Response:
+        """Show the procedures to people."""
+        return HTMLResponse(page(tuple(PROCEDURES.values())))
+
+    async def health(self) -> Response:
+        """Say that the process lives."""
+        return JSONResponse({"status": "ok"})
+
+    async def ready(self) -> Response:
+        """Say whether database, corpus and model are there; 503 until they are."""
+        readiness = await self.backend.readiness()
+        return JSONResponse(
+            {"ready": readiness.ready, **readiness.parts},
+            status_code=200 if readiness.ready else 503,
+            headers={} if readiness.ready else {"Retry-After": "1"},
+        )
+
+    async def listing(self) -> Response:
+        """List the procedures with their signatures."""
+        shown = [signature(procedure) for procedure in PROCEDURES.values()]
+        return JSONResponse({"procedures": shown})
+
+    async def unknown(self, request: Request) -> Response:
+        """Say that there is no such procedure."""
+        name = str(request.path_params["name"])
+        names = list(PROCEDURES)
+        near = get_close_matches(name.partition(".")[0], names, n=1)
+        hint = (
+            f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}."
+        )
+        raise HTTPException(404, f"No procedure {name[:80]!r}: {hint}")
+
+    async def as_json(self, procedure: Procedure, request: Request) -> Response:
+        """Answer with the rows as JSON."""
+        call = await asked(request)
+        rows = await self._rows(procedure, call, request)
+        columns = [column.name for column in procedure.columns]
+        answer = {"procedure": procedure.name, "columns": columns, "rows": rows}
+        return JSONResponse(plain_value(answer))
+
+    async def as_csv(self, procedure: Procedure, request: Request) -> Response:
+        """Answer with the rows as CSV."""
+        call = await asked(request)
+        call.take("key")
+        escape = call.take("escape")
+        if escape is not None and escape not in _ESCAPES:
+            msg = f"escape is {escape!r}: use 'neo4j' or 'rfc4180', or leave it out."
+            raise InputError(msg)
+        rows = await self._rows(procedure, call, request)
+        text = csv_text(
+            [column.name for column in procedure.columns],
+            plain_value(rows),
+            escaped=escapes_for(request.headers.get("user-agent", ""), escape),
+        )
+        return Response(text, media_type=f"{CSV}; charset=utf-8; header=present")
+
+    async def as_lines(self, procedure: Procedure, request: Request) -> Response:
+        """Answer with pieces of text as they come, a line each, then the row."""
+        call = await asked(request)
+        given = await until_gone(
+            self._in_place(partial(self._given, procedure, call)), request.receive
+        )
+        pieces = self.backend.stream(procedure.name, *given)
+        lines = started(pieces, self.gate, request.state.request_id)
+        first = await until_gone(lines.__anext__(), request.receive)
+        return LineResponse(first, lines)
+
+    async def _rows(
+        self, procedure: Procedure, call: Asked, request: Request
+    ) -> list[dict[str, Any]]:
+        """Run a procedure as long as there is time and a client."""
+
+        async def work() -> list[dict[str, Any]]:
+            given = await self._given(procedure, call)
+            return await self.backend.call(procedure.name, *given)
+
+        return await until_gone(self._in_place(work), request.receive)
+
+    async def _in_place(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do something in a place of the gate, as long as there is time."""
+        async with self.gate.place() as end:
+            return await within(end, self.gate.seconds, work())
+
+    async def _given(
+        self, procedure: Procedure, call: Asked
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return arguments and options, the question of a stored Query among them."""
+        values = read_values(call.query, call.body)
+        if QUERY_ID in values:
+            values = await self._with_stored(values, values.pop(QUERY_ID))
+        elif "question" not in values:
+            msg = "There is no question: give question, or queryId of a stored Query."
+            raise InputError(msg)
+        names = {field.name for field in procedure.arguments}
+        arguments = {name: value for name, value in values.items() if name in names}
+        return arguments, {n: v for n, v in values.items() if n not in names}
+
+    async def _with_stored(
+        self, values: dict[str, Any], query_id: object
+    ) -> dict[str, Any]:
+        """Return parameters with the question and the corpus of a stored Query."""
+        if "question" in values:
+            msg = "Both question and queryId are given: give one."
+            raise InputError(msg)
+        if not isinstance(query_id, str):
+            msg = f"queryId is {repr(query_id)[:80]}: give a text."
+            raise InputError(msg)
+        stored = await self.backend.question(query_id)
+        if stored is None:
+            msg = f"No Query has the id {query_id[:80]!r}: store one, and commit it."
+            raise HTTPException(404, msg)
+        own = {} if stored.corpus is None else {"corpus": stored.corpus}
+        return {"question": stored.text, **own, **values}
+
+
+def _handler(
+    answer: Callable[[Request], Awaitable[Response]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return a function whose signature FastAPI can read."""
+
+    async def handler(request: Request) -> Response:
+        return await answer(request)
+
+    return handler
+
+
+def _add(
+    app: FastAPI,
+    path: str,
+    handler: Callable[..., Any],
+    *,
+    method: str = "GET",
+    hidden: bool = False,
+    described: Mapping[str, Any] | None = None,
+) -> None:
+    """Add one route of one method."""
+    words = [word for word in path.replace(".", "/").split("/") if word.isalpha()]
+    app.add_api_route(
+        path,
+        handler,
+        methods=[method],
+        response_model=None,
+        include_in_schema=not hidden,
+        operation_id="_".join([method.lower(), *words]),
+        name="_".join(words) or "index",
+        openapi_extra=json.loads(json.dumps(described or {})),
+    )

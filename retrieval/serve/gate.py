@@ -1,0 +1,126 @@
+"""How much runs at once, how much waits, and for how long."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from starlette.exceptions import HTTPException
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+
+__all__ = ["Gate", "until_gone", "within"]
+
+T = TypeVar("T")
+WAITING_EACH = 4
+CLIENT_GONE = 499
+"""Nobody reads this status; the log shows it."""
+
+
+class Gate:
+    """Places for calls that run at once; a few more may wait for one.
+
+    Attributes:
+        seconds: How long a call may take, waiting included.
+    """
+
+    def __init__(self, *, places: int, seconds: float) -> None:
+        """Make a gate.
+
+        Args:
+            places: Calls that may run at once; four times as many may wait.
+            seconds: How long a call may take.
+        """
+        self.seconds = seconds
+        self._free = asyncio.Semaphore(places)
+        self._most = places * (1 + WAITING_EACH)
+        self._inside = 0
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[float]:
+        """Hold a place; yield the loop's time at which the call must be done.
+
+        Raises:
+            HTTPException: 503 if too many wait, or none became free in time.
+        """
+        if self._inside >= self._most:
+            raise _busy(self._inside)
+        end = asyncio.get_running_loop().time() + self.seconds
+        self._inside += 1
+        try:
+            try:
+                async with asyncio.timeout_at(end):
+                    await self._free.acquire()
+            except TimeoutError as error:
+                raise _busy(self._inside) from error
+            try:
+                yield end
+            finally:
+                self._free.release()
+        finally:
+            self._inside -= 1
+
+
+async def within(end: float, seconds: float, work: Awaitable[T]) -> T:
+    """Await something until a time of the loop; then it is cancelled.
+
+    Args:
+        end: The loop's time.
+        seconds: How long the whole call may take, for the message.
+        work: What to await.
+
+    Raises:
+        HTTPException: 504 if the time is over.
+    """
+    limit = asyncio.timeout_at(end)
+    try:
+        async with limit:
+            return await work
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        msg = (
+            f"Not done in {seconds:g} seconds and stopped: ask for less (maxHops, "
+            "lookahead, fewer algorithms), or start the server with a longer "
+            "--time-limit."
+        )
+        raise HTTPException(504, msg) from error
+
+
+async def until_gone(
+    work: Coroutine[Any, Any, T], receive: Callable[[], Awaitable[Any]]
+) -> T:
+    """Await something as long as the client is there; then it is cancelled.
+
+    Args:
+        work: What to do; the request's body must have been read.
+        receive: The server's channel, on which it says that the client has gone.
+
+    Raises:
+        HTTPException: If the client has gone.
+    """
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_gone(receive))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise HTTPException(CLIENT_GONE, "The client has gone.")
+    finally:
+        task.cancel()
+        gone.cancel()
+        await asyncio.wait({task, gone})
+
+
+async def _gone(receive: Callable[[], Awaitable[Any]]) -> None:
+    """Return once the client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _busy(inside: int) -> HTTPException:
+    """Return the refusal of a call for which there is no place."""
+    msg = f"{inside} calls run or wait already: try again in a second."
+    return HTTPException(503, msg, headers={"Retry-After": "1"})

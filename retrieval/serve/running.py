@@ -1,0 +1,169 @@
+"""The process: a socket, the server on it, a clean end."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import signal
+import socket
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from graph.connection import AsyncConnection
+from graph.errors import PortInUseError, SettingsError
+from retrieval.serve.app import create_app
+from retrieval.serve.backend import GraphBackend
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from graph.settings import Settings
+    from retrieval.serve.guard import Rules
+
+__all__ = ["Limits", "is_loopback", "listen", "serve"]
+
+_LOG = logging.getLogger(__name__)
+END_SECONDS = 5
+LONGEST_HEAD = 256 * 1024
+"""Bytes of request line and headers: a question of 10,000 characters, encoded."""
+
+MOST_CONNECTIONS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much is done at once.
+
+    Attributes:
+        places: Calls that run at once.
+        seconds: How long a call may take.
+    """
+
+    places: int = 4
+    seconds: float = 60.0
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address or name."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound, so that a taken port is known at once.
+
+    Args:
+        host: Address or name of this machine.
+        port: Port; 0 takes a free one.
+
+    Raises:
+        PortInUseError: If the port is taken.
+        SettingsError: If this machine has no such address.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, kind, protocol)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind(address)
+        except OSError:
+            bound.close()
+            raise
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            msg = (
+                f"Port {port} of {host} is taken by another process: choose another "
+                "with --port."
+            )
+            raise PortInUseError(msg) from error
+        msg = f"Cannot listen on {host!r} port {port}: {error.strerror or error}."
+        raise SettingsError(msg) from error
+    return bound
+
+
+async def serve(
+    settings: Settings,
+    bound: socket.socket,
+    *,
+    rules: Rules,
+    limits: Limits,
+    started: Callable[[], None],
+) -> None:
+    """Serve until SIGTERM or Ctrl-C; then finish what runs, for five seconds.
+
+    Args:
+        settings: Which database, corpus and models.
+        bound: The socket; it is closed at the end.
+        rules: Who may ask.
+        limits: How much is done at once.
+        started: Called once requests are answered.
+
+    Raises:
+        DatabaseError: If the database does not answer at the start.
+    """
+    async with await AsyncConnection.open(settings) as connection:
+        backend = GraphBackend(connection, settings)
+        app = create_app(
+            backend, rules=rules, places=limits.places, seconds=limits.seconds
+        )
+        server = _Server(
+            uvicorn.Config(
+                app,
+                http="h11",
+                ws="none",
+                loop="asyncio",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                h11_max_incomplete_event_size=LONGEST_HEAD,
+                limit_concurrency=MOST_CONNECTIONS,
+                timeout_graceful_shutdown=END_SECONDS,
+            ),
+            started,
+        )
+        loop = asyncio.get_running_loop()
+        for end in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(end, server.end)
+        loading = asyncio.create_task(backend.load_models())
+        try:
+            await server.serve(sockets=[bound])
+        finally:
+            loading.cancel()
+            with suppress(asyncio.CancelledError):
+                await loading
+            bound.close()
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to us, and tells when it has started."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._told = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and tell."""
+        await super().startup(sockets)
+        self._told()
+
+    def end(self) -> None:
+        """End; the second time at once."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        _LOG.info("Stopping")
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the handlers of signals as they are."""
+        yield
