@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ __all__ = [
     "pick_corpus",
     "question_vector",
 ]
+
+_LOADING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,10 +110,10 @@ async def aground(
 ) -> Ground:
     """Do as `ground` does, without blocking.
 
-    An embedder without `aembed_query` runs in a thread.
+    An embedder is loaded in a thread, and one without `aembed_query` runs in one.
     """
     info = pick_corpus(await acorpora(connection), corpus)
-    embedder = agreed_embedder(info, embedder, settings)
+    embedder = await asyncio.to_thread(agreed_embedder, info, embedder, settings)
     native = getattr(embedder, "aembed_query", None)
     embedded = (
         await native(question)
@@ -168,9 +171,15 @@ def pick_corpus(stored: Sequence[CorpusInfo], name: str | None) -> CorpusInfo:
 
 
 @lru_cache(maxsize=4)
-def _loaded(name: str, settings: Settings | None) -> Embedder:
-    """Load an embedder once a process."""
+def _load(name: str, settings: Settings | None) -> Embedder:
+    """Load an embedder; see `_loaded`."""
     return load_embedder(name, settings=settings)
+
+
+def _loaded(name: str, settings: Settings | None) -> Embedder:
+    """Load an embedder once a process, also when several threads want it at once."""
+    with _LOADING:
+        return _load(name, settings)
 
 
 def agreed_embedder(
