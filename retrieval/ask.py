@@ -12,7 +12,7 @@ from retrieval.answers import AnswerText, answer_request, parse_answer
 from retrieval.traverse import atraverse, traverse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator
+    from collections.abc import AsyncGenerator, Callable, Generator
 
     from graph.connection import AsyncConnection, Connection
     from graph.embedders import Embedder
@@ -91,6 +91,7 @@ def ask(
     model: LanguageModel | None = None,
     record: bool = True,
     seconds: float = ANSWER_SECONDS,
+    on_text: Callable[[str], object] | None = None,
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
 ) -> Answer:
@@ -105,6 +106,8 @@ def ask(
         model: The language model; None loads that of the settings.
         record: Whether the walk is stored.
         seconds: Time that the model has for its answer.
+        on_text: Given the answer's text piece by piece as it comes; what it raises
+            ends the request to the model.
         settings: Where embedder and language model are found.
         **asked: Budgets and filter of the walk, see `WalkSettings`.
 
@@ -128,7 +131,13 @@ def ask(
         settings=settings,
         **asked,
     )
-    return [piece for piece in pieces if isinstance(piece, Answer)][-1]
+    with closing(pieces):
+        for piece in pieces:
+            if isinstance(piece, Answer):
+                return piece
+            if on_text is not None:
+                on_text(piece)
+    raise AssertionError
 
 
 async def aask(
@@ -141,6 +150,7 @@ async def aask(
     model: LanguageModel | None = None,
     record: bool = True,
     seconds: float = ANSWER_SECONDS,
+    on_text: Callable[[str], object] | None = None,
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
 ) -> Answer:
@@ -157,7 +167,13 @@ async def aask(
         settings=settings,
         **asked,
     )
-    return [piece async for piece in pieces if isinstance(piece, Answer)][-1]
+    async with aclosing(pieces):
+        async for piece in pieces:
+            if isinstance(piece, Answer):
+                return piece
+            if on_text is not None:
+                on_text(piece)
+    raise AssertionError
 
 
 def ask_stream(

@@ -8,10 +8,10 @@ by the same code and return the same rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graph.errors import InputError
-from retrieval.ask import aask, ask
 from retrieval.procedures.options import (
     Kind,
     camel_case_message,
@@ -24,8 +24,6 @@ from retrieval.procedures.rows import (
     search_rows,
     traverse_rows,
 )
-from retrieval.search import asearch, search
-from retrieval.traverse import acompare, atraverse, compare, traverse
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -68,8 +66,9 @@ class Procedure:
         arguments: What it must be given, in order; options follow.
         options: Python names of the options that it takes, see `OPTIONS`.
         columns: Its rows.
-        run: The Python function.
-        arun: The same without blocking.
+        module: Where the Python function of its name is, and the one with an `a`
+            before it that does not block. It is imported when it is called, so that
+            to list procedures costs nothing.
         rows: Makes rows of what the function returns.
     """
 
@@ -78,9 +77,27 @@ class Procedure:
     arguments: tuple[Field, ...]
     options: tuple[str, ...]
     columns: tuple[Field, ...]
-    run: Callable[..., Any]
-    arun: Callable[..., Awaitable[Any]]
+    module: str
     rows: Callable[[Any], list[Row]]
+
+    @property
+    def run(self) -> Callable[..., Any]:
+        """Return the Python function."""
+        function: Callable[..., Any] = getattr(import_module(self.module), self.name)
+        return function
+
+    @property
+    def arun(self) -> Callable[..., Awaitable[Any]]:
+        """Return the Python function that does not block."""
+        function: Callable[..., Awaitable[Any]] = getattr(
+            import_module(self.module), f"a{self.name}"
+        )
+        return function
+
+    @property
+    def speaks(self) -> bool:
+        """Return whether it answers in words, which come one by one."""
+        return "seconds" in self.options
 
     @property
     def records(self) -> bool:
@@ -97,6 +114,7 @@ def call(
     embedder: Embedder | None = None,
     settings: Settings | None = None,
     may_record: bool = True,
+    on_text: Callable[[str], object] | None = None,
 ) -> list[Row]:
     """Run a procedure and return its rows.
 
@@ -108,6 +126,7 @@ def call(
         embedder: The model of the corpus; None loads it.
         settings: Where embedder and language model are found.
         may_record: Whether walks may be stored; False wins over the option `record`.
+        on_text: Given the text of `ask` as it comes, see there.
 
     Raises:
         InputError: If the procedure, an argument or an option is no good.
@@ -131,6 +150,7 @@ async def acall(
     embedder: Embedder | None = None,
     settings: Settings | None = None,
     may_record: bool = True,
+    on_text: Callable[[str], object] | None = None,
 ) -> list[Row]:
     """Do as `call` does, without blocking; see there."""
     procedure = _named(name)
@@ -238,8 +258,7 @@ PROCEDURES: Mapping[str, Procedure] = {
                 ("score", "FLOAT", "cosine to the question"),
                 ("algorithm", "STRING", "how it was found"),
             ),
-            run=search,
-            arun=asearch,
+            module="retrieval.search",
             rows=search_rows,
         ),
         Procedure(
@@ -264,8 +283,7 @@ PROCEDURES: Mapping[str, Procedure] = {
                 ("reason", "STRING", "why the walk went there"),
                 _TRAVERSAL,
             ),
-            run=traverse,
-            arun=atraverse,
+            module="retrieval.traverse",
             rows=traverse_rows,
         ),
         Procedure(
@@ -285,8 +303,7 @@ PROCEDURES: Mapping[str, Procedure] = {
                 ("milliseconds", "FLOAT", "time of the walk"),
                 _TRAVERSAL,
             ),
-            run=compare,
-            arun=acompare,
+            module="retrieval.traverse",
             rows=compare_rows,
         ),
         Procedure(
@@ -303,8 +320,7 @@ PROCEDURES: Mapping[str, Procedure] = {
                 ("confidence", "FLOAT", "what the model thinks, 0 to 1, or null"),
                 _TRAVERSAL,
             ),
-            run=ask,
-            arun=aask,
+            module="retrieval.ask",
             rows=ask_rows,
         ),
     )
