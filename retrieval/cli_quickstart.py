@@ -144,5 +144,6 @@ def _tell_server(settings: Settings, pointed: Settings) -> None:
 def _tell_next(settings: Settings) -> None:
     """Print commands to try next."""
     click.echo("\nTry next:")
+    click.echo(f'  {own_command(settings)} compare --corpus {CORPUS} "{QUESTION}"')
     for text in CYPHER_TO_TRY:
         click.echo(f'  {own_command(settings)} cypher "{text}"')

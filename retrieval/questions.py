@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 from graph.errors import InputError
 from retrieval.algorithms import DEFAULT_ALGORITHM, DETERMINISTIC
 from retrieval.algorithms import algorithm as algorithm_named
+from retrieval.algorithms.rules import PUBLISHED
 from retrieval.filters import parse_filter
 from retrieval.protocols import WalkOptions
 from retrieval.walk import Walk
@@ -179,17 +180,20 @@ def check_question(
     if k is not None and not (_is_whole(k) and 1 <= k <= LARGEST_K):
         msg = f"k is {k!r}: give a whole number from 1 to {LARGEST_K}, or None."
         raise InputError(msg)
+    options = WalkOptions(
+        max_sentences=max_sentences,
+        max_hops=max_hops,
+        anchors=anchors,
+        lookahead=lookahead,
+        beam=beam,
+        question=question,
+    )
+    if preset == "published":
+        PUBLISHED.check(options)
     return Task(
         question=question,
         algorithm=algorithm_named(algorithm, published=preset == "published"),
-        options=WalkOptions(
-            max_sentences=max_sentences,
-            max_hops=max_hops,
-            anchors=anchors,
-            lookahead=lookahead,
-            beam=beam,
-            question=question,
-        ),
+        options=options,
         k=k,
         filter=parse_filter(filter),
         given_filter=filter,

@@ -81,7 +81,7 @@ def test_everything_is_shown(tried: Tried) -> None:
     assert "Galileo scorned the idea" in " ".join(out.split())
     assert re.search(r"^ - .*\.\s+\(0\.\d{3}\)", out, re.MULTILINE | re.DOTALL)
     assert re.search(r"Neo4j runs at bolt://127\.0\.0\.1:\d+, user neo4j", out)
-    assert len(_commands(out)) == 3
+    assert len(_commands(out)) == 4
 
 
 def test_second_run_ingests_nothing_and_walks_the_same(tried: Tried) -> None:
@@ -96,14 +96,15 @@ def _answer(out: str) -> str:
     return out[out.index(" Step") : out.index("Picture of the walk")]
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(4))
 def test_printed_commands_give_rows(tried: Tried, number: int) -> None:
     """Each printed command runs as it stands and has an answer."""
     words = _commands(tried.first.out)[number]
 
     done = spawn(*words, env=NO_NETWORK)
 
-    assert words[:3] == ["--home", str(tried.home), "cypher"]
+    assert words[:2] == ["--home", str(tried.home)]
+    assert words[2] == ("cypher" if number else "compare")
     assert (done.code, done.errors) == (0, [])
     assert len(done.out.splitlines()) > 3
 

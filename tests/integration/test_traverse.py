@@ -14,6 +14,7 @@ from graph.embedders import HashEmbedder
 from graph.errors import InputError, ModelError, SnapshotError, UnknownCorpusError
 from graph.language_models import load_language_model
 from graph.settings import Settings
+from graph.statements import statement
 from ingest.options import IngestOptions
 from ingest.pipeline import ingest_corpus
 from ingest.records import RawDocument
@@ -331,6 +332,23 @@ def test_an_empty_corpus(connection: Connection, server: Settings) -> None:
     assert result.traversal_id is not None
 
 
+def test_a_replaced_document_leaves_its_walks_readable(
+    isles: Connection, server: Settings
+) -> None:
+    """An ingest of new texts takes the links to the old ones, not the steps."""
+    result = traverse(isles, EMBEDDER, QUESTION, trace=True)
+
+    ingest(isles, server, "isles", [article(n, version=1) for n in range(8)])
+
+    rows = isles.query(
+        statement("inspect/traversal_steps"),
+        {"corpus": "isles", "traversal": result.traversal_id},
+    )
+    assert [row["text"] for row in rows] == [s.chunk.text for s in result.walk.steps]
+    assert {row["stored"] for row in rows} == {False}
+    assert traverse(isles, EMBEDDER, QUESTION).warning == ""
+
+
 def test_a_current_snapshot_is_walked_in(
     isles: Connection, server: Settings, tmp_path: Path
 ) -> None:
@@ -432,6 +450,23 @@ def test_traverse_writes_json(user: CommandLine) -> None:
     assert (traced["traversalId"], traced["anchors"] != []) == (None, True)
     assert traced["steps"][0]["considered"]
     assert {"reason", "milliseconds"} <= set(plain["steps"][0])
+
+
+@pytest.mark.parametrize("algorithm", DETERMINISTIC)
+def test_search_takes_the_same_options(
+    user: CommandLine, isles: Connection, algorithm: str
+) -> None:
+    """Every algorithm, anchors and looking ahead; nothing is kept."""
+    done = user.run(
+        "search", QUESTION, "--json", "--algorithm", algorithm, "--anchors", "2",
+        "--lookahead", "1", "--beam", "2", "--k", "3", "--reader", "cypher",
+    )  # fmt: skip
+
+    data = json.loads(done.out)
+    asked = {"anchors": 2, "lookahead": 1, "beam": 2, "reader": "cypher"}
+    assert (data["algorithm"], len(data["results"])) == (algorithm, 3)
+    assert asked.items() <= data["parameters"].items()
+    assert stored(isles) == 0
 
 
 def test_compare_shows_a_row_an_algorithm(user: CommandLine) -> None:

@@ -156,6 +156,8 @@ def test_each_chunk_and_sentence_is_sent_once() -> None:
         (["q", "--anchors", "21"], "anchors is 21"),
         (["q", "--lookahead", "4"], "lookahead is 4"),
         (["q", "--beam", "0"], "beam is 0"),
+        (["q", "--preset", "published", "--anchors", "2"], "has one anchor"),
+        (["q", "--preset", "published", "--lookahead", "1"], "does not look ahead"),
         (["q", "--filter", "{"], "--filter is not JSON"),
         (["q", "--filter", "[" * 100_000], "nested too deeply"),
         (["q", "--filter", '{"languge": 1}'], "did you mean 'language'"),
