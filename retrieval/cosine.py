@@ -27,13 +27,15 @@ def cosines(query: Vector, vectors: Vector) -> Vector:
     Returns:
         The n cosines.
     """
-    dots = (vectors * query).sum(axis=1)
-    norms = np.sqrt((vectors * vectors).sum(axis=1)) * np.sqrt((query * query).sum())
+    if not len(vectors):
+        return np.zeros(0)
+    dots: Vector = np.vecdot(vectors, query)
+    norms = np.sqrt(np.vecdot(vectors, vectors)) * np.sqrt(np.vecdot(query, query))
     result: Vector = np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0)
     return result
 
 
 def ranked(ids: Sequence[str], scores: Vector) -> list[int]:
     """Return positions by descending score, ties by id."""
-    values = scores.tolist()
-    return sorted(range(len(ids)), key=lambda i: (-values[i], ids[i]))
+    keys = list(zip((-scores).tolist(), ids, strict=True))
+    return sorted(range(len(keys)), key=keys.__getitem__)

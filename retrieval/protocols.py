@@ -136,7 +136,7 @@ class Candidates:
     vectors: Vector
     complete: bool = True
     documents: tuple[str, ...] = ()
-    sentences: tuple[tuple[str, ...], ...] = ()
+    sentences: Sequence[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

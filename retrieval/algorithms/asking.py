@@ -147,10 +147,11 @@ class Ranking:
         answer = yield AnchorRequest(vector=self.query, k=self._k)
         found = cast("Candidates", answer)
         scores = cosines(self.query, found.vectors)
-        self.ranked = tuple(
-            RankedChunk(id=found.ids[i], score=float(scores[i]))
+        values = scores.tolist()
+        self.ranked = tuple([
+            RankedChunk(id=found.ids[i], score=values[i])
             for i in self._rules.rank(found.ids, scores)
-        )
+        ])
         self.vectors = dict(zip(found.ids, found.vectors, strict=True))
         self.documents = dict(zip(found.ids, found.documents, strict=False))
         self._complete = found.complete

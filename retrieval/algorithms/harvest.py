@@ -34,7 +34,7 @@ def scored(query: Vector, sentences: list[StoredSentence]) -> tuple[FoundSentenc
     """Return sentences with their cosines to the question."""
     if not sentences:
         return ()
-    scores = cosines(query, np.stack([s.vector for s in sentences]))
+    scores = cosines(query, np.stack([s.vector for s in sentences])).tolist()
     return tuple(
         FoundSentence(
             id=s.id,
@@ -42,7 +42,7 @@ def scored(query: Vector, sentences: list[StoredSentence]) -> tuple[FoundSentenc
             index=s.index,
             start_char=s.start_char,
             end_char=s.end_char,
-            score=float(score),
+            score=score,
         )
         for s, score in zip(sentences, scores, strict=True)
     )
@@ -151,9 +151,10 @@ class Harvest:
 
     def consider(self, ids: Sequence[str], scores: Vector) -> None:
         """Note at the last step which chunks the walk could go to from it."""
-        considered = tuple(
-            RankedChunk(id=ids[i], score=float(scores[i])) for i in ranked(ids, scores)
-        )
+        values = scores.tolist()
+        considered = tuple([
+            RankedChunk(id=ids[i], score=values[i]) for i in ranked(ids, scores)
+        ])
         self.steps[-1] = replace(self.steps[-1], considered=considered)
 
     def full(self, enough: int | None, chunks: int | None) -> StopReason | None:

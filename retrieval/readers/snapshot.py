@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
@@ -23,7 +25,7 @@ from retrieval.snapshot.passing import passing
 from retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
 
@@ -39,6 +41,33 @@ _MARGIN = 1e-5
 """More than a float32 product of unit vectors can be wrong by."""
 _HEADS = 10_000
 _Head: TypeAlias = tuple[str, str, str | None, str]
+
+
+class _Members(Sequence[tuple[str, ...]]):
+    """The sentences' ids of some chunks, read when they are looked at: few ask."""
+
+    def __init__(self, reader: SnapshotReader, rows: Rows) -> None:
+        self._reader = reader
+        self._rows = rows
+        self._ids: list[tuple[str, ...]] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of chunks."""
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[str, ...]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[tuple[str, ...]]: ...
+
+    def __getitem__(
+        self, place: int | slice
+    ) -> tuple[str, ...] | Sequence[tuple[str, ...]]:
+        """Return the ids of the sentences of one chunk, or of several."""
+        if self._ids is None:
+            self._ids = self._reader.members(self._rows)
+        return self._ids[place]
 
 
 class SnapshotReader:
@@ -96,13 +125,16 @@ class SnapshotReader:
             rows = self._nearest(vector, hits)
             ids = self._ids("chunk_ids", rows)
             vectors = self._vectors[rows].astype(np.float64)
-            best = sorted(ranked(ids, cosines(vector, vectors))[:hits])
+            if len(ids) > hits:
+                best = sorted(ranked(ids, cosines(vector, vectors))[:hits])
+                rows, vectors = rows[best], vectors[best]
+                ids = [ids[i] for i in best]
             documents = self._columns["chunk_documents"][rows].tolist()
             return Candidates(
-                ids=tuple([ids[i] for i in best]),
-                vectors=vectors[best],
+                ids=tuple(ids),
+                vectors=vectors,
                 complete=self._count <= hits,
-                documents=tuple([self._head(documents[i])[0] for i in best]),
+                documents=tuple([self._head(row)[0] for row in documents]),
             )
 
     def _nearest(self, vector: Vector, hits: int) -> Rows:
@@ -252,30 +284,24 @@ class SnapshotReader:
         return Candidates(
             ids=tuple(self._ids("chunk_ids", rows)),
             vectors=self._vectors[rows].astype(np.float64),
-            sentences=self._members(rows),
+            sentences=_Members(self, rows),
         )
 
     def _nobody(self) -> Candidates:
         """Return no candidates."""
         return Candidates(ids=(), vectors=np.empty((0, self._vectors.shape[1])))
 
-    def _members(self, rows: Rows) -> tuple[tuple[str, ...], ...]:
-        """Return the ids of the sentences of some chunks."""
+    def members(self, rows: Rows) -> list[tuple[str, ...]]:
+        """Return the ids of the sentences of some chunks, by their rows."""
         starts = self.snapshot.starts["chunk_sentences"]
-        first, counts = starts[rows], starts[rows + 1] - starts[rows]
+        first = starts[rows]
+        counts = starts[rows + 1] - first
         ends = np.cumsum(counts)
-        places = np.repeat(first - ends + counts, counts) + np.arange(
-            ends[-1] if len(ends) else 0
-        )
-        ids = self._ids("sentence_ids", self._columns["chunk_sentences"][places])
-        stops = ends.tolist()
-        return (
-            tuple([
-                tuple(ids[a:b]) for a, b in zip([0, *stops[:-1]], stops, strict=True)
-            ])
-            if stops
-            else ()
-        )
+        total = int(ends[-1]) if len(ends) else 0
+        places = np.repeat(first - ends + counts, counts) + np.arange(total)
+        with self._sound():
+            ids = self._ids("sentence_ids", self._columns["chunk_sentences"][places])
+        return [tuple(ids[a:b]) for a, b in pairwise([0, *ends.tolist()])]
 
     def _ids(self, name: str, rows: Rows) -> list[str]:
         """Return the ids of some rows."""
