@@ -1,4 +1,4 @@
-"""How sure a measured number is: intervals, paired comparisons, many tests at once.
+"""How sure a measured number is: intervals and paired comparisons.
 
 Everything works on *rows*, one for each record (or question, or pair): an array of n
 numbers, or n x k numbers. A *statistic* is a function of the k column means; so the
@@ -23,17 +23,18 @@ import numpy as np
 from graph.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "Comparison",
-    "Correction",
     "Interval",
     "Method",
     "Statistic",
     "bootstrap_interval",
+    "bootstrap_intervals",
     "compare_paired",
-    "corrected",
     "first_mean",
     "ratio_f1",
     "ratio_precision",
@@ -44,7 +45,6 @@ Statistic = Callable[["NDArray[np.float64]"], "NDArray[np.float64]"]
 """Takes m x k column means and returns m numbers."""
 
 Method = Literal["bca", "percentile"]
-Correction = Literal["benjamini-hochberg", "holm", "none"]
 
 RESAMPLES = 2000
 _CELLS = 4_000_000
@@ -151,14 +151,55 @@ def bootstrap_interval(
         InputError: If there is no row, a number is not finite, or an option is out of
             range.
     """
+    (found,) = bootstrap_intervals(
+        rows,
+        {"": statistic},
+        level=level,
+        resamples=resamples,
+        method=method,
+        seed=seed,
+    ).values()
+    return found
+
+
+def bootstrap_intervals(
+    rows: ArrayLike,
+    statistics: Mapping[str, Statistic],
+    *,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    method: Method = "bca",
+    seed: int = 0,
+) -> dict[str, Interval]:
+    """Return several statistics of the same rows, each as `bootstrap_interval` does.
+
+    The rows are drawn once for all of them.
+
+    Args:
+        rows: n numbers, or n x k numbers.
+        statistics: Name to function of the column means.
+        level: Share of resamples inside each interval.
+        resamples: How many times n rows are drawn with replacement.
+        method: As in `bootstrap_interval`.
+        seed: Seed of the drawing.
+
+    Raises:
+        InputError: As `bootstrap_interval`.
+    """
     table = _table(rows)
     _check_options(level, resamples, method)
-    value = float(statistic(table.mean(axis=0, keepdims=True))[0])
-    if len(table) < 2:
-        return Interval(value=value, low=nan, high=nan, level=level, n=len(table))
-    drawn = _resampled(table, statistic, resamples, seed)
-    low, high = _ends(table, statistic, drawn, value, level=level, method=method)
-    return Interval(value=value, low=low, high=high, level=level, n=len(table))
+    n = len(table)
+    means = None if n < 2 else _resampled_means(table, resamples, seed)
+    found = {}
+    for name, statistic in statistics.items():
+        value = float(statistic(table.mean(axis=0, keepdims=True))[0])
+        low = high = nan
+        if means is not None:
+            low, high = _ends(
+                table, statistic, statistic(means), value, level=level, method=method
+            )
+        found[name] = Interval(value=value, low=low, high=high, level=level, n=n)
+    return found
 
 
 def _table(rows: ArrayLike) -> NDArray[np.float64]:
@@ -201,17 +242,19 @@ def _blocks(total: int, n: int) -> Iterator[int]:
         total -= most
 
 
-def _resampled(
-    table: NDArray[np.float64], statistic: Statistic, resamples: int, seed: int
+def _resampled_means(
+    table: NDArray[np.float64], resamples: int, seed: int
 ) -> NDArray[np.float64]:
-    """Return the statistic of each resample."""
+    """Return the column means of each resample."""
     rng = np.random.default_rng(seed)
     n = len(table)
-    shares = np.full(n, 1 / n)
-    return np.concatenate([
-        statistic(rng.multinomial(n, shares, size=size).astype(np.float64) @ table / n)
-        for size in _blocks(resamples, n)
-    ])
+    blocks = []
+    for size in _blocks(resamples, n):
+        drawn = rng.integers(0, n, size=(size, n))
+        drawn += np.arange(size)[:, None] * n
+        counts = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
+        blocks.append(counts @ table / n)
+    return np.concatenate(blocks)
 
 
 def _ends(
@@ -347,37 +390,3 @@ def _swaps(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
     rng = np.random.default_rng([seed, 1])
     for size in _blocks(resamples, n):
         yield rng.integers(0, 2, size=(size, n)).astype(np.float64)
-
-
-def corrected(
-    p_values: ArrayLike, *, method: Correction = "holm"
-) -> NDArray[np.float64]:
-    """Return p-values adjusted for how many tests there are, in the order given.
-
-    Args:
-        p_values: One for each test, each from 0 to 1.
-        method: `holm` bounds the chance of any false alarm, `benjamini-hochberg` the
-            expected share of false ones among the alarms; `none` changes nothing.
-
-    Raises:
-        InputError: If a p-value is not from 0 to 1, or the method is unknown.
-    """
-    given = np.asarray(p_values, dtype=np.float64).reshape(-1)
-    if given.size and not ((given >= 0) & (given <= 1)).all():
-        msg = f"p-values must be from 0 to 1: {given.tolist()}."
-        raise InputError(msg)
-    if method not in {"holm", "benjamini-hochberg", "none"}:
-        msg = f"No correction {method!r}: use 'holm' or 'benjamini-hochberg'."
-        raise InputError(msg)
-    if method == "none" or not given.size:
-        return given.copy()
-    order = np.argsort(given, kind="stable")
-    ranked, m = given[order], len(given)
-    if method == "holm":
-        adjusted = np.maximum.accumulate(ranked * np.arange(m, 0, -1))
-    else:
-        scaled = ranked * m / np.arange(1, m + 1)
-        adjusted = np.minimum.accumulate(scaled[::-1])[::-1]
-    result = np.empty(m)
-    result[order] = np.minimum(adjusted, 1.0)
-    return result

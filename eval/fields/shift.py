@@ -20,14 +20,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from eval.corrections import corrected
 from eval.fields.leaves import leaves
-from eval.statistics import corrected
 from graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eval.statistics import Correction
+    from eval.corrections import Correction
 
 __all__ = ["FieldShift", "shifts"]
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from eval.corrections import corrected
 from eval.statistics import (
     bootstrap_interval,
     compare_paired,
-    corrected,
     ratio_f1,
     ratio_precision,
     ratio_recall,
