@@ -72,6 +72,7 @@ def create_app(
     )
     app.add_exception_handler(HTTPException, _on_refusal)
     app.add_exception_handler(KnowtrailError, _on_error)
+    app.add_exception_handler(Exception, _on_error)
     routes = _Routes(backend=backend, gate=Gate(places=places, seconds=seconds))
     routes.add_to(app)
     return Guard(app, rules or Rules())
@@ -92,7 +93,7 @@ async def _on_refusal(request: Request, error: Exception) -> Response:
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
-    """Answer a request with one of our errors."""
+    """Answer a request that failed; the guard logs what nobody foresaw."""
     return problem_response(problem_of(error), request.state.request_id)
 
 

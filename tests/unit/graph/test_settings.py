@@ -129,3 +129,11 @@ def test_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(SettingsError, match="is not TOML"):
         Settings.from_env(config=path, env={})
+
+
+def test_key_of_the_http_door_is_a_secret() -> None:
+    """It comes from its variable and is in no repr."""
+    settings = Settings.from_env(env={"KNOWTRAIL_SERVE_KEY": "very-secret"})
+
+    assert settings.serve_key == "very-secret"
+    assert "very-secret" not in repr(settings)

@@ -1,0 +1,155 @@
+"""Who may ask: hosts, origins, keys, sizes; and what the log says."""
+
+from __future__ import annotations
+
+import base64
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from retrieval.serve.guard import Rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.retrieval.serve.conftest import Client
+
+KEY = "0123456789abcdef-KEY"
+URL = "/procedures/search?question=Why"
+BASIC = "Basic " + base64.b64encode(f"knowtrail:{KEY}".encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:7475", 200),
+        ("LOCALHOST", 200),
+        ("[::1]:7475", 200),
+        ("host.docker.internal:7475", 200),
+        ("evil.example", 403),
+        ("127.0.0.1.evil.example:7475", 403),
+        ("[", 403),
+        ("", 403),
+    ],
+)
+async def test_only_names_of_this_machine_are_served(
+    client: Callable[..., Client], host: str, status: int
+) -> None:
+    """A page whose name was made to point here does not reach the procedures."""
+    async with client(headers={"Host": host}) as http:
+        done = await http.get(URL)
+
+    assert done.status_code == status
+
+
+async def test_any_name_is_served_where_the_rules_say_so(
+    client: Callable[..., Client],
+) -> None:
+    """Bound elsewhere, the key protects."""
+    rules = Rules(key=KEY, hosts=None)
+    headers = {"Host": "graph.example", "Authorization": f"Bearer {KEY}"}
+
+    async with client(rules=rules, headers=headers) as http:
+        done = await http.get(URL)
+
+    assert done.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+    ],
+)
+async def test_pages_of_other_sites_are_refused(
+    client: Callable[..., Client], headers: dict[str, str]
+) -> None:
+    """They could not read the answer, but would have walks recorded."""
+    async with client(headers=headers) as http:
+        done = await http.get(URL)
+
+    assert done.status_code == 403
+    assert "access-control-allow-origin" not in done.headers
+
+
+async def test_own_page_is_served(client: Callable[..., Client]) -> None:
+    """The forms of the page are of the same origin."""
+    headers = {"Sec-Fetch-Site": "same-origin", "Origin": "http://127.0.0.1:7475"}
+
+    async with client(headers=headers) as http:
+        done = await http.get(URL)
+
+    assert done.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("url", "header", "status"),
+    [
+        (URL, f"Bearer {KEY}", 200),
+        (URL, BASIC, 200),
+        (URL, "Bearer 0123456789abcdef-WRONG", 401),
+        (URL, "", 401),
+        (f"{URL}&key={KEY}", "", 401),
+        (f"/procedures/search.csv?question=Why&key={KEY}", "", 200),
+        ("/procedures/search.csv?question=Why&key=0123456789abcdef", "", 401),
+        ("/procedures/search.csv?question=Why&key=%FF", "", 401),
+        ("/procedures/search.csv?question=Why", "", 401),
+        (f"/procedures/search.csv?question=Why&key={KEY}", "Bearer wrong", 401),
+        ("/procedures", "", 401),
+        ("/openapi.json", "", 401),
+        ("/", "", 401),
+        ("/health", "", 200),
+        ("/ready", "", 200),
+    ],
+)
+async def test_key_is_needed_where_there_is_one(
+    client: Callable[..., Client], url: str, header: str, status: int
+) -> None:
+    """As a bearer, as a password, and for CSV in the URL."""
+    headers = {"Authorization": header} if header else {}
+
+    async with client(rules=Rules(key=KEY), headers=headers) as http:
+        done = await http.get(url)
+
+    assert done.status_code == status
+    assert ("www-authenticate" in done.headers) == (status == 401)
+
+
+async def test_log_has_ids_and_no_secrets(
+    client: Callable[..., Client], caplog: pytest.LogCaptureFixture
+) -> None:
+    """One line a request, with neither key nor question, on one line whatever came."""
+    caplog.set_level(logging.INFO)
+    paths = [f"/procedures/search.csv?question=Private&key={KEY}", "/a%0Ab"]
+
+    async with client(rules=Rules(key=KEY), headers={"Authorization": BASIC}) as http:
+        done = [await http.get(path) for path in paths]
+
+    lines = [r.getMessage() for r in caplog.records if r.name.startswith("retrieval")]
+    assert [line.split()[0] for line in lines] == [
+        d.headers["x-request-id"] for d in done
+    ]
+    assert "/procedures/search.csv 200" in lines[0]
+    assert [line for line in lines if KEY in line or "Private" in line] == []
+    assert [line for line in lines if "\n" in line] == []
+    assert KEY not in repr(Rules(key=KEY))
+
+
+async def test_long_bodies_are_refused(client: Callable[..., Client]) -> None:
+    """Whether the length is announced or not."""
+
+    async def chunks() -> object:
+        for _ in range(10):
+            yield b" " * 100
+
+    async with client(rules=Rules(body_bytes=500)) as http:
+        announced = await http.post("/procedures/search", content=b" " * 1000)
+        unannounced = await http.post("/procedures/search", content=chunks())
+
+    assert (announced.status_code, unannounced.status_code) == (413, 413)
+    assert "more than 500 bytes" in announced.json()["detail"]
+    assert unannounced.json()["error"] == announced.json()["error"]
