@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -148,6 +149,17 @@ def test_storing_twice_changes_nothing(tales: Connection) -> None:
 
     after = tales.query("MATCH ()-[r]->() RETURN count(r) AS n"), stored(tales)
     assert (again, after) == (first, before)
+
+
+def test_walks_are_stored_side_by_side(tales: Connection) -> None:
+    """Several threads with one new question leave one question and all the walks."""
+    walks = [recording(walk_over("fox0", "owl0"), minute=n) for n in range(16)]
+
+    with ThreadPoolExecutor(4) as threads:
+        results = list(threads.map(lambda walk: record(tales, walk), walks))
+
+    assert [warning for _, warning in results] == [""] * 16
+    assert stored(tales) == 1 + 16 + 32
 
 
 def test_the_same_walk_later_is_another_traversal(tales: Connection) -> None:
