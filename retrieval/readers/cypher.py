@@ -39,6 +39,10 @@ __all__ = ["AsyncCypherReader", "CypherReader"]
 _LOG = logging.getLogger(__name__)
 _PLACE = "true /* filter */"
 _MOST_OVER_FETCH = 8
+_BREADTH = 4
+"""The index misses some of the nearest the fewer it is asked for: at 50 hits of 4,000
+chunks 7 questions in 100 lost their anchor, at 200 none. So it looks for this many
+times the hits, and sends the best."""
 
 _Rows: TypeAlias = list[list[Any]]
 _Queries: TypeAlias = Generator[
@@ -93,7 +97,7 @@ class _Statements:
         params |= values
         certain = name == "anchors_search" and self.filter is None
         for factor in (1,) if certain else _doublings():
-            answer = yield text, {**params, "fetch": hits * factor}
+            answer = yield text, {**params, "fetch": _BREADTH * hits * factor}
             if isinstance(answer, DatabaseError):
                 raise answer
             found = _hits(answer[0], complete=False)

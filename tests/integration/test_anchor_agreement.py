@@ -1,0 +1,84 @@
+"""The vector index finds the anchor that an exact search finds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from graph.schema import apply_schema, drop_schema
+from retrieval.cosine import cosines, ranked
+from retrieval.readers import CypherReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graph.connection import Connection
+    from retrieval.protocols import Vector
+
+pytestmark = pytest.mark.integration
+
+CHUNKS, DIMENSIONS, QUESTIONS = 4000, 64, 300
+_WRITE = """
+MERGE (k:Corpus {name: 'many'})
+MERGE (d:Document {id: 'd', corpus: 'many', title: 'Many'})
+MERGE (d)-[:IN_CORPUS]->(k)
+WITH d
+UNWIND $rows AS row
+CREATE (c:Chunk {id: row.id, corpus: 'many', index: row.index, text: row.id})
+CREATE (c)-[:FROM_DOCUMENT]->(d)
+WITH c, row
+CALL db.create.setNodeVectorProperty(c, 'embedding', row.vector)
+"""
+
+
+def vectors() -> Vector:
+    """Return vectors that drift, as those of windows that overlap do."""
+    generator = np.random.default_rng(3)
+    drift = np.cumsum(0.3 * generator.standard_normal((CHUNKS, DIMENSIONS)), axis=0)
+    moved = drift + generator.standard_normal((CHUNKS, DIMENSIONS))
+    unit = moved / np.linalg.norm(moved, axis=1, keepdims=True)
+    return unit.astype(np.float32).astype(np.float64)
+
+
+@pytest.fixture
+def many(session_connection: Connection) -> Iterator[tuple[Connection, Vector]]:
+    """Yield a database with many chunks, and their vectors."""
+    drop_schema(session_connection, data=True)
+    apply_schema(session_connection, dimensions=DIMENSIONS)
+    stored = vectors()
+    driver = session_connection.driver
+    for start in range(0, CHUNKS, 1000):
+        rows = [
+            {"id": f"c{i:05}", "index": i, "vector": stored[i].tolist()}
+            for i in range(start, start + 1000)
+        ]
+        driver.execute_query(_WRITE, rows=rows, database_=session_connection.database)
+    driver.execute_query(
+        "CALL db.awaitIndexes(120)", database_=session_connection.database
+    )
+    yield session_connection, stored
+    drop_schema(session_connection, data=True)
+
+
+def test_the_first_anchor_is_that_of_an_exact_search(
+    many: tuple[Connection, Vector],
+) -> None:
+    """For at least 99 of 100 questions, near chunks and far from all of them."""
+    connection, stored = many
+    generator = np.random.default_rng(4)
+    noise = generator.standard_normal((QUESTIONS, DIMENSIONS)) / np.sqrt(DIMENSIONS)
+    near = stored[generator.choice(CHUNKS, size=QUESTIONS)]
+    questions = near * (np.arange(QUESTIONS) % 3 > 0)[:, None] + noise
+    ids = [f"c{i:05}" for i in range(CHUNKS)]
+    reader = CypherReader(connection, corpus="many")
+
+    agreed = 0
+    for question in questions:
+        found = reader.anchors(question, 1)
+        best = ranked(found.ids, cosines(question, found.vectors))[0]
+        exact = ranked(ids, cosines(question, stored))[0]
+        agreed += found.ids[best] == ids[exact]
+
+    assert agreed >= 0.99 * QUESTIONS
