@@ -1,0 +1,1 @@
+"""Pictures: similarity matrices, walks over them, the graph in space, styles."""

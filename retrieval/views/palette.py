@@ -1,0 +1,112 @@
+"""Colours and marks that colour-blind people can tell apart, and grey readers too.
+
+Eight colours are as many as can be told apart, so a document has a colour and a mark;
+after forty of these pairs the colours come again in a lighter tone. The documents of
+the walk come first: they have the strong colours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = [
+    "ANCHOR",
+    "COLORS",
+    "FAINT",
+    "HEAT",
+    "INK",
+    "JUMP",
+    "OTHERS",
+    "PATH",
+    "STOP",
+    "Style",
+    "style_documents",
+]
+
+COLORS = (
+    "#0072b2",
+    "#e69f00",
+    "#009e73",
+    "#cc79a7",
+    "#56b4e9",
+    "#d55e00",
+    "#8a7a00",
+    "#4a4a4a",
+)
+"""Okabe and Ito's, the yellow darkened so that it is seen on white."""
+
+MARKS = ("circle", "square", "diamond", "cross", "x")
+"""Marks that Plotly draws in three dimensions."""
+
+TONES = 3
+INK = "#1d2329"
+FAINT = "#9aa8b5"
+OTHERS = "#b4bec8"
+ANCHOR = "#e69f00"
+PATH = "#111111"
+JUMP = "#c2185b"
+STOP = "#d00000"
+HEAT = (
+    "#ffffd9",
+    "#edf8b1",
+    "#c7e9b4",
+    "#7fcdbb",
+    "#41b6c4",
+    "#1d91c0",
+    "#225ea8",
+    "#253494",
+    "#081d58",
+)
+"""Brewer's yellow to blue: told apart by colour-blind people, evenly darker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How a document is drawn.
+
+    Attributes:
+        color: As `#rrggbb`.
+        mark: Name of a Plotly symbol.
+        named: Whether it has an entry of its own in the legend.
+    """
+
+    color: str
+    mark: str
+    named: bool = True
+
+
+def style_documents(
+    walked: Iterable[str], sizes: Mapping[str, int]
+) -> dict[str, Style]:
+    """Give each document a style of its own, as far as styles go.
+
+    Args:
+        walked: Ids of the documents of a walk, in its order.
+        sizes: Chunks of every document that is drawn, by id.
+
+    Returns:
+        The styles by id: the documents of the walk first, then the longest. Where
+        there are more than styles, the rest is grey.
+    """
+    first = dict.fromkeys(walked)
+    rest = sorted((d for d in sizes if d not in first), key=lambda d: (-sizes[d], d))
+    return {document: _style(n) for n, document in enumerate([*first, *rest])}
+
+
+def _style(number: int) -> Style:
+    """Return the style of a place in the order."""
+    pair, color = divmod(number, len(COLORS))
+    tone, mark = divmod(pair, len(MARKS))
+    if tone >= TONES:
+        return Style(color=OTHERS, mark="circle", named=False)
+    return Style(color=_lighter(COLORS[color], 0.3 * tone), mark=MARKS[mark])
+
+
+def _lighter(color: str, share: float) -> str:
+    """Mix a colour with white."""
+    parts = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(p + (255 - p) * share):02x}" for p in parts)

@@ -1,0 +1,379 @@
+"""What a picture in space is drawn of: points, edges, the walk, as Plotly's traces."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from retrieval.views.labels import cut, markup, wrapped
+from retrieval.views.page import BASE_LAYOUT
+from retrieval.views.palette import ANCHOR, JUMP, OTHERS, PATH, STOP
+from retrieval.views.walks import has_edge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from retrieval.views.palette import Style
+    from retrieval.views.reading import Edge, Passage
+    from retrieval.walk import Step, Walk
+
+__all__ = ["Scene", "scene_layout", "scene_traces"]
+
+_FEW = 16
+"""With so many documents each has its title written beside it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scene:
+    """Everything that is seen.
+
+    Attributes:
+        rows: The chunks.
+        points: Where they are, `(n, 3)`.
+        edges: Similarities between them.
+        styles: How each document is drawn, by its id, in the order of the legend.
+        walk: The walk, if there is one.
+        query: Where the question is, if that is known.
+        scores: Cosine of each chunk to the question, if that is known.
+    """
+
+    rows: tuple[Passage, ...]
+    points: npt.NDArray[np.float64]
+    edges: Sequence[Edge]
+    styles: Mapping[str, Style]
+    walk: Walk | None
+    query: npt.NDArray[np.float64] | None
+    scores: npt.NDArray[np.float64] | None
+
+
+def scene_traces(scene: Scene) -> list[dict[str, Any]]:
+    """Return edges, documents, the question and the walk, in drawing order."""
+    places = {row.id: n for n, row in enumerate(scene.rows)}
+    traces = _edges(scene, places)
+    members: dict[str, list[int]] = {document: [] for document in scene.styles}
+    for n, row in enumerate(scene.rows):
+        members[row.document].append(n)
+    others = []
+    for document, numbers in members.items():
+        if scene.styles[document].named:
+            traces.append(_document(scene, numbers, scene.styles[document]))
+        else:
+            others += numbers
+    if others:
+        traces.append(_others(scene, others))
+    if scene.walk is not None:
+        traces += _considered(scene, places) + _hops(scene, places)
+        traces += _steps(scene, places)
+    if scene.query is not None:
+        traces.append(_question(scene))
+    return traces
+
+
+def scene_layout(scene: Scene) -> dict[str, Any]:
+    """Return the camera, the legend and the titles beside documents."""
+    axis = {
+        "showticklabels": False,
+        "title": {"text": ""},
+        "showspikes": False,
+        "backgroundcolor": "#fbfcfd",
+        "gridcolor": "#e6eaee",
+        "zerolinecolor": "#e6eaee",
+    }
+    return {
+        **BASE_LAYOUT,
+        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
+        "legend": {
+            "itemsizing": "constant",
+            "font": {"size": 12},
+            "bgcolor": "rgba(255,255,255,0.85)",
+            "x": 1.0,
+            "xanchor": "left",
+            "y": 0.95,
+            "title": {
+                "text": "click hides, double-click isolates",
+                "font": {"size": 11},
+            },
+        },
+        "scene": {
+            "xaxis": axis,
+            "yaxis": axis,
+            "zaxis": axis,
+            "aspectmode": "data",
+            "camera": {"eye": {"x": 0.9, "y": 0.9, "z": 0.6}},
+            "annotations": _titles(scene) + _numbers(scene),
+        },
+    }
+
+
+def _edges(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return the similarities, those between documents apart."""
+    traces = []
+    for scope, name, color in (
+        ("intra", "similar, same document", "rgba(120,132,144,0.35)"),
+        ("inter", "similar, other document", "rgba(90,60,140,0.35)"),
+    ):
+        pairs = [
+            (places[e.source], places[e.target])
+            for e in scene.edges
+            if e.scope == scope
+        ]
+        if pairs:
+            traces.append(_line(scene, pairs, name, {"color": color, "width": 1.5}))
+    return traces
+
+
+def _line(
+    scene: Scene,
+    pairs: Sequence[tuple[int, int]],
+    name: str,
+    line: Mapping[str, Any],
+    *,
+    rank: int = 2_000,
+) -> dict[str, Any]:
+    """Return lines between pairs of points."""
+    x, y, z = (
+        [
+            value
+            for a, b in pairs
+            for value in (*_rounded(scene.points[[a, b], axis]), None)
+        ]
+        for axis in range(3)
+    )
+    return {
+        "type": "scatter3d",
+        "mode": "lines",
+        "x": x,
+        "y": y,
+        "z": z,
+        "name": name,
+        "legendrank": rank,
+        "line": dict(line),
+        "hoverinfo": "skip",
+    }
+
+
+def _document(scene: Scene, numbers: Sequence[int], style: Style) -> dict[str, Any]:
+    """Return the chunks of a document."""
+    walked = scene.walk is None or any(
+        step.chunk.document_id == scene.rows[numbers[0]].document
+        for step in scene.walk.steps
+    )
+    return {
+        **_points(scene, numbers),
+        "name": markup(cut(scene.rows[numbers[0]].title, 32)),
+        "marker": {
+            "size": 5 if walked else 4,
+            "color": style.color,
+            "symbol": style.mark,
+            "opacity": 0.9 if walked else 0.55,
+            "line": {"width": 0},
+        },
+    }
+
+
+def _others(scene: Scene, numbers: Sequence[int]) -> dict[str, Any]:
+    """Return the chunks of the documents that have no style of their own."""
+    count = len({scene.rows[n].document for n in numbers})
+    marker = {"size": 2.5, "color": OTHERS, "opacity": 0.55}
+    return {
+        **_points(scene, numbers),
+        "name": f"{count} further documents",
+        "marker": marker,
+    }
+
+
+def _points(scene: Scene, numbers: Sequence[int]) -> dict[str, Any]:
+    """Return chunks as points with their hover labels."""
+    rows = list(numbers)
+    return {
+        "type": "scatter3d",
+        "mode": "markers",
+        "x": _rounded(scene.points[rows, 0]),
+        "y": _rounded(scene.points[rows, 1]),
+        "z": _rounded(scene.points[rows, 2]),
+        "hovertext": [_hover(scene, n) for n in rows],
+        "hoverinfo": "text",
+    }
+
+
+def _rounded(values: npt.NDArray[np.float64]) -> list[float]:
+    """Return coordinates with as many digits as a screen shows."""
+    return [round(float(value), 4) for value in values]
+
+
+def _hover(scene: Scene, number: int) -> str:
+    """Return what is said about a chunk."""
+    row = scene.rows[number]
+    score = (
+        ""
+        if scene.scores is None
+        else f", cosine to the question {scene.scores[number]:.3f}"
+    )
+    head = f"<b>{markup(cut(row.title, 60))}</b><br>chunk {row.index}{score}"
+    return f"{head}<br>{wrapped(row.text)}"
+
+
+def _considered(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return the ways that the walk could have gone."""
+    if scene.walk is None:
+        return []
+    pairs = [
+        (places[step.chunk.id], places[chunk.id])
+        for step in scene.walk.steps
+        for chunk in step.considered
+        if step.chunk.id in places and chunk.id in places
+    ]
+    if not pairs:
+        return []
+    line = {"color": "rgba(29,35,41,0.25)", "width": 1.5}
+    return [_line(scene, pairs, "considered", line)]
+
+
+def _hops(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return the edges that the walk followed."""
+    steps = () if scene.walk is None else scene.walk.steps
+    hops: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
+    for n in range(1, len(steps)):
+        before, here = steps[n - 1].chunk, steps[n].chunk
+        if has_edge(steps, n) and before.id in places and here.id in places:
+            jump = before.document_id != here.document_id
+            hops[jump].append((places[before.id], places[here.id]))
+    return [
+        _line(scene, pairs, name, line, rank=3)
+        for pairs, name, line in (
+            (hops[False], "hop", {"color": PATH, "width": 6}),
+            (hops[True], "jump", {"color": JUMP, "width": 6, "dash": "dash"}),
+        )
+        if pairs
+    ]
+
+
+def _steps(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return the visited chunks with their numbers."""
+    steps = () if scene.walk is None else scene.walk.steps
+    drawn = [step for step in steps if step.chunk.id in places]
+    if not drawn:
+        return []
+    rows = [places[step.chunk.id] for step in drawn]
+    trace = _points(scene, rows)
+    trace["hovertext"] = [
+        f"Step {step.index}: {_hover(scene, row)}{_found(step)}"
+        for step, row in zip(drawn, rows, strict=True)
+    ]
+    trace |= {
+        "name": "walk: anchor, steps, end",
+        "legendrank": 1,
+        "marker": {
+            "size": [11 if step.index == 0 else 8 for step in drawn],
+            "symbol": [
+                "diamond"
+                if step.index == 0
+                else "square"
+                if step is steps[-1]
+                else "circle"
+                for step in drawn
+            ],
+            "color": [
+                ANCHOR if step.index == 0 else STOP if step is steps[-1] else "#ffffff"
+                for step in drawn
+            ],
+            "line": {"color": PATH, "width": 2},
+            "opacity": 1,
+        },
+    }
+    return [trace]
+
+
+def _found(step: Step) -> str:
+    """Say what a step found and how it was chosen."""
+    reason = f"<br><i>{markup(cut(step.reason, 80))}</i>" if step.reason else ""
+    return f"{reason}<br>{len(step.sentences)} new sentences"
+
+
+def _question(scene: Scene) -> dict[str, Any]:
+    """Return the question as a point."""
+    at = [] if scene.query is None else _rounded(scene.query)
+    text = "" if scene.walk is None else wrapped(scene.walk.question)
+    return {
+        "type": "scatter3d",
+        "mode": "markers",
+        "x": at[:1],
+        "y": at[1:2],
+        "z": at[2:],
+        "name": "question",
+        "legendrank": 2,
+        "hovertext": [f"<b>Question</b><br>{text}"],
+        "hoverinfo": "text",
+        "marker": {"size": 9, "symbol": "cross", "color": JUMP},
+    }
+
+
+def _numbers(scene: Scene) -> list[dict[str, Any]]:
+    """Return the numbers of the steps and the question mark, above all else."""
+    places = {row.id: n for n, row in enumerate(scene.rows)}
+    steps = () if scene.walk is None else scene.walk.steps
+    at: dict[int, list[int]] = {}
+    for step in steps:
+        if step.chunk.id in places:
+            at.setdefault(places[step.chunk.id], []).append(step.index)
+    found = [
+        _note(scene.points[row], ",".join(map(str, numbers)), n, PATH)
+        for n, (row, numbers) in enumerate(at.items())
+    ]
+    if scene.query is not None:
+        found.append(_note(scene.query, "question", len(found), JUMP))
+    return found
+
+
+def _note(
+    point: npt.NDArray[np.float64], text: str, number: int, color: str
+) -> dict[str, Any]:
+    """Return a label with a line to its point; neighbours lie to other sides."""
+    turn = 2.4 * number - 1.0
+    x, y, z = _rounded(point)
+    return {
+        "x": x,
+        "y": y,
+        "z": z,
+        "text": f"<b>{text}</b>",
+        "ax": round(44 * math.cos(turn)),
+        "ay": round(44 * math.sin(turn)),
+        "arrowhead": 0,
+        "arrowwidth": 1.2,
+        "arrowcolor": color,
+        "bgcolor": "rgba(255,255,255,0.9)",
+        "bordercolor": color,
+        "borderpad": 2,
+        "font": {"size": 14, "color": color},
+    }
+
+
+def _titles(scene: Scene) -> list[dict[str, Any]]:
+    """Return titles at the middle of documents: the walk's, or all where few."""
+    members: dict[str, list[int]] = {}
+    for n, row in enumerate(scene.rows):
+        members.setdefault(row.document, []).append(n)
+    if scene.walk is not None:
+        walked = [step.chunk.document_id for step in scene.walk.steps]
+        chosen = [d for d in dict.fromkeys(walked) if d in members][:_FEW]
+    else:
+        chosen = list(scene.styles) if len(scene.styles) <= _FEW else []
+    found = []
+    for document in chosen:
+        numbers = members[document]
+        middle = _rounded(scene.points[numbers].mean(axis=0))
+        found.append({
+            "x": middle[0],
+            "y": middle[1],
+            "z": middle[2],
+            "text": markup(cut(scene.rows[numbers[0]].title, 28)),
+            "showarrow": False,
+            "bgcolor": "rgba(255,255,255,0.8)",
+            "borderpad": 1,
+            "font": {"size": 13, "color": scene.styles[document].color},
+        })
+    return found

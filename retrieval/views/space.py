@@ -1,0 +1,251 @@
+"""The chunks of a corpus as points in space, with a walk through them.
+
+Of a large corpus every so many-th chunk of each document is shown, and all chunks of
+the walk; what is shown is said above the picture. The axes are those along which the
+shown chunks vary most (or UMAP's, with a fixed seed): the same picture every time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graph.errors import InputError, MissingExtraError
+from retrieval.projection import Moments, fit_projection
+from retrieval.views.layout import Heading
+from retrieval.views.page import page_of
+from retrieval.views.palette import style_documents
+from retrieval.views.reading import (
+    Passages,
+    read_documents,
+    read_edges,
+    read_passages,
+    read_sample,
+)
+from retrieval.views.scene import Scene, scene_layout, scene_traces
+from retrieval.views.walks import heading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    from graph.connection import Connection
+    from retrieval.views.reading import Edge, PicturedDocument
+    from retrieval.views.walks import PicturedWalk
+
+__all__ = ["space_of", "stride", "strongest"]
+
+_RANK = 5
+"""Edges of each chunk and scope among which the strongest are looked for."""
+
+_SEED = 0
+
+
+def space_of(
+    connection: Connection,
+    corpus: str,
+    pictured: PicturedWalk | None,
+    *,
+    chunks: int,
+    edges: int,
+    projection: str,
+) -> str:
+    """Draw the chunks of a corpus, and a walk if there is one.
+
+    Args:
+        connection: The database.
+        corpus: Name of the corpus.
+        pictured: The walk, or None.
+        chunks: Chunks shown at most, beside those of the walk.
+        edges: Similarities shown at most.
+        projection: `pca` or `umap`.
+
+    Returns:
+        A page that needs no network.
+
+    Raises:
+        InputError: If the corpus has no chunks.
+        MissingExtraError: If the extra `view`, or `umap` for UMAP, is not installed.
+    """
+    documents = read_documents(connection, corpus)
+    shown, every = stride(documents, chunks)
+    kept = _walked(pictured)
+    sample = _joined(
+        read_sample(connection, [document.id for document in shown], every=every),
+        read_passages(connection, kept),
+    )
+    if not sample.rows:
+        msg = f"Corpus {corpus!r} has no chunks with vectors: ingest something first."
+        raise InputError(msg)
+    query = None if pictured is None else pictured.query
+    points, axes = _points(sample, query, projection)
+    ids = [row.id for row in sample.rows]
+    drawn = strongest(read_edges(connection, ids, rank=_RANK), ids, edges)
+    sizes = {document.id: document.chunks for document in documents}
+    walked = (
+        [] if pictured is None else [s.chunk.document_id for s in pictured.walk.steps]
+    )
+    scene = Scene(
+        rows=sample.rows,
+        points=points[: len(ids)],
+        edges=drawn,
+        styles=style_documents(
+            [d for d in walked if d in sizes],
+            {row.document: sizes.get(row.document, 0) for row in sample.rows},
+        ),
+        walk=None if pictured is None else pictured.walk,
+        query=points[len(ids)] if len(points) > len(ids) else None,
+        scores=_scores(sample, query),
+    )
+    whole = sum(sizes.values())
+    note = (
+        f" Shown are {len(ids)} of {whole} chunks of {len(documents)} documents"
+        f"{_rule(every, len(shown), len(documents), walk=pictured is not None)} and "
+        f"the {len(drawn)} strongest similarities between them. {axes}"
+    )
+    said = (
+        Heading(title=f"Corpus {corpus}", about=note.strip())
+        if pictured is None
+        else heading(pictured.walk, note)
+    )
+    return page_of(said, scene_traces(scene), scene_layout(scene))
+
+
+def stride(
+    documents: Sequence[PicturedDocument], most: int
+) -> tuple[tuple[PicturedDocument, ...], int]:
+    """Choose documents and how many of their chunks to skip.
+
+    Args:
+        documents: All documents of a corpus.
+        most: Chunks that may be shown.
+
+    Returns:
+        The documents to show and n, for every n-th chunk of each: the least n with
+        which all documents fit. Where even one chunk of each is too much, every
+        so many-th document.
+    """
+    held = [document for document in documents if document.chunks]
+    if len(held) > most:
+        held = held[:: -(-len(held) // most)]
+    low, high = 1, max([1, *(document.chunks for document in held)])
+    while low < high:
+        middle = (low + high) // 2
+        if sum(-(-document.chunks // middle) for document in held) <= most:
+            high = middle
+        else:
+            low = middle + 1
+    return tuple(held), low
+
+
+def strongest(edges: Iterable[Edge], ids: Sequence[str], most: int) -> list[Edge]:
+    """Return the strongest edges between chunks, each pair once.
+
+    Half of the places are for edges between documents, which are weaker than those
+    within one, and would else never be seen; what one half leaves the other takes.
+    """
+    known = set(ids)
+    best: dict[tuple[str, str], Edge] = {}
+    for edge in edges:
+        if edge.target in known:
+            pair = (min(edge.source, edge.target), max(edge.source, edge.target))
+            best.setdefault(pair, edge)
+    order = sorted(best.values(), key=lambda e: (-e.score, e.source, e.target))
+    inter = [edge for edge in order if edge.scope == "inter"]
+    intra = [edge for edge in order if edge.scope != "inter"]
+    room = max(most // 2, most - len(intra))
+    chosen = inter[:room]
+    return chosen + intra[: most - len(chosen)]
+
+
+def _walked(pictured: PicturedWalk | None) -> list[str]:
+    """Return the chunks of a walk and those that it considered."""
+    if pictured is None:
+        return []
+    steps = pictured.walk.steps
+    visited = [step.chunk.id for step in steps]
+    considered = [chunk.id for step in steps for chunk in step.considered]
+    return list(dict.fromkeys([*visited, *considered]))
+
+
+def _joined(sample: Passages, kept: Passages) -> Passages:
+    """Add the chunks of a walk to a sample."""
+    known = {row.id for row in sample.rows}
+    new = [n for n, row in enumerate(kept.rows) if row.id not in known]
+    if not sample.rows:
+        return kept
+    if not new:
+        return sample
+    return Passages(
+        rows=(*sample.rows, *(kept.rows[n] for n in new)),
+        vectors=np.concatenate([sample.vectors, kept.vectors[new]]),
+    )
+
+
+def _points(
+    sample: Passages, query: npt.NDArray[np.float64] | None, projection: str
+) -> tuple[npt.NDArray[np.float64], str]:
+    """Return points for the chunks and the question, and what the axes are."""
+    vectors = sample.vectors.astype(np.float64)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    whole = (
+        vectors
+        if query is None
+        else np.vstack([vectors, query / np.linalg.norm(query)])
+    )
+    if projection == "umap":
+        return _umap(whole), "Near points are similar (UMAP)."
+    fitted = fit_projection(Moments.of(vectors))
+    share = 100 * float(fitted.explained.sum())
+    return (
+        fitted.points(whole),
+        f"The axes hold {share:.0f} % of their variance (PCA).",
+    )
+
+
+def _umap(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return points made by UMAP with a fixed seed."""
+    try:
+        import umap  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError as error:
+        msg = (
+            "--projection umap needs the extra `umap`: pip install 'knowtrail[umap]'; "
+            "or use --projection pca."
+        )
+        raise MissingExtraError(msg) from error
+    if len(vectors) < 6:
+        msg = f"UMAP needs 6 chunks, there are {len(vectors)}: use --projection pca."
+        raise InputError(msg)
+    model = umap.UMAP(
+        n_components=3,
+        n_neighbors=min(15, len(vectors) - 1),
+        metric="cosine",
+        init="random",
+        random_state=_SEED,
+        n_jobs=1,
+    )
+    return np.asarray(model.fit_transform(vectors), dtype=np.float64)
+
+
+def _scores(
+    sample: Passages, query: npt.NDArray[np.float64] | None
+) -> npt.NDArray[np.float64] | None:
+    """Return the cosine of each chunk to the question."""
+    if query is None:
+        return None
+    vectors = sample.vectors.astype(np.float64)
+    found: npt.NDArray[np.float64] = (vectors @ query) / (
+        np.linalg.norm(vectors, axis=1) * np.linalg.norm(query)
+    )
+    return found
+
+
+def _rule(every: int, shown: int, documents: int, *, walk: bool) -> str:
+    """Say how the shown chunks were chosen; empty where all are shown."""
+    if every == 1 and shown == documents:
+        return ""
+    of_walk = ", and all of the walk" if walk else ""
+    some = f"{shown} documents" if shown < documents else "each"
+    return f" (one in {every} of {some}{of_walk})"

@@ -1,0 +1,171 @@
+"""The walk of a picture: a recorded one by its id, or a question walked now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from graph.errors import InputError
+from graph.vectors import vector_array
+from retrieval.display import stop_text
+from retrieval.views.labels import cut
+from retrieval.views.layout import Heading
+from retrieval.walk import (
+    ChunkText,
+    FoundSentence,
+    RankedChunk,
+    Step,
+    StopReason,
+    Walk,
+)
+
+if TYPE_CHECKING:
+    from graph.connection import Connection
+    from graph.settings import Settings
+    from retrieval.protocols import Vector
+
+__all__ = [
+    "GONE",
+    "PicturedWalk",
+    "ask_walk",
+    "has_edge",
+    "heading",
+    "read_walk",
+    "stop_words",
+]
+
+GONE = -1
+"""Place of a chunk that was deleted after the walk."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PicturedWalk:
+    """A walk and where its question lies.
+
+    Attributes:
+        walk: The walk; chunks that are gone have the place `GONE`.
+        query: The question's vector, if it is known.
+    """
+
+    walk: Walk
+    query: Vector | None = None
+
+
+def ask_walk(
+    connection: Connection,
+    question: str,
+    *,
+    algorithm: str,
+    corpus: str | None,
+    settings: Settings,
+) -> PicturedWalk:
+    """Walk for a question; nothing is recorded.
+
+    Raises:
+        InputError: If question, algorithm or corpus are no good.
+    """
+    from retrieval.corpora import ground
+    from retrieval.search import check_question, search
+
+    check_question(question, algorithm=algorithm)
+    start = ground(connection, None, question, corpus=corpus, settings=settings)
+    result = search(
+        connection,
+        None,
+        question,
+        corpus=start.corpus.name,
+        algorithm=algorithm,
+        settings=settings,
+    )
+    return PicturedWalk(walk=result.walk, query=start.query)
+
+
+def read_walk(connection: Connection, traversal: str) -> PicturedWalk:
+    """Return a recorded walk.
+
+    Raises:
+        InputError: If there is none of that id; the message names the last ones.
+    """
+    rows = connection.read("retrieval/view_traversal", id=traversal)
+    if not rows:
+        last = connection.read("retrieval/view_traversals", limit=3)
+        hint = (
+            f"the last are {', '.join(row['id'] for row in last)}."
+            if last
+            else "none is recorded; knowtrail traverse records one."
+        )
+        msg = f"No traversal {traversal[:200]!r}: {hint}"
+        raise InputError(msg)
+    row = rows[0]
+    walk = Walk(
+        algorithm=row["algorithm"],
+        question=row["question"],
+        corpus=row["corpus"],
+        steps=tuple(_step(step) for step in row["steps"]),
+        stop_reason=row["stopReason"],
+        milliseconds=row["milliseconds"] or 0.0,
+    )
+    vector = row["vector"]
+    query = None if vector is None else vector_array(vector).astype(np.float64)
+    return PicturedWalk(walk=walk, query=query)
+
+
+def has_edge(steps: tuple[Step, ...], number: int) -> bool:
+    """Return whether a step followed an edge from the one before it."""
+    return number > 0 and steps[number].hop > 0
+
+
+def stop_words(reason: str) -> str:
+    """Return a stop reason in words; one of another version as it is."""
+    known: tuple[StopReason, ...] = get_args(StopReason)
+    for one in known:
+        if one == reason:
+            return stop_text(one)
+    return cut(reason, 60)
+
+
+def heading(walk: Walk, note: str = "") -> Heading:
+    """Return what stands above the picture of a walk, with a further note."""
+    gone = sum(step.chunk.index == GONE for step in walk.steps)
+    missing = f" {gone} steps are not shown, their chunks are gone." if gone else ""
+    return Heading(
+        title=cut(walk.question, 300),
+        about=f"{walk.algorithm} on {cut(walk.corpus, 40)}: {len(walk.steps)} steps, "
+        f"{walk.hops} hops, {len(walk.sentences)} sentences. It ended because "
+        f"{stop_words(walk.stop_reason)}.{missing}{note}",
+    )
+
+
+def _step(row: dict[str, Any]) -> Step:
+    """Return a step from what was recorded."""
+    return Step(
+        index=row["index"],
+        hop=row["hop"],
+        score=row["score"],
+        reason=row["reason"] or "",
+        chunk=ChunkText(
+            id=row["chunkId"],
+            text=row["text"] or "",
+            index=GONE if row["chunk"] is None else row["chunk"],
+            first_sentence=row["firstSentence"] or 0,
+            last_sentence=row["lastSentence"] or 0,
+            start_char=row["startChar"] or 0,
+            end_char=row["endChar"] or 0,
+            document_id=row["documentId"] or "",
+            title=row["title"] or "",
+        ),
+        sentences=tuple(
+            FoundSentence(
+                id=s[0],
+                text=s[1],
+                index=s[2],
+                start_char=s[3],
+                end_char=s[4],
+                score=s[5],
+            )
+            for s in row["sentences"]
+        ),
+        considered=tuple(RankedChunk(id=c[0], score=c[1]) for c in row["considered"]),
+    )
