@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from retrieval.filters import Filter
     from retrieval.protocols import Vector
-    from retrieval.snapshot.mapped import MappedSnapshot
+    from retrieval.snapshot.mapped import Head, MappedSnapshot
 
     Rows = npt.NDArray[np.int64]
 
@@ -40,7 +40,6 @@ __all__ = ["SnapshotReader"]
 _MARGIN = 1e-5
 """More than a float32 product of unit vectors can be wrong by."""
 _HEADS = 10_000
-_Head: TypeAlias = tuple[str, str, str | None, str]
 
 
 class _Members(Sequence[tuple[str, ...]]):
@@ -96,7 +95,7 @@ class SnapshotReader:
         self._columns, self._texts = snapshot.columns, snapshot.texts
         self._vectors = snapshot.columns["chunk_vectors"]
         self._scales = snapshot.columns["chunk_scales"]
-        self._heads: dict[int, _Head] = {}
+        self._heads: dict[int, Head] = snapshot.heads
         self._passing: npt.NDArray[np.bool_] | None = None
         if filter is not None:
             with self._sound():
@@ -307,13 +306,13 @@ class SnapshotReader:
         """Return the ids of some rows."""
         return [key.decode() for key in self._texts[name].many(rows)]
 
-    def _head(self, row: int) -> _Head:
+    def _head(self, row: int) -> Head:
         """Return id, title, url and source of a document."""
         if (known := self._heads.get(row)) is not None:
             return known
         document = json.loads(self._texts["documents"][row])
         properties: dict[str, Any] = document["properties"]
-        head: _Head = (
+        head: Head = (
             document["id"],
             properties.get("title", ""),
             properties.get("url"),

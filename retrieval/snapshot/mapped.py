@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import mmap
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["MappedSnapshot", "TextColumn", "read_facts"]
+Head: TypeAlias = tuple[str, str, str | None, str]
+"""Id, title, url and source of a document."""
+
+__all__ = ["Head", "MappedSnapshot", "TextColumn", "read_facts"]
 
 _ROWS_OF = {
     "documents": "documents",
@@ -100,6 +103,8 @@ class MappedSnapshot:
         columns: Column -> its numbers, in their shape.
         starts: Where each row's part of a list begins.
         texts: The text columns.
+        heads: Row of a document -> its head, for readers to keep what they have read.
+        masks: Filter -> which chunks pass it, for the same.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -111,6 +116,8 @@ class MappedSnapshot:
         """
         self.folder = folder
         self.facts = read_facts(folder)
+        self.heads: dict[int, Head] = {}
+        self.masks: dict[str, npt.NDArray[np.bool_]] = {}
         self._check_sizes()
         shapes = column_shapes(self.facts)
         self.columns: dict[str, npt.NDArray[Any]] = {

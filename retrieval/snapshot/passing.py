@@ -19,14 +19,26 @@ if TYPE_CHECKING:
 
 __all__ = ["passing"]
 
+_MASKS = 16
 _PLACES = ("index", "firstSentence", "lastSentence", "startChar", "endChar")
 
 
 def passing(snapshot: MappedSnapshot, wanted: Filter) -> npt.NDArray[np.bool_]:
-    """Return for each chunk whether it passes.
+    """Return for each chunk whether it passes; the last few filters are kept.
 
     A filter that looks at documents only is decided once a document.
     """
+    key = repr(wanted.clause)
+    if (known := snapshot.masks.get(key)) is None:
+        known = _decided(snapshot, wanted)
+        if len(snapshot.masks) >= _MASKS:
+            snapshot.masks.clear()
+        snapshot.masks[key] = known
+    return known
+
+
+def _decided(snapshot: MappedSnapshot, wanted: Filter) -> npt.NDArray[np.bool_]:
+    """Decide a filter for every chunk."""
     fields = _fields(wanted.clause)
     of_chunk = {name for owner, name in fields if owner == "chunk"}
     of_document = {name for owner, name in fields if owner != "chunk"}
