@@ -37,6 +37,7 @@ _COMMANDS = {
     ),
     "compare": ("retrieval.cli_traverse:compare", "Walk with several algorithms."),
     "ask": ("retrieval.cli_ask:ask", "Answer in words, with citations."),
+    "eval": ("eval.cli_eval:evaluation", "Measure extraction, by field."),
     "serve": ("retrieval.cli_serve:serve", "Answer procedures over HTTP."),
     "schema": ("graph.cli_schema:schema", "Constraints and indexes."),
     "doctor": ("graph.cli_doctor:doctor", "Say what is wrong and what to do."),

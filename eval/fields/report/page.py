@@ -159,9 +159,8 @@ def _heat_map(heat: HeatMap, fields: Mapping[str, FieldAggregation]) -> Iterator
     for path in paths[:FIELD_ROWS]:
         yield _heat_row(heat, path, columns, fields.get(path))
     yield "</tbody></table></div>"
-    if left := len(paths) - FIELD_ROWS + len(heat.left_out):
-        if left > 0:
-            yield f"<p>{left} more fields are not shown.</p>"
+    if left := max(0, len(paths) - FIELD_ROWS) + len(heat.left_out):
+        yield f"<p>{left} more fields are not shown.</p>"
 
 
 def _heat_row(
