@@ -77,30 +77,44 @@ class Tallies:
 def best_pairs(tallies: Tallies) -> dict[int, int]:
     """Return gold index to extracted index, by the largest sum of F1.
 
-    Among equal sums the larger sum of scores is taken, then fewer extracted fields, so
-    that precision, recall and F1 do not depend on the elements' order; what is equal
-    even then is as scipy's solver has it. A pair with F1 0 is none.
+    Among equal sums the larger sum of scores is taken, then fewer fields, so that
+    precision, recall and F1 do not depend on the elements' order; what is equal even
+    then is as scipy's solver has it. A pair with F1 0 is none.
 
     Args:
         tallies: Counts of every pair.
     """
-    import numpy as np
+    f1 = tallies.f1()
+    pairs = _solved(f1)
+    parts = (tallies.score, -tallies.extracted, -tallies.gold)
+    if all(float(part.min()) == float(part.max()) for part in parts[1:]):
+        return _worth(pairs, f1)
+    weight = f1.copy()
+    for part, factor in zip(parts, (1e-8, 1e-11, 1e-13), strict=True):
+        weight += part * (factor / max(1.0, float(abs(part).max())))
+    others = _solved(weight)
+    sums = [[float(part[chosen].sum()) for part in parts] for chosen in (pairs, others)]
+    equal = abs(float(f1[pairs].sum() - f1[others].sum())) < 1e-9
+    return _worth(others if equal and sums[1] > sums[0] else pairs, f1)
+
+
+def _solved(weight: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return rows and columns with the largest sum."""
     from scipy.optimize import (  # type: ignore[import-untyped, unused-ignore]
         linear_sum_assignment,
     )
 
-    f1 = tallies.f1()
-    weight = f1.copy()
-    for part, factor in (
-        (tallies.score, 1e-8),
-        (tallies.extracted, -1e-11),
-        (tallies.gold, -1e-13),
-    ):
-        weight += part * (factor / max(1.0, float(np.max(part))))
     rows, columns = linear_sum_assignment(weight, maximize=True)
+    return rows, columns
+
+
+def _worth(
+    pairs: tuple[NDArray[np.intp], NDArray[np.intp]], f1: NDArray[np.float64]
+) -> dict[int, int]:
+    """Return the pairs that have something in common."""
     return {
         int(row): int(column)
-        for row, column in zip(rows, columns, strict=True)
+        for row, column in zip(*pairs, strict=True)
         if f1[row, column] > 0
     }
 

@@ -1,0 +1,15 @@
+"""What the tests of field-level evaluation share."""
+
+from __future__ import annotations
+
+import pytest
+
+from eval.fields import annotation, comparators, transforms
+
+
+@pytest.fixture(autouse=True)
+def _clean_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give every test tables of its own."""
+    monkeypatch.setattr(comparators, "_REGISTERED", {})
+    monkeypatch.setattr(transforms, "_REGISTERED", {})
+    monkeypatch.setattr(annotation, "_DEFAULTS", dict(annotation._BUILT_IN))
