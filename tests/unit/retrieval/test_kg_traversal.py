@@ -103,3 +103,15 @@ def test_equal_texts_in_two_places_are_two_sentences(
     assert visited(walk(graph, question)) == ["a", "b"]
     assert visited(theirs) == ["a"]
     assert theirs.stop_reason == "all_candidates_overlap"
+
+
+def test_a_published_walk_ends_where_there_are_no_edges(
+    draw: Any, chunk: Any, question: Vector
+) -> None:
+    """No texts of neighbours are asked for where there are none."""
+    graph = draw({"a": chunk(angle=0, sentences={"a1": 80})})
+    published = algorithm("kg_traversal", published=True)
+
+    trail = run(MemoryReader(graph), published.walk(question, WalkOptions()))
+
+    assert trail.stop_reason == "no_connections"

@@ -233,6 +233,25 @@ def test_the_prompt_always_fits() -> None:
     assert estimated_tokens(prompt) < CONTEXT_TOKENS - 512
 
 
+def test_chunks_deleted_meanwhile_are_not_shown(
+    graph: MemoryGraph, question: Vector
+) -> None:
+    """The next nearest ones take their places."""
+
+    class Forgetful(MemoryReader):
+        def expand(self, chunk_ids: Any, *, neighbours: bool = True) -> Any:
+            known = [i for i in chunk_ids if i not in {"n1", "n2"}]
+            return super().expand(known, neighbours=neighbours)
+
+    model: Any = Model([says(1), says("stop")])
+    walking = LlmGuidedTraversal().walk(question, ASKED)
+
+    trail = run(Forgetful(graph), walking, model)
+
+    assert visited(trail) == ["a", "n3"]
+    assert "4. [n6]" in model.asked[0]["prompt"]
+
+
 def test_a_hop_has_a_time_limit(graph: MemoryGraph, question: Vector) -> None:
     """The model is told how long it has, never more than the walk has left."""
     model = Model([says(1), says("stop")])

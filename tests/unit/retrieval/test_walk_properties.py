@@ -45,7 +45,7 @@ def walked(name: str, seed: int, options: WalkOptions, **published: bool) -> Tra
     return run(MemoryReader(random_graph(seed)), walking, MODEL)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(SEEDS, NAMES, OPTIONS)
 def test_no_walk_breaks_its_budgets(seed: int, name: str, options: WalkOptions) -> None:
     """No chunk twice, no sentence twice, no budget exceeded."""
@@ -61,7 +61,7 @@ def test_no_walk_breaks_its_budgets(seed: int, name: str, options: WalkOptions) 
         assert sum(step.hop == 0 for step in trail.steps) <= options.anchors
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(SEEDS, NAMES, OPTIONS)
 def test_every_hop_follows_an_edge(seed: int, name: str, options: WalkOptions) -> None:
     """A step with a hop is a neighbour of the step before it, one hop further."""
@@ -79,7 +79,7 @@ def test_every_hop_follows_an_edge(seed: int, name: str, options: WalkOptions) -
     assert all(two.chunk.id in {c.id for c in one.considered} for one, two in pairs)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(SEEDS, NAMES, OPTIONS, st.booleans())
 def test_a_walk_can_be_repeated(
     seed: int, name: str, options: WalkOptions, published: bool
@@ -93,7 +93,7 @@ def test_a_walk_can_be_repeated(
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(SEEDS, NAMES, AHEAD)
 def test_the_stop_reason_is_true(seed: int, name: str, options: WalkOptions) -> None:
     """What the walk says of its end can be seen in the graph."""
@@ -126,7 +126,7 @@ def test_the_stop_reason_is_true(seed: int, name: str, options: WalkOptions) -> 
     assert holds[trail.stop_reason]()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(SEEDS, PLAIN)
 def test_published_rules_without_their_switches_are_ours(
     seed: int, options: WalkOptions
@@ -146,7 +146,7 @@ def test_published_rules_without_their_switches_are_ours(
     assert trail == walked("query_traversal", seed, options)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(SEEDS, PLAIN)
 def test_published_walks_start_as_ours_do(seed: int, options: WalkOptions) -> None:
     """The preset reads later: until ours stops, both are at the same chunks."""
@@ -161,7 +161,7 @@ def test_published_walks_start_as_ours_do(seed: int, options: WalkOptions) -> No
     assert published.steps[0].sentences == ours.steps[0].sentences[:10]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(SEEDS, NAMES, DEPTHS, st.integers(min_value=1, max_value=40))
 def test_synchronous_and_asynchronous_walks_are_equal(
     seed: int, name: str, depth: int, k: int
@@ -177,7 +177,7 @@ def test_synchronous_and_asynchronous_walks_are_equal(
     assert run(reader, walking(), MODEL) == asyncio.run(arun(reader, walking(), MODEL))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(SEEDS, st.sampled_from(["geometric_3d", "average"]))
 def test_published_walks_are_equal_asynchronously(seed: int, name: str) -> None:
     """Homes and fitted axes come from both drivers alike."""
@@ -190,7 +190,7 @@ def test_published_walks_are_equal_asynchronously(seed: int, name: str) -> None:
     assert run(reader, walking()) == asyncio.run(arun(reader, walking()))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(SEEDS, st.sampled_from(DETERMINISTIC[1:]), DEPTHS, BEAMS)
 def test_looking_ahead_costs_a_trip_a_level(
     seed: int, name: str, depth: int, beam: int
