@@ -517,7 +517,7 @@ def test_compare_where_no_model_answers(
         (["x" * 100_000], "shorten it"),
         ([QUESTION, "--corpus", "ilses"], "did you mean 'isles'"),
         ([QUESTION, "--anchors", "99"], "from 1 to 20"),
-        ([QUESTION, "--filter", '{"titel": "x"}'], "titel"),
+        ([QUESTION, "--filter", '{"nope": "x"}'], "nope"),
         ([QUESTION, "--algorithm", "walk"], "Unknown algorithm 'walk'"),
     ],
 )
