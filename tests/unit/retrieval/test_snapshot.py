@@ -684,3 +684,34 @@ async def test_asynchronous_answers_are_the_same(tmp_path: Path) -> None:
     np.testing.assert_array_equal(fitted.mean, reader.projection(query).mean)
     kept = await reader.aprojection()
     np.testing.assert_array_equal(kept.mean, reader.projection().mean)
+
+
+def test_few_chunks_are_read_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However large the corpus is, what is held of it is bounded."""
+    monkeypatch.setattr("retrieval.snapshot.build._CHUNKS", 9)
+    sizes: list[int] = []
+
+    class Noting(GraphSource):
+        def blocks(self, marks: list[DocumentMark]) -> Iterator[DocumentBlock]:
+            sizes.append(sum(mark.chunks for mark in marks))
+            yield from super().blocks(marks)
+
+    source = Noting(merged({n: alone(n, n) for n in range(20)}))
+
+    build_snapshot(tmp_path, source)
+
+    assert len(sizes) > 4
+    assert max(sizes) <= 9
+
+
+def test_a_filter_is_decided_once(tmp_path: Path) -> None:
+    """Readers of one snapshot share what they know of a filter, by its values."""
+    wanted = [parse_filter({"document.words": value}) for value in (1, True, 1)]
+    first = opened(tmp_path, GRAPH, wanted[0])
+    others = [SnapshotReader(first.snapshot, filter=f) for f in wanted[1:]]
+
+    kept = [id(reader._passing) for reader in (first, *others)]
+
+    assert kept[0] == kept[2] != kept[1]
