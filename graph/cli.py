@@ -39,6 +39,7 @@ _COMMANDS = {
     "ask": ("retrieval.cli_ask:ask", "Answer in words, with citations."),
     "eval": ("eval.cli_eval:evaluation", "Measure extraction, by field."),
     "serve": ("retrieval.cli_serve:serve", "Answer procedures over HTTP."),
+    "view": ("retrieval.cli_view:view", "Pictures: matrices, walks, the graph."),
     "schema": ("graph.cli_schema:schema", "Constraints and indexes."),
     "doctor": ("graph.cli_doctor:doctor", "Say what is wrong and what to do."),
 }

@@ -157,7 +157,7 @@ def _node(key: str, node: neo4j.graph.Node) -> Node:
         id=key,
         caption=cut(name, 40),
         color=_color(label),
-        size=round(22 * (style.size if style else 1.0)),
+        size=round(28 * (style.size if style else 1.0)),
         properties={"labels": ", ".join(sorted(node.labels)), **_properties(node)},
     )
 
