@@ -135,6 +135,8 @@ def _counts(result: RunResult) -> Iterator[str]:
         "hallucinations": result.total_hallucinations,
         "fields whose comparator failed": result.total_batch_errors,
     }
+    if not result.total_batch_errors:
+        counts.popitem()
     shown = ", ".join(f"{count:,} {name}" for name, count in counts.items())
     yield f"<p>{shown}.</p>"
 
@@ -143,16 +145,15 @@ def _heat_map(heat: HeatMap, fields: Mapping[str, FieldAggregation]) -> Iterator
     """Yield one row for each field, the worst first, and one cell for each column."""
     paths = sorted(heat.cells, key=lambda path: (heat.mean(path), path))
     columns = -(-heat.records // heat.width)
-    each = (
-        "one record" if heat.width == 1 else f"{heat.width} records that follow another"
-    )
+    each = "one record" if heat.width == 1 else f"{heat.width} records in a row"
     yield (
         "<h2>Fields</h2><p>The worst first. Shares are "
         + ", ".join(f'<b class="key {s}">{s}</b>' for s in _STATUSES)
         + f". In the map a column is {each}, from the first on the left to the last: "
         'red is 0, blue is 1, blank is "no such field". Rest the pointer on a cell for '
         "its number.</p>"
-        '<div class="wide"><table class="fields"><thead><tr><th>field</th>'
+        f'<div class="wide"><table class="fields{" few" * (columns < 33)}">'
+        "<thead><tr><th>field</th>"
         "<th>score</th><th>fields</th><th>shares</th>"
         f'<th colspan="{columns or 1}">records</th></tr></thead><tbody>'
     )
@@ -263,7 +264,9 @@ def _side_by_side(fields: Sequence[ShownField], more: int, what: str) -> Iterato
     )
     for field in fields:
         gold, extracted = _values(field)
-        reason = f"<small>{shown_text(field.reason)}</small>" if field.reason else ""
+        reason = ""
+        if field.reason and field.reason != field.status:
+            reason = f"<small>{shown_text(field.reason)}</small>"
         yield (
             f"<tr><th><bdi>{shown_text(field.path)}</bdi></th><td>{gold}</td>"
             f'<td>{extracted}</td><td><b class="key {shown_text(field.status)}">'
