@@ -110,11 +110,10 @@ class JavaTypes:
 
         array = JArray(self._any)
         made = [
-            array([self._value(column.kind, row[column.name]) for column in columns])
-            for columns in [procedure.columns]
+            array([self._value(c.kind, row[c.name]) for c in procedure.columns])
             for row in rows
         ]
-        return self._rows.of(*made)
+        return self._rows.of(JArray(array)(made))
 
     def _value(self, kind: Kind, value: Any) -> Any:
         """Return a value of a column as Neo4j's."""
@@ -150,7 +149,7 @@ class JavaTypes:
         try:
             if make is not None:
                 return make(f"knowtrail.{name}", status, self._runtime_error(message))
-            return self._error(status, message.replace("%", "%%"), [])
+            return self._error(status, message, [])
         except TypeError:
             return self._runtime_error(message)
 

@@ -7,6 +7,7 @@ by the same code and return the same rows.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PROCEDURES", "Field", "Procedure", "acall", "call", "keywords"]
 
+_LOG = logging.getLogger(__name__)
 _WALK = (
     *("corpus", "max_sentences", "max_hops", "anchors", "lookahead", "beam"),
     *("filter", "preset", "reader", "model"),
@@ -134,11 +136,13 @@ def call(
     """
     procedure = _named(name)
     asked = keywords(name, arguments, options, settings=settings, may_record=may_record)
+    if on_text is not None and procedure.speaks:
+        asked["on_text"] = on_text
     try:
         result = procedure.run(connection, embedder, settings=settings, **asked)
     except InputError as error:
         raise type(error)(camel_case_message(str(error))) from error
-    return procedure.rows(result)
+    return _told(procedure, result)
 
 
 async def acall(
@@ -155,10 +159,21 @@ async def acall(
     """Do as `call` does, without blocking; see there."""
     procedure = _named(name)
     asked = keywords(name, arguments, options, settings=settings, may_record=may_record)
+    if on_text is not None and procedure.speaks:
+        asked["on_text"] = on_text
     try:
         result = await procedure.arun(connection, embedder, settings=settings, **asked)
     except InputError as error:
         raise type(error)(camel_case_message(str(error))) from error
+    return _told(procedure, result)
+
+
+def _told(procedure: Procedure, result: Any) -> list[Row]:
+    """Return the rows of a result; what rows cannot tell is logged."""
+    for part in result if isinstance(result, tuple) else (result,):
+        for said in (getattr(part, "warning", ""), getattr(part, "error", "")):
+            if said:
+                _LOG.warning("knowtrail.%s: %s", procedure.name, said)
     return procedure.rows(result)
 
 

@@ -1,0 +1,90 @@
+"""A server that speaks Ollama's chat protocol, word by word, as tests tell it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MODEL = "parrot:1b"
+
+
+@dataclass
+class Parrot:
+    """What the server says, and what happened to it.
+
+    Attributes:
+        url: Where it answers.
+        pieces: The pieces of its answer.
+        pause: Seconds before each piece.
+        requests: The bodies of the requests so far.
+        given_up: Set when a client leaves before the end of an answer.
+    """
+
+    url: str = ""
+    pieces: list[str] = field(default_factory=list)
+    pause: float = 0.0
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    given_up: threading.Event = field(default_factory=threading.Event)
+
+    def says(self, *pieces: str, pause: float = 0.0) -> None:
+        """Set the next answers."""
+        self.pieces, self.pause = list(pieces), pause
+        self.requests.clear()
+        self.given_up.clear()
+
+
+@contextmanager
+def parrot_server() -> Iterator[Parrot]:
+    """Yield a running server; it knows one model."""
+    parrot = Parrot()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            parrot.requests.append(asked)
+            known = asked["model"] == MODEL
+            self.send_response(200 if known else 404)
+            self.send_header("Content-Type", "application/x-ndjson")
+            self.end_headers()
+            if not known:
+                self.wfile.write(b'{"error": "model not found"}')
+                return
+            try:
+                for piece in parrot.pieces:
+                    time.sleep(parrot.pause)
+                    self._send({"content": piece}, done=False)
+                self._send({"content": ""}, done=True)
+            except OSError:
+                parrot.given_up.set()
+
+        def _send(self, message: dict[str, str], *, done: bool) -> None:
+            row = {
+                "model": MODEL,
+                "message": {"role": "assistant", **message},
+                "done": done,
+                **({"done_reason": "stop"} if done else {}),
+            }
+            self.wfile.write(json.dumps(row).encode() + b"\n")
+            self.wfile.flush()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    parrot.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield parrot
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
