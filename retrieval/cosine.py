@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from retrieval.protocols import Vector
 
 __all__ = ["cosines", "ranked"]
+
+_LEAST = 5e-324
+"""The least number above 0: what a zero vector's product, 0, is divided by."""
 
 
 def cosines(query: Vector, vectors: Vector) -> Vector:
@@ -30,8 +34,8 @@ def cosines(query: Vector, vectors: Vector) -> Vector:
     if not len(vectors):
         return np.zeros(0)
     dots: Vector = np.vecdot(vectors, query)
-    norms = np.sqrt(np.vecdot(vectors, vectors)) * np.sqrt(np.vecdot(query, query))
-    result: Vector = np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0)
+    lengths = np.sqrt(np.vecdot(vectors, vectors))
+    result: Vector = dots / np.maximum(lengths * math.sqrt(query @ query), _LEAST)
     return result
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -147,7 +146,7 @@ class Harvest:
         self.scores += [s.score for s in found]
         self.best = max(self.best, *(s.score for s in found), self.best)
         self.fruitful += bool(kept)
-        self.steps[-1] = replace(self.steps[-1], sentences=kept)
+        self._tell(kept, self.steps[-1].considered)
 
     def consider(self, ids: Sequence[str], scores: Vector) -> None:
         """Note at the last step which chunks the walk could go to from it."""
@@ -155,7 +154,25 @@ class Harvest:
         considered = tuple([
             RankedChunk(id=ids[i], score=values[i]) for i in ranked(ids, scores)
         ])
-        self.steps[-1] = replace(self.steps[-1], considered=considered)
+        self._tell(self.steps[-1].sentences, considered)
+
+    def _tell(
+        self,
+        sentences: tuple[FoundSentence, ...],
+        considered: tuple[RankedChunk, ...],
+    ) -> None:
+        """Complete the last step; `replace` would take as long as much of a hop."""
+        step = self.steps[-1]
+        self.steps[-1] = Step(
+            index=step.index,
+            hop=step.hop,
+            chunk=step.chunk,
+            score=step.score,
+            sentences=sentences,
+            considered=considered,
+            reason=step.reason,
+            milliseconds=step.milliseconds,
+        )
 
     def full(self, enough: int | None, chunks: int | None) -> StopReason | None:
         """Return which budget is used up, or None.
