@@ -1,8 +1,9 @@
 """How well every gold element fits every extracted one, as matrices.
 
-Where the elements are plain (objects of leaves with built-in comparators), the counts
-of all pairs are made column by column, without a result for each field of each pair.
-They are the counts that scoring every pair would give.
+Where all comparators are built-in ones, the counts of all pairs are made column by
+column, without a result for each field of each pair; arrays within the elements, and
+what has a wrong type, are scored pair by pair. The counts are those that scoring every
+pair as a whole would give.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eval.fields.comparators import compare_exact, compare_numeric, compare_oneof
+from eval.fields.metrics import tally
+from eval.fields.results import HALLUCINATION, OMISSION
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +26,7 @@ __all__ = ["Tallies", "best_pairs", "quick_tallies"]
 _MISSING = object()
 _SCALARS = {str, int, float, bool, type(None)}
 _SAFE_INTEGER = 2**53
+_BUILT_IN = (compare_exact, compare_numeric, compare_oneof)
 
 
 class _UnfitError(Exception):
@@ -163,19 +167,43 @@ class _Table:
 
     def add(self, node: Plan, gold: list[Any], extracted: list[Any]) -> None:
         """Count one place of all elements."""
-        if node.kind == "object":
-            self._add_objects(node, gold, extracted)
-        elif node.kind == "leaf" and not node.children:
+        if node.kind == "leaf" and not node.children:
             self._add_leaves(node, gold, extracted)
+        elif node.kind == "object" and all(
+            value is _MISSING or type(value) is dict for value in (*gold, *extracted)
+        ):
+            self._add_objects(node, gold, extracted)
+        elif _is_built_in(node):
+            self._add_scored(node, gold, extracted)
         else:
             raise _UnfitError
+
+    def _add_scored(self, node: Plan, gold: list[Any], extracted: list[Any]) -> None:
+        """Count a place by scoring every pair, and what is missing once a side."""
+        from eval.fields.scoring import missing, score_pair
+
+        sums = self._sums
+        for row, left in enumerate(gold):
+            if left is _MISSING:
+                continue
+            absent = tally(missing(node, "", left, OMISSION))[2]
+            for column, right in enumerate(extracted):
+                if right is _MISSING:
+                    sums.gold[row, column] += absent
+                    continue
+                counts = tally(score_pair(node, "", left, right))
+                sums.score[row, column] += counts[0]
+                sums.extracted[row, column] += counts[1]
+                sums.gold[row, column] += counts[2]
+        rows = [row for row, left in enumerate(gold) if left is _MISSING]
+        for column, right in enumerate(extracted):
+            if rows and right is not _MISSING:
+                invented = tally(missing(node, "", right, HALLUCINATION))[1]
+                sums.extracted[rows, column] += invented
 
     def _add_objects(self, node: Plan, gold: list[Any], extracted: list[Any]) -> None:
         import numpy as np
 
-        for value in (*gold, *extracted):
-            if value is not _MISSING and type(value) is not dict:
-                raise _UnfitError
         for child in node.children:
             if not child.skip:
                 self.add(child, _column(gold, child.key), _column(extracted, child.key))
@@ -262,6 +290,12 @@ class _Table:
                 if left is not _MISSING and right is not _MISSING:
                     result = node.compare(left, right, node.params)
                     self._sums.score[row, column] += result.score
+
+
+def _is_built_in(node: Plan) -> bool:
+    """Return whether every comparator of a place and below is a built-in one."""
+    own = node.kind != "leaf" or node.skip or node.compare in _BUILT_IN
+    return own and all(_is_built_in(child) for child in node.children)
 
 
 def _column(values: list[Any], key: str) -> list[Any]:

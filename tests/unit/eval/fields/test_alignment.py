@@ -282,6 +282,10 @@ def _random(source: random.Random) -> Any:
     if source.random() < 0.8:
         keys = source.sample(["p", "q", "extra"], source.randint(0, 3))
         element["in"] = {key: source.choice(["x", "y"]) for key in keys}
+        element["in"] = source.choice([element["in"]] * 6 + [None, "odd"])
+    if source.random() < 0.7:
+        tags = [source.choice(["x", "y", None]) for _ in range(source.randint(0, 3))]
+        element["tags"] = source.choice([tags] * 6 + [None, "odd"])
     if source.random() < 0.3:
         element["zz"] = 1
     return {} if source.random() < 0.1 else element
@@ -320,4 +324,6 @@ def test_quick_counts_are_those_of_scoring(seed: int) -> None:
 
     assert quick is not None
     np.testing.assert_array_equal(quick.score, slow.score)
+    np.testing.assert_array_equal(quick.gold, slow.gold)
+    np.testing.assert_array_equal(quick.extracted, slow.extracted)
     np.testing.assert_array_equal(quick.f1(), slow.f1())

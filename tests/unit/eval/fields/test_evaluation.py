@@ -276,14 +276,14 @@ def test_value_that_holds_itself_is_told() -> None:
 
 
 def test_many_fields() -> None:
-    """100,000 fields in a record, and as many unknown ones."""
+    """100,000 fields in a record, and a quarter as many unknown ones."""
     gold = {f"f{n}": n for n in range(100_000)}
     schema = annotate_xeval(infer_schema([gold]))
-    run = evaluate([gold], [{**gold, **{f"x{n}": n for n in range(100_000)}}], schema)
+    run = evaluate([gold], [{**gold, **{f"x{n}": n for n in range(25_000)}}], schema)
 
-    assert run.total_fields == 200_000
+    assert run.total_fields == 125_000
     assert run.mean_recall == 1.0
-    assert run.mean_precision == 0.5
+    assert run.mean_precision == 0.8
 
 
 def test_one_run_can_follow_another() -> None:
