@@ -1,5 +1,5 @@
 // @title: Where two algorithms part
-// purpose: for each question and pair of algorithms the first step at which their latest walks differ; no step where they never do
+// purpose: for each question and pair of algorithms the first step at which their latest walks differ, with the beginning of what each read; no step where they never do
 // params: corpus, question, algorithm, other, limit
 // since: 5.26
 MATCH (q:Query)<-[:FOR_QUERY]-(t:Traversal)
@@ -39,7 +39,7 @@ RETURN
   step,
   a.steps[step].title AS title,
   b.steps[step].title AS otherTitle,
-  a.steps[step].text AS text,
-  b.steps[step].text AS otherText
+  left(a.steps[step].text, 80) AS text,
+  left(b.steps[step].text, 80) AS otherText
 ORDER BY a.time DESC, question, algorithm, other
 LIMIT coalesce($limit, 25)
