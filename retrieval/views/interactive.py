@@ -60,6 +60,7 @@ def path_page(panels: Sequence[Panel], heading: Heading) -> str:
         x, y = _domain(place, rows, columns)
         layout |= _axes(panel.grid, number, x, y, small=len(panels) > 1)
         layout["annotations"] += _captions(panels, place, x, y)
+        layout["annotations"] += [_number(mark, number) for mark in panel.marks]
         layout["shapes"] += _borders(panel.grid, number)
         cells[len(traces)] = _cells(panel.grid, panel.texts)
         traces.append(_heat(panel.grid, number))
@@ -85,7 +86,14 @@ def _layout() -> dict[str, Any]:
             "colorscale": [[n / last, color] for n, color in enumerate(HEAT)],
             "cmin": 0,
             "cmax": 1,
-            "colorbar": {"title": {"text": "cosine"}, "len": 0.8, "thickness": 16},
+            "colorbar": {
+                "title": {"text": "cosine"},
+                "len": 320,
+                "lenmode": "pixels",
+                "y": 1,
+                "yanchor": "top",
+                "thickness": 16,
+            },
         },
         "legend": {"orientation": "h", "x": 0, "y": -0.05, "yanchor": "top"},
     }
@@ -144,6 +152,8 @@ def _axes(
             "anchor": f"x{suffix}",
             "range": [side - 0.5, -0.5],
             "scaleanchor": f"x{suffix}",
+            "constraintoward": "top",
+            "showticklabels": not small,
             "automargin": True,
         },
     }
@@ -217,33 +227,42 @@ def _hop(hop: Hop, number: int, *, halo: bool) -> dict[str, Any]:
 
 
 def _mark(mark: Mark, number: int) -> dict[str, Any]:
-    """Return steps as a numbered mark."""
+    """Return what is said when one points at the numbers of steps."""
+    said = "<br><br>".join(
+        f"<b>{step.index}. {markup(cut(step.chunk.title, 60))}</b>, chunk "
+        f"{step.chunk.index}, cosine to the question {step.score:.3f}<br>"
+        f"{markup(cut(step.reason, 80))}{'<br>' if step.reason else ''}"
+        f"{wrapped(step.chunk.text, lines=4)}"
+        for step in mark.steps[:5]
+    )
     return {
         "type": "scatter",
-        "mode": "markers+text",
+        "mode": "markers",
         "x": [mark.place],
         "y": [mark.place],
-        "text": [mark.label],
-        "textfont": {"size": 12, "color": "#000000", "weight": 700},
-        "marker": {
-            "symbol": "square",
-            "size": 14 + 7 * len(mark.label),
-            "color": ANCHOR if mark.anchor else "#ffffff",
-            "line": {
-                "color": STOP if mark.stop else PATH,
-                "width": 3 if mark.stop else 1.5,
-            },
-        },
-        "hovertemplate": "<br><br>".join(
-            f"<b>{step.index}. {markup(cut(step.chunk.title, 60))}</b>, chunk "
-            f"{step.chunk.index}, cosine to the question {step.score:.3f}<br>"
-            f"{markup(cut(step.reason, 80))}{'<br>' if step.reason else ''}"
-            f"{wrapped(step.chunk.text, lines=4).replace('%', '&#37;')}"
-            for step in mark.steps[:5]
-        ).replace("%{", "&#37;{")
-        + "<extra></extra>",
+        "hovertext": [said],
+        "hoverinfo": "text",
+        "marker": {"size": 24, "opacity": 0},
+        "cliponaxis": False,
         "showlegend": False,
         **_on(number),
+    }
+
+
+def _number(mark: Mark, number: int) -> dict[str, Any]:
+    """Return the box with the numbers of steps."""
+    axes = {f"{key[0]}ref": value for key, value in _on(number).items()}
+    return {
+        **axes,
+        "x": mark.place,
+        "y": mark.place,
+        "text": f"<b>{mark.label}</b>",
+        "showarrow": False,
+        "font": {"size": 12, "color": "#000000"},
+        "bgcolor": ANCHOR if mark.anchor else "#ffffff",
+        "bordercolor": STOP if mark.stop else PATH,
+        "borderwidth": 3 if mark.stop else 1.5,
+        "borderpad": 2,
     }
 
 

@@ -1,8 +1,8 @@
 """Colours and marks that colour-blind people can tell apart, and grey readers too.
 
 Eight colours are as many as can be told apart, so a document has a colour and a mark;
-after forty of these pairs the colours come again in a lighter tone. The documents of
-the walk come first: they have the strong colours.
+after forty-eight of these pairs the colours come again in a lighter tone. The
+documents of the walk come first: they have the strong colours.
 """
 
 from __future__ import annotations
@@ -39,8 +39,15 @@ COLORS = (
 )
 """Okabe and Ito's, the yellow darkened so that it is seen on white."""
 
-MARKS = ("circle", "square", "diamond", "cross", "x")
-"""Marks that Plotly draws in three dimensions."""
+MARKS = (
+    "circle",
+    "square",
+    "diamond",
+    "circle-open",
+    "square-open",
+    "diamond-open",
+)
+"""Marks in space that every font has: Plotly sets them as letters."""
 
 TONES = 3
 INK = "#1d2329"

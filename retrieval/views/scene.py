@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from retrieval.views.labels import cut, markup, wrapped
 from retrieval.views.page import BASE_LAYOUT
 from retrieval.views.palette import ANCHOR, JUMP, OTHERS, PATH, STOP
@@ -14,7 +16,6 @@ from retrieval.views.walks import has_edge
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     import numpy.typing as npt
 
     from retrieval.views.palette import Style
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["Scene", "scene_layout", "scene_traces"]
 
 _FEW = 16
-"""With so many documents each has its title written beside it."""
+"""With so many documents each has its title written at its middle."""
+
+_MOST_WALKED = 4
+"""With so many documents in a walk these have, beside the numbers of its steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,14 +89,15 @@ def scene_layout(scene: Scene) -> dict[str, Any]:
     }
     return {
         **BASE_LAYOUT,
-        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
+        "margin": {"l": 0, "r": 0, "t": 34, "b": 0},
         "legend": {
             "itemsizing": "constant",
             "font": {"size": 12},
             "bgcolor": "rgba(255,255,255,0.85)",
             "x": 1.0,
             "xanchor": "left",
-            "y": 0.95,
+            "y": 1.0,
+            "yanchor": "top",
             "title": {
                 "text": "click hides, double-click isolates",
                 "font": {"size": 11},
@@ -103,9 +108,28 @@ def scene_layout(scene: Scene) -> dict[str, Any]:
             "yaxis": axis,
             "zaxis": axis,
             "aspectmode": "data",
-            "camera": {"eye": {"x": 0.9, "y": 0.9, "z": 0.6}},
+            "camera": _camera(scene),
             "annotations": _titles(scene) + _numbers(scene),
         },
+    }
+
+
+def _camera(scene: Scene) -> dict[str, Any]:
+    """Look at the middle of the walk, or of everything, from near."""
+    center = np.zeros(3)
+    places = {row.id: n for n, row in enumerate(scene.rows)}
+    steps = () if scene.walk is None else scene.walk.steps
+    walked = [places[s.chunk.id] for s in steps if s.chunk.id in places]
+    spans = np.ptp(scene.points, axis=0)
+    if walked and bool(np.all(spans > 0)):
+        middle = (scene.points.max(axis=0) + scene.points.min(axis=0)) / 2
+        scale = float(np.prod(spans)) ** (1 / 3)
+        center = (scene.points[walked].mean(axis=0) - middle) / scale
+    eye = center + np.array([0.9, 0.9, 0.6]) * (0.85 if walked else 1.0)
+    names = "xyz"
+    return {
+        "center": dict(zip(names, _rounded(center), strict=True)),
+        "eye": dict(zip(names, _rounded(eye), strict=True)),
     }
 
 
@@ -246,7 +270,7 @@ def _hops(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
         _line(scene, pairs, name, line, rank=3)
         for pairs, name, line in (
             (hops[False], "hop", {"color": PATH, "width": 6}),
-            (hops[True], "jump", {"color": JUMP, "width": 6, "dash": "dash"}),
+            (hops[True], "jump", {"color": JUMP, "width": 6}),
         )
         if pairs
     ]
@@ -308,7 +332,7 @@ def _question(scene: Scene) -> dict[str, Any]:
         "legendrank": 2,
         "hovertext": [f"<b>Question</b><br>{text}"],
         "hoverinfo": "text",
-        "marker": {"size": 9, "symbol": "cross", "color": JUMP},
+        "marker": {"size": 9, "symbol": "circle", "color": JUMP},
     }
 
 
@@ -334,14 +358,15 @@ def _note(
 ) -> dict[str, Any]:
     """Return a label with a line to its point; neighbours lie to other sides."""
     turn = 2.4 * number - 1.0
+    reach = 40 + 22 * (number % 3)
     x, y, z = _rounded(point)
     return {
         "x": x,
         "y": y,
         "z": z,
         "text": f"<b>{text}</b>",
-        "ax": round(44 * math.cos(turn)),
-        "ay": round(44 * math.sin(turn)),
+        "ax": round(reach * math.cos(turn)),
+        "ay": round(reach * math.sin(turn)),
         "arrowhead": 0,
         "arrowwidth": 1.2,
         "arrowcolor": color,
@@ -359,7 +384,8 @@ def _titles(scene: Scene) -> list[dict[str, Any]]:
         members.setdefault(row.document, []).append(n)
     if scene.walk is not None:
         walked = [step.chunk.document_id for step in scene.walk.steps]
-        chosen = [d for d in dict.fromkeys(walked) if d in members][:_FEW]
+        chosen = [d for d in dict.fromkeys(walked) if d in members]
+        chosen = chosen if len(chosen) <= _MOST_WALKED else []
     else:
         chosen = list(scene.styles) if len(scene.styles) <= _FEW else []
     found = []

@@ -83,9 +83,11 @@ def path_picture(panels: Sequence[Panel], heading: Heading, suffix: str) -> byte
     """
     with _drawing():
         if len(panels) == 1:
-            figure, (axes,) = _figure(heading, (9.4, 9.8), 1, 1)
+            documents = {s.document for s in panels[0].grid.segments}
+            size = (10.4, 9.2) if len(documents) > 1 else (9.4, 9.8)
+            figure, (axes,) = _figure(heading, size, 1, 1)
             _heat(figure, axes, panels[0].grid)
-            if len({s.document for s in panels[0].grid.segments}) == 1:
+            if len(documents) == 1:
                 axes.set_title(cut(panels[0].grid.segments[0].title, 60), fontsize=10)
             _walk(axes, panels[0])
         else:
@@ -95,7 +97,15 @@ def path_picture(panels: Sequence[Panel], heading: Heading, suffix: str) -> byte
             for place, axes in enumerate(cells):
                 _window(axes, panels, place)
             drawn = cells[0].images[0]
-            figure.colorbar(drawn, ax=cells, label="cosine", aspect=30, pad=0.03)
+            figure.colorbar(
+                drawn,
+                ax=cells,
+                label="cosine",
+                aspect=22,
+                pad=0.03,
+                shrink=min(1.0, 1.5 / rows),
+                anchor=(0.0, 1.0),
+            )
         _legend(figure, panels)
         return _bytes(figure, suffix)
 
