@@ -79,6 +79,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (folder / "notes" / name).write_text(text, "utf-8")
     (lines,) = blocks("docs/how-to/own-texts.md", "json")
     (folder / "articles.jsonl").write_text(lines, "utf-8")
+    gold, extracted, schema = blocks("docs/how-to/evaluate-extraction.md", "json")
+    (folder / "gold.jsonl").write_text(gold, "utf-8")
+    (folder / "extracted.jsonl").write_text(extracted, "utf-8")
+    other = gold.replace("450", "455").replace("[]", '[{"metal": "Cu"}]')
+    (folder / "other.jsonl").write_text(other, "utf-8")
+    (folder / "schema.json").write_text(schema, "utf-8")
+    (folder / "prompt.txt").write_text("Example: the film cracked.", "utf-8")
     yield folder
     for home in ("home", "lts"):
         spawn("--home", folder / home, "server", "stop")
