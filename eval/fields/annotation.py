@@ -121,7 +121,7 @@ def annotate_xeval(schema: dict[str, Any]) -> dict[str, Any]:
         NestingError: If it has too many levels.
     """
     if not isinstance(schema, dict):
-        msg = f"A schema must be an object, not {schema!r:.80}."
+        msg = f"A schema must be an object, not {type(schema).__name__}."
         raise ArgumentError(msg)
     _annotate(schema, 1)
     return schema

@@ -96,7 +96,12 @@ def iter_records(
 
     Raises:
         SchemaError: If the schema cannot be used.
+        ArgumentError: If a side is one record instead of many.
     """
+    for side, records in (("gold", gold), ("extracted", extracted)):
+        if isinstance(records, dict | str | bytes):
+            msg = f"{side} must be a list of records, not one {type(records).__name__}."
+            raise ArgumentError(msg)
     root = plan(parse_eval_schema(schema))
     return _records(gold, extracted, root, id_field, post_process)
 

@@ -51,9 +51,11 @@ def parent_path(path: str) -> str:
     return path[: len(path) - len(_last_step(path))]
 
 
-@lru_cache(maxsize=65_536)
 def schema_path(path: str) -> str:
     """Return the schema path of an instance path: `a[0].b` becomes `a[].b`."""
-    if "[" not in path:
-        return path
+    return _general(path) if "[" in path else path
+
+
+@lru_cache(maxsize=65_536)
+def _general(path: str) -> str:
     return _INDEX.sub(lambda found: found[1] or "[]", path)

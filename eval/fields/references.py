@@ -45,7 +45,7 @@ def resolve_schema_references(schema: dict[str, Any]) -> dict[str, Any]:
         NestingError: If it has too many levels.
     """
     if not isinstance(schema, dict):
-        msg = f"A schema must be an object, not {schema!r:.80}"
+        msg = f"A schema must be an object, not {type(schema).__name__}"
         raise SchemaError(msg)
     _LOG.warning(
         "Not handled and left as they are: oneOf, not, if/then/else, nullable, "
@@ -149,7 +149,6 @@ class _Resolver:
         if not beside or not isinstance(target, dict):
             return target
         own = self.resolved(beside, path, chain)
-        target = {key: item for key, item in target.items() if key != "$defs"}
         return _merged(own, target)
 
     def _find(self, reference: str, path: str) -> Any:

@@ -34,7 +34,7 @@ _TRUTH = {"1": True, "true": True, "0": False, "false": False}
 
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, str):
-        msg = f"transform {name!r} takes text, not {value!r}"
+        msg = f"transform {name!r} takes text, not {value!r:.80}"
         raise ArgumentError(msg)
     return value
 
@@ -95,7 +95,7 @@ def transform_round_digits(value: Any, params: dict[str, Any]) -> Any:
         return None
     digits = _digits(params)
     if not isinstance(value, int | float):
-        msg = f"transform 'round_digits' takes a number, not {value!r}"
+        msg = f"transform 'round_digits' takes a number, not {value!r:.80}"
         raise ArgumentError(msg)
     return round(value, digits)
 
@@ -132,7 +132,7 @@ def transform_type_convert(value: Any, params: dict[str, Any]) -> Any:
             return _truth(value)
         return {"float": float, "int": int, "str": str}[target](value)
     except (TypeError, ValueError, OverflowError) as error:
-        msg = f"Cannot convert {value!r} to {target}"
+        msg = f"Cannot convert {value!r:.80} to {target}"
         raise ArgumentError(msg) from error
 
 

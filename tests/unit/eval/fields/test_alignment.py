@@ -327,3 +327,25 @@ def test_quick_counts_are_those_of_scoring(seed: int) -> None:
     np.testing.assert_array_equal(quick.gold, slow.gold)
     np.testing.assert_array_equal(quick.extracted, slow.extracted)
     np.testing.assert_array_equal(quick.f1(), slow.f1())
+
+
+@pytest.mark.parametrize(
+    "tolerance", [{"rel": 0.3}, {"abs": 1}, {"rel": 0.5, "abs": 1}]
+)
+def test_quick_tolerances_are_those_of_scoring(tolerance: dict[str, Any]) -> None:
+    """Columns of plain numbers are compared at once, with the same verdicts."""
+    compare = {"numeric": {"tolerance": tolerance}}
+    schema = {
+        "type": "object",
+        "properties": {"v": {**NUMBER, "x-eval-compare": compare}},
+    }
+    child = plan(parse_eval_schema(schema))
+    gold = [{"v": value} for value in (0, 0.0, 1, -1.5, 2, 1e308, 7)] + [{}]
+    extracted = [{"v": value} for value in (0.3, 1, 1.3, -2, 3, -1e308, 6)] + [{}]
+
+    quick = quick_tallies(child, gold, extracted)
+    slow = [[tally(score_pair(child, "", g, e))[0] for e in extracted] for g in gold]
+
+    assert quick is not None
+    # Two objects without a field are one match as a whole, on both ways.
+    np.testing.assert_array_equal(quick.score, slow)

@@ -135,6 +135,12 @@ def test_wrong_entries(entry: Any, error: type[Exception]) -> None:
         parse_xeval_entry(entry)
 
 
+def test_schema_is_an_object() -> None:
+    """Nothing else can be annotated."""
+    with pytest.raises(TypeError, match="must be an object, not list"):
+        annotate_xeval([])  # type: ignore[arg-type]
+
+
 def test_deep_schema_is_refused() -> None:
     """A schema that holds itself is a clear error."""
     schema: dict[str, Any] = {"type": "array"}

@@ -17,6 +17,7 @@ from eval.fields import (
     get_comparator,
     register,
 )
+from eval.fields.comparators import is_batch
 
 NAN, INF = math.nan, math.inf
 
@@ -186,6 +187,12 @@ def test_register_overwrites_when_told() -> None:
     register("half", _half, overwrite=True)
 
     assert get_comparator("half") is _half
+
+
+def test_is_batch_takes_names() -> None:
+    """The built-in comparators score one field at a time."""
+    assert not is_batch("exact")
+    assert not is_batch(_half)
 
 
 def test_unknown_comparator_is_a_key_error() -> None:

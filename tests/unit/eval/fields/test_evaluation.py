@@ -6,6 +6,7 @@ import copy
 import json
 import subprocess
 import sys
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -189,6 +190,30 @@ def test_stream_reads_no_further_than_it_is_asked() -> None:
     next(records)
 
     assert len(taken) == 4
+
+
+def test_memory_does_not_grow_with_the_records() -> None:
+    """Ten times the records need no more memory."""
+
+    def peak(count: int) -> int:
+        gold = ({"a": f"{n} {'x' * 500}"} for n in range(count))
+        extracted = ({"a": f"{n} {'x' * 500}"} for n in range(count))
+        tracemalloc.start()
+        evaluate_stream(gold, extracted, SCHEMA)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    peak(10)
+
+    assert peak(3_000) < 1.5 * peak(300)
+
+
+@pytest.mark.parametrize("record", [{"a": "x"}, '{"a": "x"}'])
+def test_one_record_is_no_list_of_records(record: Any) -> None:
+    """A record that was forgotten to be put in a list is told."""
+    with pytest.raises(TypeError, match="must be a list of records"):
+        evaluate(record, record, SCHEMA)
 
 
 def test_stream_checks_the_schema_at_once() -> None:

@@ -44,6 +44,21 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
             "$id": "https://example.org/all.json",
         },
     ),
+    "reference by $anchor": (
+        {**_of(a={"$ref": "#here"}), "$defs": {"x": {"$anchor": "here", **STRING}}},
+        _of(a={"$anchor": "here", **STRING}),
+    ),
+    "pointer into a list": (
+        {
+            **_of(a={"$ref": "#/$defs/x/anyOf/1"}),
+            "$defs": {"x": {"anyOf": [1, STRING]}},
+        },
+        _of(a=STRING),
+    ),
+    "branch that is no schema": (
+        _of(a={"anyOf": [True, STRING], "allOf": [True]}),
+        _of(a={"anyOf": [True, STRING]}),
+    ),
     "escaped pointer": (
         {**_of(a={"$ref": "#/$defs/x~1y%20z"}), "$defs": {"x/y z": STRING}},
         _of(a=STRING),
@@ -209,6 +224,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"$ref": "#/$defs/x", "$defs": {"x": _of(b={"$ref": "#/$defs/x"})}},
         "comes back to itself",
     ),
+    "no schema": (["x"], "must be an object, not list"),  # type: ignore[dict-item]
+    "beyond a list": (
+        {**_of(a={"$ref": "#/$defs/x/anyOf/5"}), "$defs": {"x": {"anyOf": [1]}}},
+        "points to nothing",
+    ),
+    "unknown anchor": (_of(a={"$ref": "#here"}), "points to nothing"),
     "nowhere": (_of(a={"$ref": "#/$defs/x"}), "a: .*points to nothing"),
     "remote": (_of(a={"$ref": "https://example.org/x.json"}), "nothing is fetched"),
     "file": (_of(a={"$ref": "other.json#/x"}), "nothing is fetched"),

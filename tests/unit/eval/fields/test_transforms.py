@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from eval.fields import (
+    SchemaError,
     TransformNotFoundError,
     evaluate,
     get_transform,
+    parse_eval_schema,
     register_transform,
     transform_lowercase,
     transform_type_convert,
@@ -146,6 +148,23 @@ def test_register_refuses(
 
     with pytest.raises(error, match=told):
         register_transform(name, fn)
+
+
+def test_custom_transform_may_check_its_parameters() -> None:
+    """Its error is a schema error with the path, before any record is seen."""
+
+    class Cut:
+        def __call__(self, value: Any, params: dict[str, Any]) -> Any:
+            return value[: params["length"]]
+
+        def check_params(self, params: dict[str, Any]) -> None:
+            int(params["length"])
+
+    register_transform("cut", Cut())
+
+    with pytest.raises(SchemaError, match="a: params of transform 'cut': 'length'"):
+        parse_eval_schema(_schema("cut"))
+    assert parse_eval_schema(_schema({"cut": {"length": 2}}))
 
 
 def test_unknown_transform_is_a_key_error() -> None:
