@@ -78,13 +78,13 @@ def test_commands_of_a_page_run(reader: Reader, page: str) -> None:
     ],
 )
 def test_programs_of_a_page_run(reader: Reader, page: str, number: int) -> None:
-    """Every Python block of a page runs as it stands."""
+    """Every Python block of a page runs as it stands, and gets something."""
     path = reader.folder / "block.py"
     path.write_text(blocks(page, "python")[number], "utf-8")
 
     names = runpy.run_path(str(path))
 
-    assert names["KnowtrailRetriever"]
+    assert names.get("KnowtrailRetriever") or names["rows"]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
