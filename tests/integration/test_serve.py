@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import socket
@@ -14,12 +15,14 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from graph.connection import AsyncConnection
 from graph.embedders import HashEmbedder
 from graph.errors import DatabaseError
 from graph.schema import delete_data, drop_schema
 from ingest.options import IngestOptions
 from ingest.pipeline import ingest_corpus
 from ingest.records import RawDocument
+from retrieval.serve.app import create_app
 from tests.command_line import spawn
 from tests.corpora import ListSource, article
 from tests.ollama import MODEL, parrot_server
@@ -51,6 +54,12 @@ MATCH (c:Chunk {id: row.chunkId})-[:FROM_DOCUMENT]->(d:Document {id: row.documen
 OPTIONAL MATCH (s:Sentence {id: row.sentenceId})
 RETURN row, c.id AS chunk, d.title = row.title AS titled,
        s.text = row.text AS same, toInteger(row.step) AS step
+"""
+FOR_EVER = "UNWIND range(1, 1000000000) AS n RETURN sum(n % 7) AS n"
+RUNNING = """
+SHOW TRANSACTIONS YIELD currentQuery, status
+WHERE currentQuery = $text
+RETURN status
 """
 SAID = '{"answer": "Fox & owl.", "citations": [1], "confidence": 0.75}'
 
@@ -353,3 +362,33 @@ def test_wrong_password_is_one_line(words: list[str], env: dict[str, str]) -> No
 
     assert (done.code, len(done.errors)) == (1, 1)
     assert "NEO4J_PASSWORD" in done.errors[0]
+
+
+class _Slow:
+    """A backend whose only statement takes for ever."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def call(self, *_: object) -> list[dict[str, Any]]:
+        """Run it."""
+        return await self._connection.aquery(FOR_EVER)
+
+
+async def test_statement_ends_with_the_time(
+    graph: Connection, server: Settings
+) -> None:
+    """After the time limit the database works no longer for the call."""
+    async with await AsyncConnection.open(server) as connection:
+        app = create_app(_Slow(connection), seconds=1.0)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1"
+        ) as http:
+            done = await http.get("/procedures/search?question=a")
+
+    end = time.monotonic() + 10
+    while running := graph.query(RUNNING, {"text": FOR_EVER}):
+        assert time.monotonic() < end, running
+        await asyncio.sleep(0.1)
+    assert done.status_code == 504
