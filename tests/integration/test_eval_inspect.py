@@ -9,8 +9,8 @@ import pytest
 
 from eval.records import EvalRecord, EvalRun, Metric, StoredField
 from eval.store import open_run
-from graph.schema import apply_schema
-from graph.statements import statement_record
+from graph.schema import apply_schema, delete_data
+from graph.statements import statement_names, statement_record
 
 if TYPE_CHECKING:
     from graph.connection import Connection
@@ -156,3 +156,16 @@ def test_records_that_differ_are_named(two: Connection) -> None:
     assert ask(two, "eval_records_apart") == [
         {"record": "b", "first": 0.5, "second": 1.0, "difference": 0.5}
     ]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in statement_names() if name.startswith("inspect/eval_")]
+)
+def test_every_parameter_may_be_left_out(two: Connection, name: str) -> None:
+    """There are rows without any, and none in an empty database."""
+    found = ask(two, name.removeprefix("inspect/"))
+
+    delete_data(two)
+
+    assert found
+    assert ask(two, name.removeprefix("inspect/")) == []
