@@ -7,7 +7,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from retrieval.views.labels import cut
+from retrieval.views.labels import cut, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ class Heading:
 
     def lines(self, columns: int) -> list[str]:
         """Return `about` in lines of at most so many columns."""
-        return textwrap.wrap(self.about, columns)
+        return textwrap.wrap(plain(self.about), columns)
 
 
 def pooling(grid: Grid) -> str:

@@ -65,7 +65,7 @@ def page_of(
     data = json.dumps(
         {
             "title": plain(heading.title),
-            "about": heading.about,
+            "about": plain(heading.about),
             "traces": traces,
             "layout": layout,
             "cells": cells,

@@ -1,0 +1,322 @@
+"""Pictures of a real graph: matrices, walks, points in space, Cypher results."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from graph.embedders import HashEmbedder
+from graph.errors import InputError
+from graph.statements import statement_record
+from ingest.options import IngestOptions
+from ingest.pipeline import ingest_corpus
+from ingest.records import RawDocument
+from retrieval.traverse import traverse
+from retrieval.views.bloom import PHRASES
+from retrieval.views.matrix import matrix_of, path_of
+from retrieval.views.network import network_page
+from retrieval.views.space import space_of
+from retrieval.views.styles import NODES, RELATIONSHIPS
+from retrieval.views.walks import GONE, ask_walk, read_walk
+from tests.command_line import CommandLine
+from tests.corpora import ListSource, article, redirect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from graph.connection import Connection
+    from graph.settings import Settings
+
+pytestmark = pytest.mark.integration
+
+EMBEDDER = HashEmbedder(32)
+QUESTION = "What shapes the glacier near the harbour?"
+TITLES = {
+    "rtl": "\u05d9\u05e8\u05d5\u05e9\u05dc\u05d9\u05dd",
+    "hostile": "</script><script>alert(1)</script>",
+}
+DATABASE_PROPERTIES = (
+    "MATCH (n) WHERE $name IN labels(n) UNWIND keys(n) AS key "
+    "RETURN collect(DISTINCT key) AS keys"
+)
+DATABASE_TYPES = (
+    "MATCH (a)-[r]->(b) UNWIND labels(a) AS start UNWIND labels(b) AS end "
+    "RETURN DISTINCT type(r) AS type, start, end"
+)
+RARE = {"url", "source", "revision", "language", "score"}
+"""Properties that are stored where they are known."""
+
+
+@pytest.fixture
+def isles(connection: Connection, server: Settings) -> Connection:
+    """Return a database with a corpus of twelve articles, two with odd titles."""
+    odd = [
+        RawDocument(source_id=key, title=title, raw=article(50).raw)
+        for key, title in TITLES.items()
+    ]
+    ingest_corpus(
+        connection,
+        [ListSource([*(article(n) for n in range(10)), *odd, redirect(1, target=2)])],
+        corpus="isles",
+        embedder=EMBEDDER,
+        settings=server,
+        options=IngestOptions(themes="keyphrases"),
+    )
+    return connection
+
+
+@pytest.fixture
+def command_line(
+    server: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> CommandLine:
+    """Return the command line on the session's server."""
+    if server.password is not None:
+        monkeypatch.setenv("NEO4J_PASSWORD", server.password)
+    return CommandLine(server, capsys, "hash:32")
+
+
+@pytest.fixture
+def traversal(isles: Connection) -> str:
+    """Return the id of a recorded walk."""
+    result = traverse(
+        isles, EMBEDDER, QUESTION, corpus="isles", max_sentences=12, trace=True
+    )
+    assert result.traversal_id is not None
+    return result.traversal_id
+
+
+def data_of(page: str) -> dict[str, Any]:
+    """Return the data that a page draws."""
+    (text,) = re.findall(
+        r'<script type="application/json" id="data">(.*?)</script', page, re.DOTALL
+    )
+    data: dict[str, Any] = json.loads(text)
+    return data
+
+
+def test_matrix_of_a_document(isles: Connection) -> None:
+    """The page has a name for every chunk; the picture is one."""
+    title = article(3).title
+
+    page = matrix_of(isles, title, corpus="isles", suffix=".html")
+    picture = matrix_of(isles, title, corpus=None, suffix=".png")
+
+    assert isinstance(page, str)
+    (count,) = isles.query(
+        "MATCH (:Document {title: $t})<-[:FROM_DOCUMENT]-(c) RETURN count(c) AS n",
+        {"t": title},
+    )
+    assert len(data_of(page)["cells"]["0"]) == count["n"]
+    assert isinstance(picture, bytes)
+    assert picture.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("title", TITLES.values())
+def test_matrix_of_an_odd_title(isles: Connection, title: str) -> None:
+    """Titles from right to left and with markup have pictures, found by title."""
+    page = matrix_of(isles, title, corpus="isles", suffix=".html")
+
+    assert isinstance(page, str)
+    assert data_of(page)["title"] == title
+    assert "<script>alert" not in page
+
+
+def test_unknown_document_is_told_with_near_titles(isles: Connection) -> None:
+    """A mistyped title is answered with the right one."""
+    with pytest.raises(InputError, match=re.escape(article(3).title)):
+        matrix_of(isles, article(3).title.lower(), corpus="isles", suffix=".png")
+
+
+def test_recorded_walk_is_the_walk(
+    isles: Connection, server: Settings, traversal: str
+) -> None:
+    """A walk that is read back has the steps of the one that was recorded."""
+    read = read_walk(isles, traversal)
+
+    asked = traverse(
+        isles, EMBEDDER, QUESTION, corpus="isles", max_sentences=12, record=False
+    ).walk
+    assert [s.chunk.id for s in read.walk.steps] == [s.chunk.id for s in asked.steps]
+    assert [s.chunk.index for s in read.walk.steps] == [
+        s.chunk.index for s in asked.steps
+    ]
+    assert [x.id for x in read.walk.sentences] == [x.id for x in asked.sentences]
+    assert [len(s.considered) for s in read.walk.steps] == [
+        len(s.considered) for s in asked.steps
+    ]
+    assert read.query is not None
+
+
+def test_unknown_traversal_names_the_last(isles: Connection, traversal: str) -> None:
+    """A mistyped id is answered with those that there are."""
+    with pytest.raises(InputError, match=traversal):
+        read_walk(isles, "nothing")
+
+
+@pytest.mark.parametrize("layout", ["global", "sequential"])
+@pytest.mark.parametrize("suffix", [".html", ".png", ".svg"])
+def test_path_of_a_recorded_walk(
+    isles: Connection, traversal: str, layout: str, suffix: str
+) -> None:
+    """Every kind of picture of a walk is made, twice the same."""
+    walk = read_walk(isles, traversal).walk
+
+    picture = path_of(isles, walk, layout=layout, suffix=suffix)
+
+    assert len(picture) > 4_000
+    assert picture == path_of(isles, walk, layout=layout, suffix=suffix)
+
+
+def test_path_of_a_question(isles: Connection, server: Settings) -> None:
+    """A question is walked with the corpus's own embedder, and not recorded."""
+    pictured = ask_walk(
+        isles,
+        QUESTION,
+        algorithm="basic_retrieval",
+        corpus="isles",
+        settings=server,
+    )
+
+    page = path_of(isles, pictured.walk, layout="global", suffix=".html")
+
+    assert isinstance(page, str)
+    assert data_of(page)["title"] == QUESTION
+    assert isles.query("MATCH (t:Traversal) RETURN count(t) AS n") == [{"n": 0}]
+
+
+def test_walk_through_a_deleted_document(isles: Connection, traversal: str) -> None:
+    """Steps whose chunk is gone are left out; where all are, that is said."""
+    before = read_walk(isles, traversal).walk
+    first = before.steps[0].chunk.document_id
+    isles.driver.execute_query(
+        "MATCH (d:Document {id: $id})<-[:FROM_DOCUMENT]-(c) DETACH DELETE c", id=first
+    )
+
+    walk = read_walk(isles, traversal).walk
+    left = [s for s in walk.steps if s.chunk.index != GONE]
+
+    assert [s.chunk.title for s in walk.steps] == [s.chunk.title for s in before.steps]
+    assert len(left) == sum(s.chunk.document_id != first for s in before.steps)
+    isles.driver.execute_query("MATCH (c:Chunk) DETACH DELETE c")
+    with pytest.raises(InputError, match="No chunk of this walk"):
+        path_of(isles, read_walk(isles, traversal).walk, layout="global", suffix=".png")
+
+
+def test_space_shows_the_corpus_and_the_walk(isles: Connection, traversal: str) -> None:
+    """Every chunk is a point; of a sample, all chunks of the walk are."""
+    pictured = read_walk(isles, traversal)
+    options: dict[str, Any] = {"edges": 50, "projection": "pca"}
+
+    whole = data_of(space_of(isles, "isles", pictured, chunks=3_000, **options))
+    part = data_of(space_of(isles, "isles", pictured, chunks=12, **options))
+
+    walks = [
+        next(t for t in data["traces"] if t["name"].startswith("walk"))
+        for data in (whole, part)
+    ]
+    assert [len(walk["x"]) for walk in walks] == [len(pictured.walk.steps)] * 2
+    assert "one in" in part["about"]
+    assert "one in" not in whole["about"]
+
+
+def test_space_of_a_corpus_alone(isles: Connection) -> None:
+    """Without a walk the titles of the documents are shown."""
+    page = space_of(isles, "isles", None, chunks=500, edges=9, projection="pca")
+
+    texts = [a["text"] for a in data_of(page)["layout"]["scene"]["annotations"]]
+    assert article(3).title in texts
+    assert "&lt;/script&gt;&lt;script&gt;al" in " ".join(texts)
+
+
+def test_cypher_result_is_drawn(isles: Connection) -> None:
+    """Nodes, relationships and paths at any depth are drawn, without vectors."""
+    page = network_page(
+        isles,
+        "MATCH p = (d:Document)-[:IN_CORPUS]->(:Corpus) "
+        "MATCH (d)<-[:FROM_DOCUMENT]-(c:Chunk {index: 0}) "
+        "RETURN {path: [p]} AS deep, collect(c) AS chunks",
+    )
+
+    (text,) = re.findall(r'id="neo4j-viz-data">(\{.*?)</script', page, re.DOTALL)
+    data = json.loads(text)
+    assert len(data["nodes"]) == 1 + 12 + 12
+    assert len(data["relationships"]) == 12
+    assert "embedding" not in text
+    assert "<script>alert" not in page
+    assert "default-src 'none'" in page
+    assert TITLES["hostile"] in {node["caption"] for node in data["nodes"]}
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("CREATE (n) RETURN n", "only reads"),
+        ("RETURN 1 AS one", "no node to draw"),
+        ("MATCH (", "Invalid input"),
+    ],
+)
+def test_bad_statements_are_refused(
+    isles: Connection, statement: str, said: str
+) -> None:
+    """A writing, an empty and a broken statement each have their message."""
+    with pytest.raises(InputError, match=said):
+        network_page(isles, statement)
+
+
+def test_styles_name_what_is_stored(isles: Connection, traversal: str) -> None:
+    """Every label, type and property of the tables is one of the database's."""
+    missing = [
+        f"{style.label}.{key}"
+        for style in NODES
+        for (row,) in [isles.query(DATABASE_PROPERTIES, {"name": style.label})]
+        for key in set(style.properties) - set(row["keys"]) - RARE
+    ]
+    stored = {
+        (row["type"], row["start"], row["end"]) for row in isles.query(DATABASE_TYPES)
+    }
+
+    assert missing == []
+    assert {(s.type, s.start, s.end) for s in RELATIONSHIPS} <= stored
+
+
+@pytest.mark.parametrize("text", PHRASES)
+def test_phrase_finds_something(isles: Connection, traversal: str, text: str) -> None:
+    """Every search phrase is planned and returns graph values."""
+    (link,) = isles.query(
+        "MATCH (a:Document)<-[:FROM_DOCUMENT]-(:Chunk)-[:SIMILAR_TO {scope: 'inter'}]->"
+        "(:Chunk)-[:FROM_DOCUMENT]->(b) MATCH (:Document)-[:HAS_THEME]->(t:Theme) "
+        "RETURN a.title AS title, b.title AS other, t.name AS theme LIMIT 1"
+    )
+    values = {**link, "traversal": traversal, "question": QUESTION, "corpus": "isles"}
+    record = statement_record(PHRASES[text])
+
+    rows = isles.query(record.text, {name: values[name] for name in record.params})
+
+    assert rows
+
+
+def test_commands_write_their_files(
+    isles: Connection, traversal: str, command_line: CommandLine, tmp_path: Path
+) -> None:
+    """Each command prints the path of what it wrote."""
+    calls = [
+        ("m.png", ["matrix", article(3).title, "--corpus", "isles"]),
+        ("p.svg", ["path", "--traversal", traversal]),
+        ("s.html", ["path", QUESTION, "--corpus", "isles", "--layout", "sequential"]),
+        ("g.html", ["graph", QUESTION, "--corpus", "isles"]),
+        ("c.html", ["graph", "--cypher", "MATCH (d:Document) RETURN d LIMIT 5"]),
+    ]
+
+    done = [
+        command_line.run("view", *words, "-o", str(tmp_path / name))
+        for name, words in calls
+    ]
+
+    assert [d.code for d in done] == [0] * 5
+    assert [d.out.strip() for d in done] == [str(tmp_path / name) for name, _ in calls]
+    assert {p.name for p in tmp_path.iterdir()} == {name for name, _ in calls}

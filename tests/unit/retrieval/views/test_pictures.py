@@ -1,0 +1,290 @@
+"""Pictures as files: whole, the same every time, offline, and not to be broken out."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from graph.errors import InputError, MissingExtraError, StorageError
+from retrieval.views.files import check_output, write_file
+from retrieval.views.interactive import matrix_page, path_page
+from retrieval.views.layout import Heading
+from retrieval.views.palette import style_documents
+from retrieval.views.path import global_panel, sequential_panels
+from retrieval.views.reading import Edge, Passages, PicturedDocument
+from retrieval.views.scene import Scene, scene_layout, scene_traces
+from retrieval.views.space import stride, strongest
+from retrieval.views.static import matrix_picture, path_picture
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from retrieval.views.path import Panel
+    from retrieval.walk import Walk
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "<a href='javascript:alert(1)'>x</a> & <b>bold</b> %{x}",
+    "$\\frac{1}{0}$ \x00\x0b \u202eturned",
+    "\u05d9\u05e8\u05d5\u05e9\u05dc\u05d9\u05dd " * 40,
+    "",
+)
+SAID = Heading(title="What is said?", about="A walk of some steps.")
+
+
+def panels_of(walk: Walk, visited: Passages, layout: str) -> Sequence[Panel]:
+    """Return the matrices of a picture."""
+    if layout == "global":
+        return [global_panel(walk, visited)]
+    return sequential_panels(walk, visited)
+
+
+def data_of(page: str) -> dict[str, Any]:
+    """Read a page's data as a browser does: up to the end of the script element."""
+    (text,) = re.findall(
+        r'<script type="application/json" id="data">(.*?)</script', page, re.DOTALL
+    )
+    data: dict[str, Any] = json.loads(text)
+    return data
+
+
+def titled(walk: Walk, visited: Passages, title: str) -> tuple[Walk, Passages]:
+    """Return both with one title and text everywhere."""
+    steps = tuple(
+        replace(s, chunk=replace(s.chunk, title=title, text=title), reason=title)
+        for s in walk.steps
+    )
+    rows = tuple(replace(row, title=title, text=title) for row in visited.rows)
+    return replace(walk, steps=steps), replace(visited, rows=rows)
+
+
+def scene_of(walk: Walk | None, visited: Passages) -> Scene:
+    """Return a picture in space."""
+    generator = np.random.default_rng(0)
+    sizes = {row.document: 1 for row in visited.rows}
+    walked = [] if walk is None else [s.chunk.document_id for s in walk.steps]
+    ids = [row.id for row in visited.rows]
+    return Scene(
+        rows=visited.rows,
+        points=generator.standard_normal((len(visited.rows), 3)),
+        edges=[
+            Edge(source=ids[0], target=ids[1], score=0.9, scope="intra"),
+            Edge(source=ids[0], target=ids[-1], score=0.5, scope="inter"),
+        ],
+        styles=style_documents(walked, sizes),
+        walk=walk,
+        query=None if walk is None else np.zeros(3),
+        scores=None if walk is None else generator.random(len(visited.rows)),
+    )
+
+
+@pytest.mark.parametrize("layout", ["global", "sequential"])
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_static_pictures_are_the_same_every_time(
+    walk: Walk, visited: Passages, layout: str, suffix: str
+) -> None:
+    """Two pictures of a walk have the same bytes and no date."""
+    panels = panels_of(walk, visited, layout)
+
+    first = path_picture(panels, SAID, suffix)
+
+    assert first == path_picture(panels, SAID, suffix)
+    assert first.startswith(b"\x89PNG" if suffix == ".png" else b"<?xml")
+    assert not re.search(rb"date>|20\d\d-\d\d-\d\d", first.replace(b"1999/", b""))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_svg_is_sound_and_holds_text_as_text(
+    walk: Walk, visited: Passages, text: str
+) -> None:
+    """Whatever titles hold, the file can be read and has no script."""
+    hostile, rows = titled(walk, visited, text)
+
+    picture = path_picture(
+        panels_of(hostile, rows, "global"), Heading(title=text, about=text), ".svg"
+    )
+
+    root = ElementTree.fromstring(picture)  # noqa: S314 - our own file
+    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert "text" in tags
+    assert not tags & {"script", "a", "foreignObject"}
+
+
+def test_matrix_picture_has_its_title(walk: Walk, visited: Passages) -> None:
+    """The title of a document stands in the file, cut where it is long."""
+    panel = global_panel(walk, visited)
+
+    picture = matrix_picture(
+        panel.grid, Heading(title="Long " * 90, about="Cosines."), ".svg"
+    ).decode()
+
+    assert "Long Long" in picture
+    assert "Long " * 60 not in picture
+    assert "Cosines." in picture
+
+
+@pytest.mark.parametrize("layout", ["global", "sequential"])
+def test_pages_are_what_plotly_takes(
+    walk: Walk, visited: Passages, layout: str
+) -> None:
+    """Traces and layout are valid, and every heat map has names for its cells."""
+    page = path_page(panels_of(walk, visited, layout), SAID)
+
+    data = data_of(page)
+    figure = go.Figure(data["traces"], data["layout"])
+    heats = [n for n, trace in enumerate(figure.data) if trace.type == "heatmap"]
+    assert sorted(map(int, data["cells"])) == heats
+    assert page == path_page(panels_of(walk, visited, layout), SAID)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_can_become_markup(walk: Walk, visited: Passages, text: str) -> None:
+    """Titles, texts and questions stay data on the page and in Plotly's labels."""
+    hostile, rows = titled(walk, visited, text)
+    said = Heading(title=text, about="")
+    usual = path_page(panels_of(walk, visited, "global"), SAID)
+
+    page = path_page(panels_of(hostile, rows, "global"), said)
+
+    labels = json.dumps([data_of(page)["traces"], data_of(page)["layout"]])
+    ours = re.sub(r"</?b>|</?i>|<br>|<extra></extra>", "", labels)
+    assert page.lower().count("<script") == usual.lower().count("<script")
+    assert "<" not in ours
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_points_in_space_are_escaped(walk: Walk, visited: Passages, text: str) -> None:
+    """Hover labels and legend have no tag but ours."""
+    hostile, rows = titled(walk, visited, text)
+    scene = scene_of(replace(hostile, question=text), rows)
+
+    labels = json.dumps([scene_traces(scene), scene_layout(scene)])
+
+    assert "<" not in re.sub(r"</?b>|</?i>|<br>", "", labels)
+
+
+def test_page_needs_no_network(walk: Walk, visited: Passages) -> None:
+    """The script is inside, and a policy forbids every connection."""
+    panel = global_panel(walk, visited)
+
+    page = matrix_page(panel.grid, panel.texts, SAID)
+
+    assert "default-src 'none'" in page
+    assert "connect-src" not in page
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=", page)
+    assert len(page) > 3_000_000
+
+
+@pytest.mark.parametrize("with_walk", [True, False])
+def test_space_is_what_plotly_takes(
+    walk: Walk, visited: Passages, with_walk: bool
+) -> None:
+    """Every chunk is a point, and every step of the walk too."""
+    scene = scene_of(walk if with_walk else None, visited)
+
+    figure = go.Figure(scene_traces(scene), scene_layout(scene))
+
+    named = {t.name: t for t in figure.data}
+    points = sum(
+        len(t.x) for t in figure.data if t.mode == "markers" and "walk" not in t.name
+    )
+    assert points == len(visited.rows) + with_walk
+    assert ("walk: anchor, steps, end" in named) is with_walk
+    steps = [s for s in walk.steps if s.chunk.id in {r.id for r in visited.rows}]
+    assert not with_walk or len(named["walk: anchor, steps, end"].x) == len(steps)
+
+
+def test_sample_fits_and_takes_from_every_document() -> None:
+    """As many chunks as fit are shown, every n-th of each document."""
+    documents = [
+        PicturedDocument(id=f"d{n}", title="", chunks=n * 7) for n in range(95)
+    ]
+
+    shown, every = stride(documents, 3_000)
+
+    count = [-(-d.chunks // every) for d in shown]
+    assert [d.id for d in shown] == [d.id for d in documents[1:]]
+    assert sum(count) <= 3_000
+    assert sum(-(-d.chunks // (every - 1)) for d in shown) > 3_000
+
+
+def test_sample_of_very_many_documents_skips_some() -> None:
+    """Where one chunk of each is too much, documents are skipped evenly."""
+    documents = [PicturedDocument(id=f"d{n}", title="", chunks=2) for n in range(9_000)]
+
+    shown, every = stride(documents, 1_000)
+
+    assert (len(shown), every) == (1_000, 2)
+    assert shown[1].id == "d9"
+
+
+def test_edges_are_the_strongest_of_both_kinds() -> None:
+    """Half are between documents; each pair is drawn once."""
+    ids = [f"c{n}" for n in range(40)]
+    edges = [
+        Edge(
+            source=ids[n],
+            target=ids[n + 1],
+            score=(n + 1) / 50,
+            scope="inter" if n % 4 == 0 else "intra",
+        )
+        for n in range(39)
+    ]
+    back = [replace(e, source=e.target, target=e.source) for e in edges]
+    outside = Edge(source="c1", target="other", score=1.0, scope="inter")
+
+    chosen = strongest([*edges, *back, outside], ids, 10)
+
+    inter = [e for e in chosen if e.scope == "inter"]
+    assert (len(chosen), len(inter)) == (10, 5)
+    assert inter[0].score == max(e.score for e in edges if e.scope == "inter")
+
+
+def test_missing_extra_says_what_to_install(
+    walk: Walk, visited: Passages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the packages there is one line with the extra's name."""
+    panels = panels_of(walk, visited, "global")
+    for name in ("matplotlib", "plotly.offline"):
+        monkeypatch.setitem(sys.modules, name, None)
+
+    with pytest.raises(MissingExtraError, match=r"knowtrail\[view\]"):
+        path_picture(panels, SAID, ".png")
+    with pytest.raises(MissingExtraError, match=r"knowtrail\[view\]"):
+        path_page(panels, SAID)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("a.gif", r"\.html or \.png"), ("a", "must end"), ("no/a.png", "no folder")],
+)
+def test_output_is_checked_first(tmp_path: Path, name: str, said: str) -> None:
+    """An unknown kind and a missing folder are refused with what to do."""
+    with pytest.raises(InputError, match=said):
+        check_output(tmp_path / name, (".html", ".png"))
+
+
+def test_suffix_may_be_in_capitals(tmp_path: Path) -> None:
+    """`.PNG` is `.png`."""
+    assert check_output(tmp_path / "A.PNG", (".html", ".png")) == ".png"
+
+
+def test_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    """What cannot be moved to its place leaves nothing behind."""
+    (tmp_path / "taken.png").mkdir()
+
+    write_file(tmp_path / "a.png", b"picture")
+    with pytest.raises(StorageError, match="Cannot write"):
+        write_file(tmp_path / "taken.png", b"picture")
+
+    assert (tmp_path / "a.png").read_bytes() == b"picture"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.png", "taken.png"]
