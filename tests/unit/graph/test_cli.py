@@ -44,6 +44,7 @@ COMMANDS = [
     ("search",),
     ("compare",),
     ("traverse",),
+    ("serve",),
     ("schema",),
     ("schema", "show"),
     ("schema", "apply"),
