@@ -33,6 +33,7 @@ LONGEST_HEAD = 256 * 1024
 """Bytes of request line and headers: a question of 10,000 characters, encoded."""
 
 MOST_CONNECTIONS = 200
+BACKLOG = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,9 @@ def is_loopback(host: str) -> bool:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound, so that a taken port is known at once.
+    """Return a socket that listens, so that a taken port is known at once.
+
+    Who connects before the server is there waits for it.
 
     Args:
         host: Address or name of this machine.
@@ -75,6 +78,7 @@ def listen(host: str, port: int) -> socket.socket:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind(address)
+            bound.listen(BACKLOG)
         except OSError:
             bound.close()
             raise
