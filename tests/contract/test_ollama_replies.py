@@ -13,6 +13,8 @@ import pytest
 from graph.errors import ModelError
 from graph.language_models import LanguageModel, load_language_model
 from graph.settings import Settings
+from retrieval.answers import AnswerText, answer_request, parse_answer
+from retrieval.walk import FoundSentence
 
 SETTINGS = Settings.from_env()
 MODEL = "smollm2:135m"
@@ -133,3 +135,26 @@ def test_schema_that_the_server_refuses_is_told(model: LanguageModel) -> None:
     """Its words are passed on."""
     with pytest.raises(ModelError, match="An error from"):
         model.reply("Say yes.", schema={"type": "no such type"})
+
+
+def test_answer_of_a_real_model_streams_and_can_be_used(model: LanguageModel) -> None:
+    """Its text arrives in pieces before its end, and it cites what it was given."""
+    sentences = [
+        FoundSentence(
+            id=f"s{n}", text=text, index=n, start_char=0, end_char=len(text), score=0.5
+        )
+        for n, text in enumerate(["Ice floats on water.", "Iron sinks in water."])
+    ]
+    request = answer_request("What floats?", sentences, tokens=model.prompt_tokens)
+    reader, said, first = AnswerText(), "", None
+
+    for piece in model.stream(request.prompt, schema=request.schema, seconds=120):
+        said += piece
+        if reader.feed(piece) and first is None:
+            first = len(said)
+    found = parse_answer(said, request.sentences)
+
+    assert first is not None
+    assert first < len(said) / 2
+    assert found.text
+    assert {s.id for s in found.cited} <= {"s0", "s1"}
