@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 
-__all__ = ["estimated_tokens", "fitting", "marked"]
+__all__ = ["estimated_tokens", "fitting", "marked", "whole_characters"]
+
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 def estimated_tokens(text: str) -> int:
@@ -49,3 +52,12 @@ def marked(kind: str, text: str) -> tuple[str, str]:
     data = text.encode("utf-8", "surrogatepass")
     mark = f"{kind}-{hashlib.blake2b(data, digest_size=8).hexdigest()}"
     return mark, f"<{mark}>\n{text}\n</{mark}>"
+
+
+def whole_characters(text: str) -> str:
+    r"""Return a text in which half a character has become a replacement character.
+
+    The JSON of a model's answer can hold `\ud800`, half of a pair, which is no text
+    that could be stored or sent.
+    """
+    return _HALVES.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -10,13 +10,12 @@ Whatever documents and model say, an answer cites only sentences that were given
 from __future__ import annotations
 
 import json
-import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from graph.errors import InputError, ModelError
-from graph.prompts import estimated_tokens, fitting, marked
+from graph.prompts import estimated_tokens, fitting, marked, whole_characters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -175,7 +174,7 @@ def parse_answer(raw: str, sentences: Sequence[FoundSentence]) -> ParsedAnswer:
         whole = "{" not in raw
         text = text or (raw if whole else "")
         named, confidence = [int(n) for n in _CITED.findall(text)], None
-    text = text.strip()
+    text = whole_characters(text).strip()
     if not text:
         msg = (
             f"The language model gave no answer but {raw[:80]!r}: ask again, or use a "
@@ -214,7 +213,7 @@ def _confidence(value: object) -> float | None:
     """Return a confidence from 0 to 1; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) and 0 <= value <= 1 else None
+    return float(value) if 0 <= value <= 1 else None
 
 
 class AnswerText:

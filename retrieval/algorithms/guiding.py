@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graph.prompts import fitting, marked
+from graph.prompts import fitting, marked, whole_characters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -127,7 +127,9 @@ def verdict(text: str, candidates: int, *, loose: bool = False) -> Verdict | Non
         return None
     choice = answer.get("choice")
     reasoning = answer.get("reasoning")
-    said = " ".join(reasoning.split())[:_REASONING] if type(reasoning) is str else ""
+    said = ""
+    if isinstance(reasoning, str):
+        said = whole_characters(" ".join(reasoning.split()))[:_REASONING]
     if isinstance(choice, str) and choice.lower() == STOP:
         return Verdict(row=None, reasoning=said)
     if not isinstance(choice, int) or (isinstance(choice, bool) and not loose):

@@ -186,3 +186,23 @@ def test_question_without_room_is_refused() -> None:
     """The message says to shorten it."""
     with pytest.raises(InputError, match="9000 characters and leaves no room"):
         answer_request("ä" * 9_000, THREE, tokens=3_584)
+
+
+def test_a_confidence_beyond_every_float_is_none() -> None:
+    """A number of 400 digits is nonsense, not a failure."""
+    raw = f'{{"answer": "Ice.", "citations": [1], "confidence": {"9" * 400}}}'
+
+    parsed = parse_answer(raw, _sentences("Ice is cold."))
+
+    assert parsed.confidence is None
+    assert parsed.text == "Ice."
+
+
+def test_half_a_character_is_replaced() -> None:
+    r"""`\ud83e` alone is no text: it could be neither stored nor sent."""
+    raw = r'{"answer": "Ice \ud83e.", "citations": [1], "confidence": 1}'
+
+    parsed = parse_answer(raw, _sentences("Ice is cold."))
+
+    assert parsed.text == "Ice \N{REPLACEMENT CHARACTER}."
+    assert parsed.text == AnswerText().feed(raw)

@@ -312,3 +312,11 @@ def test_a_request_names_prompt_schema_and_time(
         request = walking.send(answer)
 
     assert (request.seconds, request.schema) == (7.0, answer_schema(5))
+
+
+def test_half_a_character_in_the_reasoning_can_be_stored() -> None:
+    r"""`\ud83e` alone is no text that a database takes."""
+    found = verdict(r'{"choice": 1, "reasoning": "It \ud83e sings."}', 2)
+
+    assert found is not None
+    assert found.reasoning == "It \N{REPLACEMENT CHARACTER} sings."
