@@ -17,6 +17,9 @@ import numpy.typing as npt
 __all__ = ["AXES", "Moments", "Projection", "fit_projection"]
 
 AXES = 3
+_LEAST = 1e-12
+"""Variance that an axis must have, of the mean square length of the vectors: what is
+less is left over from rounding, and depends on the order in which they were summed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -25,8 +28,8 @@ class Projection:
 
     Attributes:
         mean: Mean of the vectors it was fitted to, shape (d,), float64.
-        components: The axes, orthonormal, shape (3, d); with fewer than three
-            dimensions the missing ones are zero.
+        components: The axes, orthonormal, shape (3, d); where the vectors vary along
+            fewer than three, the missing ones are zero.
         explained: Which share of the variance each axis holds, shape (3,).
     """
 
@@ -105,11 +108,11 @@ def fit_projection(
     covariance = moments.outer / max(1, moments.count) - np.outer(mean, mean)
     values, axes = np.linalg.eigh(covariance)
     whole = float(np.clip(values, 0.0, None).sum())
+    least = _LEAST * float(np.trace(moments.outer)) / max(1, moments.count)
     for place in range(min(AXES, dimensions)):
         axis = axes[:, -1 - place]
-        share = max(0.0, float(values[-1 - place])) / whole if whole > 0 else 0.0
-        if share > 0:
+        if float(values[-1 - place]) > least:
             largest = int(np.argmax(np.abs(axis)))
             components[place] = axis if axis[largest] > 0 else -axis
-            explained[place] = share
+            explained[place] = float(values[-1 - place]) / whole
     return Projection(mean=mean, components=components, explained=explained)

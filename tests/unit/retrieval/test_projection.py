@@ -95,3 +95,19 @@ def test_without_variance_there_are_no_axes(moments: Moments) -> None:
 
     assert projection.explained.tolist() == [0.0] * AXES
     assert not projection.components.any()
+
+
+@settings(max_examples=25, deadline=None)
+@given(SEEDS, st.integers(min_value=1, max_value=3), st.integers(0, 3))
+def test_axes_without_variance_are_none(seed: int, kinds: int, cut: int) -> None:
+    """What rounding leaves is no axis: else it would depend on how sums were made."""
+    rows = np.random.default_rng(seed).standard_normal((kinds, 64))
+    rows = np.vstack([rows, rows[:1], rows[:1]])
+    query = np.ones((1, 64))
+
+    whole = fit_projection(Moments.of(rows))
+    parts = fit_projection(Moments.of(rows[:cut]) + Moments.of(rows[cut:]))
+
+    assert np.count_nonzero(whole.explained) == kinds - 1
+    assert parts.points(query) == pytest.approx(whole.points(query), abs=1e-9)
+    assert whole.explained.sum() == pytest.approx(float(kinds > 1))
