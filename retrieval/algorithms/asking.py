@@ -107,6 +107,7 @@ class Ranking:
         self._rules = rules
         self._complete = False
         self._taken: set[str] = set()
+        self._place = 0
         self._visits: dict[str, Visit | None] = {}
 
     def skip(self, chunk_ids: Iterable[str]) -> None:
@@ -116,7 +117,9 @@ class Ranking:
     def next(self) -> Walking[RankedChunk | None]:
         """Return the best chunk not yet returned or skipped; None at the end."""
         while True:
-            for hit in self.ranked:
+            while self._place < len(self.ranked):
+                hit = self.ranked[self._place]
+                self._place += 1
                 if hit.id not in self._taken:
                     self._taken.add(hit.id)
                     return hit
@@ -125,11 +128,12 @@ class Ranking:
             yield from self.read()
 
     def visit(self, hit: RankedChunk) -> Walking[Visit | None]:
-        """Return a chunk with its sentences; None if it was deleted meanwhile."""
+        """Return a chunk with its sentences, once; None if it was deleted meanwhile."""
         if hit.id not in self._visits:
+            rest = range(self._place, len(self.ranked))
             ahead = (
                 h.id
-                for h in self.ranked
+                for h in map(self.ranked.__getitem__, rest)
                 if h.id not in self._taken and h.id not in self._visits
             )
             wanted = (
@@ -138,7 +142,7 @@ class Ranking:
             )
             visits = yield from ask_visits(wanted, neighbours=False)
             self._visits.update({i: visits.get(i) for i in wanted})
-        return self._visits[hit.id]
+        return self._visits.pop(hit.id)
 
     def read(self) -> Walking[None]:
         """Ask for the ranking, longer than before."""
@@ -155,3 +159,4 @@ class Ranking:
         self.vectors = dict(zip(found.ids, found.vectors, strict=True))
         self.documents = dict(zip(found.ids, found.documents, strict=False))
         self._complete = found.complete
+        self._place = 0
