@@ -169,11 +169,19 @@ def _evaluate(
     _show(run, finished, compared, found, as_json=given["as_json"])
     if finished is None:
         return []
-    return [
+    return _missed(finished, limits)
+
+
+def _missed(finished: Finished, limits: dict[str, float]) -> list[str]:
+    """Return which limits are missed; fields without a score miss every limit."""
+    missed = [
         f"{name} is {finished.intervals[name].value:.4f}, less than {limit:g}."
         for name, limit in limits.items()
         if finished.intervals[name].value < limit
     ]
+    if limits and (lost := finished.result.total_batch_errors):
+        missed.append(f"{lost} fields have no score, which --fail-under cannot judge.")
+    return missed
 
 
 def _runs(

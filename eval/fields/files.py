@@ -53,6 +53,9 @@ class RecordFile:
             SourceError: If it cannot be read, a line is no JSON or no object, or there
                 is no record.
         """
+        if path.exists() and not path.is_file():
+            msg = f"{path} is no regular file: it is read more than once."
+            raise SourceError(msg)
         count = 0
         for count, record in enumerate(read_jsonl(path), start=1):
             if not isinstance(record, dict) and not (may_lack and record is None):

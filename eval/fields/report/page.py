@@ -117,7 +117,7 @@ def _metrics(intervals: Mapping[str, Interval]) -> Iterator[str]:
             )
         value = min(1.0, max(0.0, interval.value))
         yield (
-            f"<tr><th>{shown_text(name.replace('_', ' '))}</th>"
+            f"<tr><th>{shown_text(name.replace('_f', ' F').replace('_', ' '))}</th>"
             f'<td class="number">{interval.value:.3f}</td>'
             f'<td class="ends">{ends}</td>'
             f'<td class="axis"><span>{drawn}<i class="point" '

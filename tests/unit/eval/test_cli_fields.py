@@ -6,8 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
 
+from eval.fields import comparators
+from graph import language_models
 from graph.cli import main
+from graph.language_models import LanguageModel
 from tests.command_line import outcome
 
 if TYPE_CHECKING:
@@ -248,9 +254,68 @@ def test_a_report_is_written(shell: Shell) -> None:
     assert "The other extraction" in page
 
 
+class Chat(BaseChatModel):
+    """A chat model that gives its answers in turn."""
+
+    answers: list[Any]
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def _generate(self, messages: Any, *_: Any, **__: Any) -> ChatResult:
+        message = AIMessage(content=self.answers.pop(0))
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+@pytest.fixture
+def judged(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """Return the folder with a schema whose methods a model judges."""
+    answers = ['{"results": [1]}', "nonsense"]
+
+    def load(name: str | None, *, settings: object) -> LanguageModel:
+        assert settings is not None
+        return LanguageModel(Chat(answers=answers), name=name or "judge")
+
+    monkeypatch.setattr(language_models, "load_language_model", load)
+    monkeypatch.setattr(comparators, "_REGISTERED", {})
+    shell.write("out.jsonl", *[{**record, "method": "PVD"} for record in GOLD[:2]])
+    shell.write("gold.jsonl", *GOLD[:2])
+    printed = shell.run("--gold", "gold.jsonl", "--infer-schema")
+    schema = json.loads(printed.out)
+    schema["properties"]["method"]["x-eval-compare"] = "semantic"
+    shell.write("schema.json", schema)
+    return shell
+
+
+JUDGED = (*BOTH[:4], "--schema", "schema.json")
+
+
+def test_a_model_judges_meaning(judged: Shell) -> None:
+    """One call a record; an answer that is none is told, and asked for again."""
+    done = judged.run(*JUDGED)
+    again = judged.run(*JUDGED, "--json")
+
+    assert done.code == 0
+    assert any("1 fields have no score" in line for line in done.errors)
+    found = json.loads(again.out)
+    assert found["per_field"]["method"]["matches"] == 2
+    assert found["batch_errors"] == 0
+
+
+def test_fields_without_a_score_miss_every_threshold(judged: Shell) -> None:
+    """A judge that fails does not let a pipeline pass."""
+    done = judged.run(*JUDGED, "--fail-under", "f1=0.1")
+
+    assert done.code == 1
+    assert done.errors[-1] == (
+        "Error: 1 fields have no score, which --fail-under cannot judge."
+    )
+
+
 BAD = [
     (["--gold", "none.jsonl"], "none.jsonl cannot be read"),
-    (["--gold", "."], ". cannot be read"),
+    (["--gold", "."], ". is no regular file"),
     (["--gold", "empty.jsonl"], "empty.jsonl has no record"),
     (["--gold", "list.jsonl"], "list.jsonl, record 2 is no JSON object"),
     (["--gold", "text.jsonl"], "text.jsonl, line 2 is no JSON"),
