@@ -42,6 +42,9 @@ DATABASE_PROPERTIES = (
     "MATCH (n) WHERE $name IN labels(n) UNWIND keys(n) AS key "
     "RETURN collect(DISTINCT key) AS keys"
 )
+DATABASE_KEYS = (
+    "MATCH ()-[r]->() UNWIND keys(r) AS key RETURN DISTINCT type(r) AS type, key"
+)
 DATABASE_TYPES = (
     "MATCH (a)-[r]->(b) UNWIND labels(a) AS start UNWIND labels(b) AS end "
     "RETURN DISTINCT type(r) AS type, start, end"
@@ -52,11 +55,15 @@ RARE = {"url", "source", "revision", "language", "score"}
 
 @pytest.fixture
 def isles(connection: Connection, server: Settings) -> Connection:
-    """Return a database with a corpus of twelve articles, two with odd titles."""
+    """Return a database with a corpus of thirteen articles, two with odd titles."""
     odd = [
         RawDocument(source_id=key, title=title, raw=article(50).raw)
         for key, title in TITLES.items()
     ]
+    linked = f"{article(51).raw} It is beside [[{article(2).title}]]."
+    odd.append(
+        RawDocument(source_id="linked", title="Linked", raw=linked, markup="wikitext")
+    )
     ingest_corpus(
         connection,
         [ListSource([*(article(n) for n in range(10)), *odd, redirect(1, target=2)])],
@@ -244,8 +251,8 @@ def test_cypher_result_is_drawn(isles: Connection) -> None:
 
     (text,) = re.findall(r'id="neo4j-viz-data">(\{.*?)</script', page, re.DOTALL)
     data = json.loads(text)
-    assert len(data["nodes"]) == 1 + 12 + 12
-    assert len(data["relationships"]) == 12
+    assert len(data["nodes"]) == 1 + 13 + 13
+    assert len(data["relationships"]) == 13
     assert "embedding" not in text
     assert "<script>alert" not in page
     assert "default-src 'none'" in page
@@ -280,7 +287,9 @@ def test_styles_name_what_is_stored(isles: Connection, traversal: str) -> None:
         (row["type"], row["start"], row["end"]) for row in isles.query(DATABASE_TYPES)
     }
 
+    keys = {(row["type"], row["key"]) for row in isles.query(DATABASE_KEYS)}
     assert missing == []
+    assert {(s.type, key) for s in RELATIONSHIPS for key in s.properties} <= keys
     assert {(s.type, s.start, s.end) for s in RELATIONSHIPS} <= stored
 
 
