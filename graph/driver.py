@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from graph.errors import (
     CredentialsError,
     DatabaseError,
+    InputError,
     SettingsError,
     UnavailableError,
 )
@@ -116,6 +117,12 @@ def translate_errors(where: str = "Neo4j") -> Iterator[None]:
     except ne.DriverError as error:
         msg = f"The Neo4j driver failed: {_first_line(error)}."
         raise DatabaseError(msg) from error
+    except UnicodeEncodeError as error:
+        msg = (
+            f"A value is not valid text at character {error.start + 1}, which is half "
+            "a character: leave it out."
+        )
+        raise InputError(msg) from error
 
 
 def _first_line(error: BaseException) -> str:
