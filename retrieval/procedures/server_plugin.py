@@ -16,8 +16,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from concurrent.futures import CancelledError, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -213,13 +212,12 @@ def _called(
         stop,
         may_record=java.may_write(transaction),
     )
-    while True:
-        try:
-            return work.result(POLL_SECONDS)
-        except NotYet:
-            if transaction is not None and java.is_terminated(transaction):
-                stop.set()
-                work.cancel()
-                raise _CallerGoneError from None
-        except CancelledError:
-            raise _CallerGoneError from None
+    while not wait([work], POLL_SECONDS).done:
+        if transaction is not None and java.is_terminated(transaction):
+            stop.set()
+            work.cancel()
+            raise _CallerGoneError
+    try:
+        return work.result()
+    except CancelledError:
+        raise _CallerGoneError from None
