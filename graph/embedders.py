@@ -7,6 +7,7 @@ prompt is applied to queries only.
 from __future__ import annotations
 
 import logging
+import threading
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -43,6 +44,8 @@ _QUERY_PROMPTS = {
     ),
 }
 BATCH = 16
+_LOADING = threading.Lock()
+"""Threads that come first at once load a model once."""
 
 
 @runtime_checkable
@@ -158,7 +161,9 @@ class SentenceTransformerEmbedder(Embeddings):
             ModelError: If the model's files are neither here nor to be fetched.
         """
         if self._model is None:
-            self._model = self._load()
+            with _LOADING:
+                if self._model is None:
+                    self._model = self._load()
         return self._model
 
     def _load(self) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -165,3 +167,24 @@ def test_default_model_embeds() -> None:
 
     assert a.shape == (384,)
     assert a @ b > a @ c + 0.3
+
+
+def test_model_is_loaded_once_by_threads_that_come_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server's first calls share one model."""
+    loads: list[object] = []
+
+    def load(_: object) -> object:
+        time.sleep(0.05)
+        loads.append(object())
+        return loads[-1]
+
+    monkeypatch.setattr(SentenceTransformerEmbedder, "_load", load)
+    embedder = SentenceTransformerEmbedder("some-model")
+
+    with ThreadPoolExecutor(4) as pool:
+        models = set(pool.map(lambda _: embedder.model, range(4)))
+
+    assert models == set(loads)
+    assert len(loads) == 1
