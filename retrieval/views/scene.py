@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from retrieval.views.labels import cut, markup, wrapped
-from retrieval.views.page import BASE_LAYOUT
 from retrieval.views.palette import ANCHOR, JUMP, OTHERS, PATH, STOP
 from retrieval.views.walks import has_edge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
     import numpy.typing as npt
 
     from retrieval.views.palette import Style
     from retrieval.views.reading import Edge, Passage
     from retrieval.walk import Step, Walk
 
-__all__ = ["Scene", "scene_layout", "scene_traces"]
-
-_FEW = 16
-"""With so many documents each has its title written at its middle."""
-
-_MOST_WALKED = 4
-"""With so many documents in a walk these have, beside the numbers of its steps."""
+__all__ = ["Scene", "rounded", "scene_traces"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,6 +45,11 @@ class Scene:
     scores: npt.NDArray[np.float64] | None
 
 
+def rounded(values: npt.NDArray[np.float64]) -> list[float]:
+    """Return coordinates with as many digits as a screen shows."""
+    return [round(float(value), 4) for value in values]
+
+
 def scene_traces(scene: Scene) -> list[dict[str, Any]]:
     """Return edges, documents, the question and the walk, in drawing order."""
     places = {row.id: n for n, row in enumerate(scene.rows)}
@@ -75,62 +71,6 @@ def scene_traces(scene: Scene) -> list[dict[str, Any]]:
     if scene.query is not None:
         traces.append(_question(scene))
     return traces
-
-
-def scene_layout(scene: Scene) -> dict[str, Any]:
-    """Return the camera, the legend and the titles beside documents."""
-    axis = {
-        "showticklabels": False,
-        "title": {"text": ""},
-        "showspikes": False,
-        "backgroundcolor": "#fbfcfd",
-        "gridcolor": "#e6eaee",
-        "zerolinecolor": "#e6eaee",
-    }
-    return {
-        **BASE_LAYOUT,
-        "margin": {"l": 0, "r": 0, "t": 34, "b": 0},
-        "legend": {
-            "itemsizing": "constant",
-            "font": {"size": 12},
-            "bgcolor": "rgba(255,255,255,0.85)",
-            "x": 1.0,
-            "xanchor": "left",
-            "y": 1.0,
-            "yanchor": "top",
-            "title": {
-                "text": "click hides, double-click isolates",
-                "font": {"size": 11},
-            },
-        },
-        "scene": {
-            "xaxis": axis,
-            "yaxis": axis,
-            "zaxis": axis,
-            "aspectmode": "data",
-            "camera": _camera(scene),
-            "annotations": _titles(scene) + _numbers(scene),
-        },
-    }
-
-
-def _camera(scene: Scene) -> dict[str, Any]:
-    """Look at the middle of the walk, or of everything, from near."""
-    center = np.zeros(3)
-    places = {row.id: n for n, row in enumerate(scene.rows)}
-    steps = () if scene.walk is None else scene.walk.steps
-    walked = [places[s.chunk.id] for s in steps if s.chunk.id in places]
-    spans = np.ptp(scene.points, axis=0)
-    if walked and bool(np.all(spans > 0)):
-        middle = (scene.points.max(axis=0) + scene.points.min(axis=0)) / 2
-        scale = float(np.prod(spans)) ** (1 / 3)
-        center = (scene.points[walked].mean(axis=0) - middle) / scale
-    eye = center + np.array([0.9, 0.9, 0.6]) * (0.85 if walked else 1.0)
-    names = "xyz"
-    return {
-        "center": dict(zip(names, _rounded(center), strict=True)),
-        "eye": dict(zip(names, _rounded(eye), strict=True)),
-    }
 
 
 def _edges(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -163,7 +103,7 @@ def _line(
         [
             value
             for a, b in pairs
-            for value in (*_rounded(scene.points[[a, b], axis]), None)
+            for value in (*rounded(scene.points[[a, b], axis]), None)
         ]
         for axis in range(3)
     )
@@ -216,17 +156,12 @@ def _points(scene: Scene, numbers: Sequence[int]) -> dict[str, Any]:
     return {
         "type": "scatter3d",
         "mode": "markers",
-        "x": _rounded(scene.points[rows, 0]),
-        "y": _rounded(scene.points[rows, 1]),
-        "z": _rounded(scene.points[rows, 2]),
+        "x": rounded(scene.points[rows, 0]),
+        "y": rounded(scene.points[rows, 1]),
+        "z": rounded(scene.points[rows, 2]),
         "hovertext": [_hover(scene, n) for n in rows],
         "hoverinfo": "text",
     }
-
-
-def _rounded(values: npt.NDArray[np.float64]) -> list[float]:
-    """Return coordinates with as many digits as a screen shows."""
-    return [round(float(value), 4) for value in values]
 
 
 def _hover(scene: Scene, number: int) -> str:
@@ -320,7 +255,7 @@ def _found(step: Step) -> str:
 
 def _question(scene: Scene) -> dict[str, Any]:
     """Return the question as a point."""
-    at = [] if scene.query is None else _rounded(scene.query)
+    at = [] if scene.query is None else rounded(scene.query)
     text = "" if scene.walk is None else wrapped(scene.walk.question)
     return {
         "type": "scatter3d",
@@ -334,72 +269,3 @@ def _question(scene: Scene) -> dict[str, Any]:
         "hoverinfo": "text",
         "marker": {"size": 9, "symbol": "circle", "color": JUMP},
     }
-
-
-def _numbers(scene: Scene) -> list[dict[str, Any]]:
-    """Return the numbers of the steps and the question mark, above all else."""
-    places = {row.id: n for n, row in enumerate(scene.rows)}
-    steps = () if scene.walk is None else scene.walk.steps
-    at: dict[int, list[int]] = {}
-    for step in steps:
-        if step.chunk.id in places:
-            at.setdefault(places[step.chunk.id], []).append(step.index)
-    found = [
-        _note(scene.points[row], ",".join(map(str, numbers)), n, PATH)
-        for n, (row, numbers) in enumerate(at.items())
-    ]
-    if scene.query is not None:
-        found.append(_note(scene.query, "question", len(found), JUMP))
-    return found
-
-
-def _note(
-    point: npt.NDArray[np.float64], text: str, number: int, color: str
-) -> dict[str, Any]:
-    """Return a label with a line to its point; neighbours lie to other sides."""
-    turn = 2.4 * number - 1.0
-    reach = 40 + 22 * (number % 3)
-    x, y, z = _rounded(point)
-    return {
-        "x": x,
-        "y": y,
-        "z": z,
-        "text": f"<b>{text}</b>",
-        "ax": round(reach * math.cos(turn)),
-        "ay": round(reach * math.sin(turn)),
-        "arrowhead": 0,
-        "arrowwidth": 1.2,
-        "arrowcolor": color,
-        "bgcolor": "rgba(255,255,255,0.9)",
-        "bordercolor": color,
-        "borderpad": 2,
-        "font": {"size": 14, "color": color},
-    }
-
-
-def _titles(scene: Scene) -> list[dict[str, Any]]:
-    """Return titles at the middle of documents: the walk's, or all where few."""
-    members: dict[str, list[int]] = {}
-    for n, row in enumerate(scene.rows):
-        members.setdefault(row.document, []).append(n)
-    if scene.walk is not None:
-        walked = [step.chunk.document_id for step in scene.walk.steps]
-        chosen = [d for d in dict.fromkeys(walked) if d in members]
-        chosen = chosen if len(chosen) <= _MOST_WALKED else []
-    else:
-        chosen = list(scene.styles) if len(scene.styles) <= _FEW else []
-    found = []
-    for document in chosen:
-        numbers = members[document]
-        middle = _rounded(scene.points[numbers].mean(axis=0))
-        found.append({
-            "x": middle[0],
-            "y": middle[1],
-            "z": middle[2],
-            "text": markup(cut(scene.rows[numbers[0]].title, 28)),
-            "showarrow": False,
-            "bgcolor": "rgba(255,255,255,0.8)",
-            "borderpad": 1,
-            "font": {"size": 13, "color": scene.styles[document].color},
-        })
-    return found

@@ -23,7 +23,8 @@ from retrieval.views.reading import (
     read_passages,
     read_sample,
 )
-from retrieval.views.scene import Scene, scene_layout, scene_traces
+from retrieval.views.scene import Scene, scene_traces
+from retrieval.views.stage import scene_layout
 from retrieval.views.walks import heading
 
 if TYPE_CHECKING:
@@ -79,38 +80,48 @@ def space_of(
     if not sample.rows:
         msg = f"Corpus {corpus!r} has no chunks with vectors: ingest something first."
         raise InputError(msg)
+    scene, axes = _scene(connection, sample, documents, pictured, edges, projection)
+    whole = sum(document.chunks for document in documents)
+    rule = _rule(every, len(shown), len(documents), walk=pictured is not None)
+    note = (
+        f"Shown are {len(sample.rows)} of {whole} chunks of {len(documents)} documents"
+        f"{rule} and the {len(scene.edges)} strongest similarities between them. {axes}"
+    )
+    said = (
+        Heading(title=f"Corpus {corpus}", about=note)
+        if pictured is None
+        else heading(pictured.walk, f" {note}")
+    )
+    return page_of(said, scene_traces(scene), scene_layout(scene))
+
+
+def _scene(
+    connection: Connection,
+    sample: Passages,
+    documents: Sequence[PicturedDocument],
+    pictured: PicturedWalk | None,
+    edges: int,
+    projection: str,
+) -> tuple[Scene, str]:
+    """Return what is drawn, and what its axes are."""
+    walk = None if pictured is None else pictured.walk
     query = None if pictured is None else pictured.query
     points, axes = _points(sample, query, projection)
     ids = [row.id for row in sample.rows]
-    drawn = strongest(read_edges(connection, ids, rank=_RANK), ids, edges)
     sizes = {document.id: document.chunks for document in documents}
-    walked = (
-        [] if pictured is None else [s.chunk.document_id for s in pictured.walk.steps]
-    )
+    walked = [] if walk is None else [step.chunk.document_id for step in walk.steps]
+    present = {row.document: sizes.get(row.document, 0) for row in sample.rows}
+    styles = style_documents([d for d in walked if d in present], present)
     scene = Scene(
         rows=sample.rows,
         points=points[: len(ids)],
-        edges=drawn,
-        styles=style_documents(
-            [d for d in walked if d in sizes],
-            {row.document: sizes.get(row.document, 0) for row in sample.rows},
-        ),
-        walk=None if pictured is None else pictured.walk,
+        edges=strongest(read_edges(connection, ids, rank=_RANK), ids, edges),
+        styles=styles,
+        walk=walk,
         query=points[len(ids)] if len(points) > len(ids) else None,
         scores=_scores(sample, query),
     )
-    whole = sum(sizes.values())
-    note = (
-        f" Shown are {len(ids)} of {whole} chunks of {len(documents)} documents"
-        f"{_rule(every, len(shown), len(documents), walk=pictured is not None)} and "
-        f"the {len(drawn)} strongest similarities between them. {axes}"
-    )
-    said = (
-        Heading(title=f"Corpus {corpus}", about=note.strip())
-        if pictured is None
-        else heading(pictured.walk, note)
-    )
-    return page_of(said, scene_traces(scene), scene_layout(scene))
+    return scene, axes
 
 
 def stride(

@@ -20,8 +20,9 @@ from retrieval.views.layout import Heading
 from retrieval.views.palette import style_documents
 from retrieval.views.path import global_panel, sequential_panels
 from retrieval.views.reading import Edge, Passages, PicturedDocument
-from retrieval.views.scene import Scene, scene_layout, scene_traces
+from retrieval.views.scene import Scene, scene_traces
 from retrieval.views.space import stride, strongest
+from retrieval.views.stage import scene_layout
 from retrieval.views.static import matrix_picture, path_picture
 
 if TYPE_CHECKING:
