@@ -120,7 +120,7 @@ async def asearch(
     start = await aground(
         connection, embedder, question, corpus=corpus, settings=settings
     )
-    opened = open_areader(connection, start.corpus, task, settings=settings)
+    opened = await open_areader(connection, start.corpus, task, settings=settings)
     asking = task.language_model(model, settings)
     begin = time.perf_counter()
     trail, hits = await arun(opened.reader, searching_for(task, start.query), asking)

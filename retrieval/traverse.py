@@ -308,7 +308,9 @@ class _Walker:
         self, connection: AsyncConnection, start: Ground, task: Task
     ) -> TraverseResult:
         """Do as `walk` does, without blocking."""
-        opened = open_areader(connection, start.corpus, task, settings=self.settings)
+        opened = await open_areader(
+            connection, start.corpus, task, settings=self.settings
+        )
         model = task.language_model(self.model, self.settings)
         begin = time.perf_counter()
         trail = await arun(opened.reader, task.walking(start.query), model)

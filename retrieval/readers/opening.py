@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -58,15 +59,19 @@ def open_reader(
     return OpenReader(reader=reader, name="cypher")
 
 
-def open_areader(
+async def open_areader(
     connection: AsyncConnection,
     corpus: CorpusInfo,
     task: Task,
     *,
     settings: Settings | None = None,
 ) -> OpenReader[AsyncGraphReader]:
-    """Do as `open_reader` does, for asynchronous walks."""
-    if (snapshot := _snapshot(corpus, task, settings)) is not None:
+    """Do as `open_reader` does, for asynchronous walks.
+
+    A snapshot is opened, and a filter decided for its chunks, in a thread.
+    """
+    snapshot = await asyncio.to_thread(_snapshot, corpus, task, settings)
+    if snapshot is not None:
         return OpenReader(reader=snapshot, name="snapshot")
     reader = AsyncCypherReader(connection, corpus=corpus.name, filter=task.filter)
     return OpenReader(reader=reader, name="cypher")
