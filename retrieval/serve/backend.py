@@ -23,6 +23,8 @@ __all__ = ["Backend", "GraphBackend", "Readiness", "StoredQuestion"]
 
 _LOG = logging.getLogger(__name__)
 READY_SECONDS = 2.0
+NOT_LOADED = "not loaded, see the log"
+"""Anybody may ask whether the server is ready: the reason may name files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +105,12 @@ class GraphBackend:
                 await asyncio.to_thread(agreed_embedder, info, None, self._settings)
             self._models = "ok"
         except KnowtrailError as error:
-            self._models = str(error)
+            self._models = NOT_LOADED
             _LOG.error("No embedder: %s", error)
+        except Exception as error:  # libraries of models raise what they like
+            self._models = NOT_LOADED
+            _LOG.error("No embedder: %s", type(error).__name__)
+            _LOG.debug("No embedder", exc_info=True)
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], options: Mapping[str, Any]
