@@ -61,6 +61,11 @@ class StoppableConnection(Connection):
         check_stopped()
         return super().query(text, params)
 
+    def values(self, text: str, params: Mapping[str, Any]) -> list[list[Any]]:
+        """Run a Cypher text, see `Connection.values`: every hop of a walk does."""
+        check_stopped()
+        return super().values(text, params)
+
     def stream(self, name: str, /, **params: Any) -> Iterator[neo4j.Record]:
         """Yield the rows of a stored statement, see `Connection.stream`."""
         for record in super().stream(name, **params):

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from graph.connection import translate_errors
 from graph.errors import DatabaseError
 from graph.statements import statement
 from retrieval.protocols import Candidates, StoredSentence, Visit, anchor_hits
@@ -26,8 +25,6 @@ from retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import neo4j
 
     from graph.connection import AsyncConnection, Connection
     from retrieval.filters import Filter
@@ -184,16 +181,6 @@ def _sentence(values: Sequence[Any]) -> StoredSentence:
     )
 
 
-def _values(result: neo4j.Result) -> _Rows:
-    """Read rows as they come; `Record.data` would copy every vector."""
-    return result.values()
-
-
-async def _avalues(result: neo4j.AsyncResult) -> _Rows:
-    """Do as `_values` does."""
-    return await result.values()
-
-
 def _ordinary(error: DatabaseError) -> bool:
     """Return whether a statement was refused, rather than the server lost."""
     return type(error) is DatabaseError
@@ -260,14 +247,7 @@ class CypherReader:
 
     def _rows(self, text: str, params: dict[str, Any]) -> _Rows:
         """Run one statement."""
-        with translate_errors():
-            return self._connection.driver.execute_query(
-                text,
-                params,
-                database_=self._connection.database,
-                routing_="r",
-                result_transformer_=_values,
-            )
+        return self._connection.values(text, params)
 
 
 class AsyncCypherReader:
@@ -325,11 +305,4 @@ class AsyncCypherReader:
 
     async def _rows(self, text: str, params: dict[str, Any]) -> _Rows:
         """Run one statement."""
-        with translate_errors():
-            return await self._connection.driver.execute_query(
-                text,
-                params,
-                database_=self._connection.database,
-                routing_="r",
-                result_transformer_=_avalues,
-            )
+        return await self._connection.avalues(text, params)

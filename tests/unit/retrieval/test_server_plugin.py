@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from graph.errors import DatabaseError
 from retrieval.procedures import PROCEDURES
 from retrieval.procedures.server_plugin import _called, _CallerGoneError
+from retrieval.procedures.stoppable import StoppableConnection, stopping
+from retrieval.readers.cypher import CypherReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,3 +94,27 @@ def test_work_whose_caller_is_gone_is_told_to_stop(pool: ThreadPoolExecutor) -> 
 
     assert time.monotonic() - begin < 5
     assert told.wait(10)
+
+
+def test_walk_that_is_told_to_stop_makes_no_further_hop() -> None:
+    """The reader of a walk asks through the connection, which then refuses."""
+    asked: list[str] = []
+
+    class Driver:
+        """A database without chunks."""
+
+        def execute_query(self, text: str, *_: object, **__: object) -> list[Any]:
+            asked.append(text)
+            return [[[]]]
+
+    connection = StoppableConnection(Driver())  # type: ignore[arg-type]
+    reader = CypherReader(connection, corpus="tales")
+    stop = threading.Event()
+
+    with stopping(stop):
+        assert reader.expand(["fox"]) == {}
+        stop.set()
+        with pytest.raises(DatabaseError, match="ended before"):
+            reader.expand(["owl"])
+
+    assert len(asked) == 1
