@@ -26,10 +26,29 @@ if TYPE_CHECKING:
     from retrieval.protocols import WalkOptions
     from retrieval.walk import Trail
 
-__all__ = ["Choose", "Move", "Position", "dead_end", "hop_walk", "open_rows"]
+__all__ = ["Choose", "Move", "Position", "Sight", "dead_end", "hop_walk", "open_rows"]
 
 _FINAL: frozenset[StopReason] = frozenset({"model_stopped", "time_limit"})
 """Reasons that end a walk whatever anchors are left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sight:
+    """What a score may be made of, its cosines worked out once.
+
+    Attributes:
+        query: The question's vector, of shape (d,).
+        here: The current chunk's, of shape (d,).
+        nearness: Cosine of the two.
+        vectors: Those to be scored, of shape (n, d).
+        scores: Their n cosines to the question.
+    """
+
+    query: Vector
+    here: Vector
+    nearness: float
+    vectors: Vector
+    scores: Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,6 +58,7 @@ class Position:
     Attributes:
         query: The question's vector.
         here: Vector of the chunk it is at.
+        nearness: Cosine of the two.
         visit: That chunk.
         around: Its out-neighbours as the reader gave them. Their `sentences` are keys
             of the rules in force.
@@ -51,12 +71,23 @@ class Position:
 
     query: Vector
     here: Vector
+    nearness: float
     visit: Visit
     around: Candidates
     scores: Vector
     open: list[int]
     harvest: Harvest
     previous: float | None
+
+    def sight(self, vectors: Vector, scores: Vector) -> Sight:
+        """Return what vectors may be scored by, their cosines to the question known."""
+        return Sight(
+            query=self.query,
+            here=self.here,
+            nearness=self.nearness,
+            vectors=vectors,
+            scores=scores,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -199,6 +230,7 @@ def _move(
             Position(
                 query=harvest.query,
                 here=here.vector,
+                nearness=here.score,
                 visit=here.visit,
                 around=around,
                 scores=scores,

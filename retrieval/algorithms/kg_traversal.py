@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from retrieval.algorithms.hops import Position, hop_walk
+from retrieval.algorithms.hops import Position, Sight, hop_walk
 from retrieval.algorithms.rules import OWN, Rules
 from retrieval.algorithms.ways import Way, best_first
 from retrieval.cosine import cosines
@@ -63,6 +63,6 @@ class KgTraversal:
         yield
 
 
-def _likeness(query: Vector, here: Vector, vectors: Vector) -> Vector:
+def _likeness(sight: Sight) -> Vector:
     """Return how similar chunks are to the current one."""
-    return cosines(here, vectors)
+    return cosines(sight.here, sight.vectors)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from retrieval.algorithms.hops import Position, hop_walk
+from retrieval.algorithms.hops import Position, Sight, hop_walk
 from retrieval.algorithms.rules import OWN, Rules
 from retrieval.algorithms.ways import Way, best_first
-from retrieval.cosine import cosines
 
 if TYPE_CHECKING:
     from retrieval.protocols import Vector, Walking, WalkOptions
@@ -60,6 +59,6 @@ class QueryTraversal:
         yield
 
 
-def _nearness(query: Vector, here: Vector, vectors: Vector) -> Vector:
+def _nearness(sight: Sight) -> Vector:
     """Return how near chunks are to the question."""
-    return cosines(query, vectors)
+    return sight.scores

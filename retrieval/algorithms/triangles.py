@@ -9,17 +9,20 @@ import numpy as np
 from retrieval.cosine import cosines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from retrieval.algorithms.hops import Position
-    from retrieval.algorithms.ways import Stop
+    from retrieval.algorithms.hops import Position, Sight
+    from retrieval.algorithms.ways import Measure, Stop
     from retrieval.protocols import Vector, Walking
     from retrieval.walk import StopReason
 
-__all__ = ["sentence_stop", "tightness"]
+__all__ = ["centroids", "sentence_stop", "tightness"]
 
 
-def tightness(query: Vector, here: Vector, vectors: Vector) -> Vector:
+def tightness(sight: Sight) -> Vector:
+    """Return how near centroids in all dimensions are to the question, negated."""
+    return centroids(sight.query, sight.here, sight.vectors)
+
+
+def centroids(query: Vector, here: Vector, vectors: Vector) -> Vector:
     """Return how near the centroids of triangles are to the question, negated.
 
     Args:
@@ -36,7 +39,7 @@ def tightness(query: Vector, here: Vector, vectors: Vector) -> Vector:
     return -distances
 
 
-def sentence_stop(measure: Callable[[Vector, Vector, Vector], Vector]) -> Stop:
+def sentence_stop(measure: Measure) -> Stop:
     """Return the stop at a sentence that scores better than every neighbour.
 
     It is a rule of the published code alone, see `Rules.sentence_ends`: the sentences
@@ -56,7 +59,7 @@ def sentence_stop(measure: Callable[[Vector, Vector, Vector], Vector]) -> Stop:
             return None
         vectors = np.stack([s.vector for s in sentences])
         near = cosines(position.query, vectors)
-        own = measure(position.query, position.here, vectors)
+        own = measure(position.sight(vectors, near))
         best = max(zip(own.tolist(), near.tolist(), strict=True))
         chunks = [(float(measures[i]), float(position.scores[i])) for i in rows]
         position.harvest.measured.append(max([best, *chunks])[0])

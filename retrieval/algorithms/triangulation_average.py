@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from retrieval.algorithms.asking import ask_homes
-from retrieval.algorithms.hops import Position, hop_walk
+from retrieval.algorithms.hops import Position, Sight, hop_walk
 from retrieval.algorithms.rules import OWN, Rules
 from retrieval.algorithms.triangles import sentence_stop
 from retrieval.algorithms.ways import Way, best_first
@@ -69,20 +69,16 @@ class TriangulationAverage:
         return ended
 
 
-def _average(query: Vector, here: Vector, vectors: Vector) -> Vector:
+def _average(sight: Sight) -> Vector:
     """Return the mean of the three cosines."""
-    nearness = float(cosines(query, here[None, :])[0])
-    averages: Vector = (
-        nearness + cosines(query, vectors) + cosines(here, vectors)
-    ) / 3.0
+    alike = cosines(sight.here, sight.vectors)
+    averages: Vector = (sight.nearness + sight.scores + alike) / 3.0
     return averages
 
 
-def _sentence_average(query: Vector, here: Vector, vectors: Vector) -> Vector:
+def _sentence_average(sight: Sight) -> Vector:
     """Return the published code's mean for sentences of the current chunk."""
-    nearness = float(cosines(query, here[None, :])[0])
-    own = cosines(query, vectors)
-    averages: Vector = (nearness + own + own) / 3.0
+    averages: Vector = (sight.nearness + sight.scores + sight.scores) / 3.0
     return averages
 
 
@@ -94,5 +90,4 @@ def _best_found(position: Position) -> Walking[float]:
         homes = yield from ask_homes(tuple(s.id for s in harvest.sentences))
         vectors = np.stack([homes.get(s.id, s.vector) for s in harvest.sentences])
     alike = cosines(here, vectors)
-    nearness = float(cosines(position.query, here[None, :])[0])
-    return float(((nearness + np.array(harvest.scores) + alike) / 3.0).max())
+    return float(((position.nearness + np.array(harvest.scores) + alike) / 3.0).max())

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from retrieval.algorithms.asking import ask_projection
-from retrieval.algorithms.hops import hop_walk
+from retrieval.algorithms.hops import Sight, hop_walk
 from retrieval.algorithms.rules import OWN, Rules
-from retrieval.algorithms.triangles import sentence_stop, tightness
+from retrieval.algorithms.triangles import centroids, sentence_stop
 from retrieval.algorithms.ways import Measure, Way, best_first
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ class TriangulationGeometric3D:
 def _projected(projection: Projection) -> Measure:
     """Return the measure of triangles in the reduced space."""
 
-    def measure(query: Vector, here: Vector, vectors: Vector) -> Vector:
-        if not len(vectors):
+    def measure(sight: Sight) -> Vector:
+        if not len(sight.vectors):
             return np.empty(0)
-        corners = projection.points(np.stack([query, here]))
-        return tightness(corners[0], corners[1], projection.points(vectors))
+        corners = projection.points(np.stack([sight.query, sight.here]))
+        return centroids(corners[0], corners[1], projection.points(sight.vectors))
 
     return measure

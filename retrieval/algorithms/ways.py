@@ -6,7 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from retrieval.algorithms.hops import Choose, Move, Position, dead_end, open_rows
+from retrieval.algorithms.hops import (
+    Choose,
+    Move,
+    Position,
+    Sight,
+    dead_end,
+    open_rows,
+)
+from retrieval.cosine import cosines
 from retrieval.protocols import Vector, Walking
 from retrieval.walk import StopReason
 
@@ -16,9 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Measure", "Way", "best_first", "keep_going"]
 
-Measure: TypeAlias = Callable[[Vector, Vector, Vector], Vector]
-"""Score chunks: of the question's vector, the current chunk's and a matrix of theirs,
-row by row; the greater the better."""
+Measure: TypeAlias = Callable[[Sight], Vector]
+"""Score vectors, row by row; the greater the better."""
 
 Stop: TypeAlias = Callable[[Position, list[int], Vector], Walking[StopReason | None]]
 """Say why to stop, of a position, the rows to compare with and what was measured."""
@@ -65,7 +72,7 @@ def best_first(way: Way, options: WalkOptions, rules: Rules) -> Choose:
 
     def choose(position: Position) -> Walking[Move | StopReason]:
         around = position.around
-        measures = way.measure(position.query, position.here, around.vectors)
+        measures = way.measure(position.sight(around.vectors, position.scores))
         if not rules.visited_too and not position.open:
             return dead_end(position, apart=way.apart)
         rows = list(range(len(around.ids))) if rules.visited_too else position.open
@@ -92,6 +99,7 @@ class _Path:
     Attributes:
         ids: Its chunks.
         vector: Vector of its last chunk.
+        nearness: Cosine of that and the question.
         keys: Keys of the sentences of its chunks.
         measures: Scores of its steps, one by one.
         ended: Whether it cannot go on.
@@ -99,6 +107,7 @@ class _Path:
 
     ids: tuple[str, ...]
     vector: Vector
+    nearness: float
     keys: frozenset[str]
     measures: tuple[float, ...]
     ended: bool = False
@@ -120,8 +129,14 @@ def _look_ahead(
     A path is as good as the mean of its steps; one that comes to a dead end stays as
     it is. The `beam` best paths are opened at each level, in one request.
     """
-    start = _Path(ids=(), vector=position.here, keys=frozenset(), measures=())
-    paths = _extended(start, position.around, order, measures)
+    start = _Path(
+        ids=(),
+        vector=position.here,
+        nearness=position.nearness,
+        keys=frozenset(),
+        measures=(),
+    )
+    paths = _extended(start, position.around, order, measures, position.scores)
     for _ in range(options.lookahead):
         paths = sorted(paths, key=_Path.order)[: options.beam]
         paths = yield from _grown(way, position, paths)
@@ -143,13 +158,20 @@ def _grown(way: Way, position: Position, paths: list[_Path]) -> Walking[list[_Pa
             around = opened[path.ids[-1]].neighbours
             seen = harvest.seen | path.keys if way.apart else None
             rows = open_rows(around, harvest.visited | set(path.ids), seen)
-            scores = way.measure(position.query, path.vector, around.vectors)
-            grown += _extended(path, around, rows, scores)
+            scores = cosines(position.query, around.vectors)
+            sight = Sight(
+                query=position.query,
+                here=path.vector,
+                nearness=path.nearness,
+                vectors=around.vectors,
+                scores=scores,
+            )
+            grown += _extended(path, around, rows, way.measure(sight), scores)
     return grown
 
 
 def _extended(
-    path: _Path, around: Candidates, rows: list[int], measures: Vector
+    path: _Path, around: Candidates, rows: list[int], measures: Vector, scores: Vector
 ) -> list[_Path]:
     """Return a path with each of some next steps, or as ended where there is none."""
     if not rows:
@@ -157,6 +179,7 @@ def _extended(
             _Path(
                 ids=path.ids,
                 vector=path.vector,
+                nearness=path.nearness,
                 keys=path.keys,
                 measures=path.measures,
                 ended=True,
@@ -166,6 +189,7 @@ def _extended(
         _Path(
             ids=(*path.ids, around.ids[i]),
             vector=around.vectors[i],
+            nearness=float(scores[i]),
             keys=path.keys.union(around.sentences[i] if around.sentences else ()),
             measures=(*path.measures, float(measures[i])),
         )
