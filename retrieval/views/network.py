@@ -72,7 +72,10 @@ def network_page(
     )
     _add_legend(graph, nodes)
     html: str = graph.render(
-        height="100vh", theme="light", max_allowed_nodes=MAX_NODES
+        height="100vh",
+        theme="light",
+        max_allowed_nodes=MAX_NODES,
+        initial_zoom=min(1.0, 4.0 / len(nodes) ** 0.5),
     ).data
     return _finished(html)
 

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["Scene", "rounded", "scene_traces"]
 
 
+_DENSE = 1_200
+"""With more points than this they are smaller."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scene:
     """Everything that is seen.
@@ -130,7 +134,7 @@ def _document(scene: Scene, numbers: Sequence[int], style: Style) -> dict[str, A
         **_points(scene, numbers),
         "name": markup(cut(scene.rows[numbers[0]].title, 32)),
         "marker": {
-            "size": 5 if walked else 4,
+            "size": (5 if walked else 4) * (1.0 if len(scene.rows) <= _DENSE else 0.65),
             "color": style.color,
             "symbol": style.mark,
             "opacity": 0.9 if walked else 0.55,
