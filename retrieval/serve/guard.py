@@ -210,7 +210,12 @@ def _is_foreign(headers: Mapping[str, str]) -> bool:
     if headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
         return True
     origin = headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc != headers.get("host")
+    if origin is None:
+        return False
+    try:
+        return urlsplit(origin).netloc != headers.get("host")
+    except ValueError:
+        return True
 
 
 def _forbidden(detail: str) -> Problem:

@@ -63,6 +63,7 @@ async def test_any_name_is_served_where_the_rules_say_so(
         {"Sec-Fetch-Site": "same-site"},
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
     ],
 )
 async def test_pages_of_other_sites_are_refused(
