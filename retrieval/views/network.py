@@ -106,6 +106,11 @@ def _fetch(
                         if end is not None:
                             nodes.setdefault(end.element_id, end)
     kept = dict(list(nodes.items())[:MAX_NODES])
+    # The end of a relationship that was returned alone has an id and nothing else.
+    bare = [key for key, node in kept.items() if not node.labels and not dict(node)]
+    if bare:
+        for record in connection.stream("retrieval/view_nodes", ids=bare):
+            kept[record["n"].element_id] = record["n"]
     return kept, {
         key: one
         for key, one in relationships.items()
@@ -179,8 +184,8 @@ def _relationship(
     start, end = one.start_node, one.end_node
     return Drawn(  # type: ignore[call-arg] # its defaults are not seen
         id=key,
-        source=ids[start.element_id] if start else "",
-        target=ids[end.element_id] if end else "",
+        source="" if start is None else ids[start.element_id],
+        target="" if end is None else ids[end.element_id],
         caption=caption,
         color=style.color if style else "#8b97a3",
         properties={"type": one.type, **_properties(one)},

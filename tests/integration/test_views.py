@@ -259,6 +259,16 @@ def test_cypher_result_is_drawn(isles: Connection) -> None:
     assert TITLES["hostile"] in {node["caption"] for node in data["nodes"]}
 
 
+def test_ends_of_lone_relationships_are_drawn(isles: Connection) -> None:
+    """A relationship that is returned alone has both its ends, with captions."""
+    page = network_page(isles, "MATCH (:Document)-[r:IN_CORPUS]->() RETURN r")
+
+    (text,) = re.findall(r'id="neo4j-viz-data">(\{.*?)</script', page, re.DOTALL)
+    data = json.loads(text)
+    assert len(data["relationships"]) == 13
+    assert {"isles", "Linked"} <= {node["caption"] for node in data["nodes"]}
+
+
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
