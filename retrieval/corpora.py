@@ -164,9 +164,10 @@ def pick_corpus(stored: Sequence[CorpusInfo], name: str | None) -> CorpusInfo:
     for info in stored:
         if info.name == name:
             return info
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    shown = name[:80]
+    near = difflib.get_close_matches(shown, names, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    msg = f"No corpus {name!r}: {hint}Stored are {', '.join(names[:10])}."
+    msg = f"No corpus {shown!r}: {hint}Stored are {', '.join(names[:10])}."
     raise UnknownCorpusError(msg)
 
 

@@ -52,6 +52,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _SECRET = frozenset({"embedding", "themeEmbedding"})
 _DEEPEST = 8
 _MOST_TESTS = 200
+_LONGEST_NAME = 100
 _LARGEST_INT = 2**63
 
 _FIELDS = {
@@ -126,16 +127,22 @@ def parse_filter(given: object) -> Filter | None:
 def _parse(given: object, *, depth: int) -> Clause:
     """Read one object of a filter."""
     if not isinstance(given, dict) or not given:
-        msg = f"{given!r} is no filter: write an object such as {{'language': 'en'}}."
+        msg = (
+            f"{_shown(given)} is no filter: write an object such as "
+            "{'language': 'en'}."
+        )
         raise FilterError(msg)
     if depth > _DEEPEST:
         msg = f"The filter is nested deeper than {_DEEPEST}: make it flatter."
         raise FilterError(msg)
     parts: list[Clause] = []
     for key, value in given.items():
+        if len(str(key)) > _LONGEST_NAME:
+            msg = f"A field's name has {len(str(key))} characters: shorten it."
+            raise FilterError(msg)
         if key in {"$and", "$or"}:
             if not isinstance(value, list) or not value:
-                msg = f"{key} has {value!r}: give it a list of filters."
+                msg = f"{key} has {_shown(value)}: give it a list of filters."
                 raise FilterError(msg)
             inner = tuple(_parse(v, depth=depth + 1) for v in value)
             parts.append(AllOf(parts=inner) if key == "$and" else AnyOf(parts=inner))
@@ -200,27 +207,32 @@ def _check(key: str, operator: object, operand: object) -> None:
         FilterError: If not.
     """
     if operator not in OPERATORS:
-        near = difflib.get_close_matches(str(operator), OPERATORS, n=1)
+        near = difflib.get_close_matches(str(operator)[:80], OPERATORS, n=1)
         hint = f"did you mean {near[0]}? " if near else ""
         msg = (
-            f"Unknown operator {operator!r} of field {key!r}: {hint}"
+            f"Unknown operator {_shown(operator)} of field {key!r}: {hint}"
             f"The operators are {' '.join(OPERATORS)}."
         )
         raise FilterError(msg)
     if operator in {"$in", "$nin", "$between"}:
         if not isinstance(operand, list) or not all(map(_is_scalar, operand)):
-            msg = f"{operator} of {key!r} has {operand!r}: give it a list of values."
+            msg = (
+                f"{operator} of {key!r} has {_shown(operand)}: give it a list of "
+                "values."
+            )
             raise FilterError(msg)
         if operator == "$between" and len(operand) != 2:
-            msg = f"$between of {key!r} has {operand!r}: give it [lowest, highest]."
+            msg = (
+                f"$between of {key!r} has {_shown(operand)}: give it [lowest, highest]."
+            )
             raise FilterError(msg)
     elif operator in {"$like", "$ilike"}:
         if not isinstance(operand, str):
-            msg = f"{operator} of {key!r} has {operand!r}: give it a string."
+            msg = f"{operator} of {key!r} has {_shown(operand)}: give it a string."
             raise FilterError(msg)
     elif not _is_scalar(operand):
         msg = (
-            f"{operator} of {key!r} has {operand!r}: give it a string, number or "
+            f"{operator} of {key!r} has {_shown(operand)}: give it a string, number or "
             "boolean, or use $in for several."
         )
         raise FilterError(msg)
@@ -233,3 +245,8 @@ def _is_scalar(value: object) -> bool:
     if isinstance(value, int) and not isinstance(value, bool):
         return -_LARGEST_INT <= value < _LARGEST_INT
     return isinstance(value, bool | str)
+
+
+def _shown(value: object) -> str:
+    """Return a value as a message shows it, on one line and not for long."""
+    return repr(value)[:200]

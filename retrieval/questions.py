@@ -169,16 +169,16 @@ def check_question(
     """
     _check_text(question)
     if granularity not in _GRANULARITIES:
-        msg = f"granularity is {granularity!r}: use 'chunk' or 'sentence'."
+        msg = f"granularity is {_shown(granularity)}: use 'chunk' or 'sentence'."
         raise InputError(msg)
-    if preset not in {None, *get_args(Preset)}:
-        msg = f"preset is {preset!r}: use 'published', or none."
+    if preset not in (None, *get_args(Preset)):
+        msg = f"preset is {_shown(preset)}: use 'published', or none."
         raise InputError(msg)
     if reader not in get_args(ReaderName):
-        msg = f"reader is {reader!r}: use 'auto', 'cypher' or 'snapshot'."
+        msg = f"reader is {_shown(reader)}: use 'auto', 'cypher' or 'snapshot'."
         raise InputError(msg)
     if k is not None and not (_is_whole(k) and 1 <= k <= LARGEST_K):
-        msg = f"k is {k!r}: give a whole number from 1 to {LARGEST_K}, or None."
+        msg = f"k is {_shown(k)}: give a whole number from 1 to {LARGEST_K}, or None."
         raise InputError(msg)
     options = WalkOptions(
         max_sentences=max_sentences,
@@ -210,7 +210,7 @@ def _check_text(question: object) -> None:
         InputError: If it is empty, too long, or no valid text.
     """
     if not isinstance(question, str) or not question.strip():
-        msg = f"The question is {question!r}: ask something."
+        msg = f"The question is {_shown(question)}: ask something."
         raise InputError(msg)
     if len(question) > LONGEST_QUESTION:
         msg = (
@@ -228,3 +228,8 @@ def _check_text(question: object) -> None:
 def _is_whole(value: object) -> bool:
     """Return whether a value is a whole number, and no boolean."""
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    """Return a value as a message shows it, on one line and not for long."""
+    return repr(value)[:80]

@@ -243,7 +243,8 @@ def compared_algorithms(
     if names is None:
         return DETERMINISTIC if model is None else tuple(ALGORITHMS)
     if not names or len(set(names)) < len(names):
-        msg = f"The algorithms are {', '.join(names) or 'none'}: name each once."
+        shown = ", ".join(names)[:200] or "none"
+        msg = f"The algorithms are {shown!r}: name each once."
         raise InputError(msg)
     return tuple(names)
 

@@ -70,12 +70,14 @@ def algorithm(name: str, *, published: bool = False) -> Algorithm:
     Raises:
         UnknownAlgorithmError: If there is none; the message suggests one.
     """
-    if found := (_PUBLISHED if published else ALGORITHMS).get(name):
-        return found
-    near = difflib.get_close_matches(name, ALGORITHMS, n=1, cutoff=0.4)
+    known = _PUBLISHED if published else ALGORITHMS
+    if isinstance(name, str) and name in known:
+        return known[name]
+    shown = str(name)[:80]
+    near = difflib.get_close_matches(shown, ALGORITHMS, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}? " if near else ""
     msg = (
-        f"Unknown algorithm {name!r}: {hint}The algorithms are "
+        f"Unknown algorithm {shown!r}: {hint}The algorithms are "
         f"{', '.join(sorted(ALGORITHMS))}."
     )
     raise UnknownAlgorithmError(msg)

@@ -33,6 +33,10 @@ Kind: TypeAlias = Literal[
 """Types as Cypher names them."""
 
 
+LONGEST_NAME = 500
+"""Characters of an option's text; all of them are names."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
     """One option of a procedure.
@@ -175,9 +179,26 @@ def _typed(option: Option, value: object) -> object:
         and all(isinstance(part, str) for part in value),
     }
     if good[option.kind]:
+        _check_length(option, value)
         return value
     msg = f"{option.public_name} is {str(value)[:80]!r}: give {_WANTED[option.kind]}."
     raise InputError(msg)
+
+
+def _check_length(option: Option, value: object) -> None:
+    """Refuse a name that can be none: messages and models' servers would get it whole.
+
+    Raises:
+        InputError: If a text, or one of a list, is too long.
+    """
+    texts = value if isinstance(value, list) else [value]
+    longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
+    if longest > LONGEST_NAME:
+        msg = (
+            f"{option.public_name} has {longest} characters: give at most "
+            f"{LONGEST_NAME}."
+        )
+        raise InputError(msg)
 
 
 def _unknown(name: str, known: list[str], where: str) -> str:

@@ -205,7 +205,8 @@ def keywords(
         raise InputError(msg)
     for field in wanted:
         if not isinstance(arguments.get(field), str):
-            msg = f"{field} is {arguments.get(field)!r}: {where} needs a text."
+            shown = repr(arguments.get(field))[:80]
+            msg = f"{field} is {shown}: {where} needs a text."
             raise InputError(msg)
     found = {
         **arguments,

@@ -205,3 +205,15 @@ def test_texts_of_another_type_are_refused(name: str, text: str) -> None:
     """The message says what to give."""
     with pytest.raises(InputError, match=f"{name} is '{re.escape(text)}': give "):
         options_from_text({name: text})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"model": "m" * 501}, {"corpus": "\n" * 501}, {"algorithms": ["a" * 501]}],
+)
+def test_names_have_a_length(options: dict[str, Any]) -> None:
+    """What cannot be a name goes no further than this."""
+    name = "compare" if "algorithms" in options else "search"
+
+    with pytest.raises(InputError, match="has 501 characters: give at most 500"):
+        keywords(name, ARGUMENTS, options)

@@ -211,3 +211,29 @@ def test_the_command_refuses_before_a_server_starts(
 
     assert isinstance(ran.exception, InputError)
     assert message in str(ran.exception)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"algorithm": "x" * 100_000},
+        {"algorithm": ["x"]},
+        {"preset": ["x"]},
+        {"preset": "x" * 100_000},
+        {"reader": "x" * 100_000},
+        {"granularity": {"x": "x" * 100_000}},
+        {"k": 10**4000},
+        {"filter": "x" * 100_000},
+        {"filter": {"x" * 100_000: 1}},
+        {"filter": {"title": {"x" * 100_000: 1}}},
+        {"filter": {"title": {"$eq": ["x" * 100_000]}}},
+        {"filter": {"title": {"$like": ["x" * 100_000]}}},
+    ],
+)
+def test_nonsense_is_refused_in_one_short_line(given: Any) -> None:
+    """A message repeats the beginning of a value, however long it is."""
+    with pytest.raises(InputError) as refused:
+        check_question("What is ice?", **given)
+
+    assert len(str(refused.value)) < 500
+    assert "\n" not in str(refused.value)
