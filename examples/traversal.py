@@ -1,6 +1,8 @@
-"""Walk for a question with every algorithm, keep the walks, ask them with Cypher."""
+"""Walk with every algorithm, keep the walks, ask and draw them, call them by Cypher."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from graph.cli_session import open_connection
 from graph.embedders import load_embedder
@@ -9,10 +11,15 @@ from graph.statements import statement
 from ingest.bundled import bundled_source
 from ingest.pipeline import ingest_corpus
 from retrieval import KnowtrailRetriever
-from retrieval.traverse import compare, overlaps, traverse
+from retrieval.algorithms import DETERMINISTIC
+from retrieval.traverse import compare, overlaps
+from retrieval.views.files import write_file
+from retrieval.views.matrix import path_of
+from retrieval.views.walks import read_walk
 
 QUESTION = "How did sailors find their longitude at sea?"
 CORPUS = "quickstart"
+CALL = "CALL knowtrail.traverse('kg_traversal', $question, {corpus: $corpus})"
 
 settings = Settings.from_env()
 embedder = load_embedder(settings.embedder, settings=settings)
@@ -21,33 +28,32 @@ with open_connection(settings) as connection, bundled_source() as source:
         connection, [source], corpus=CORPUS, embedder=embedder, settings=settings
     )
 
-    walks = compare(connection, embedder, QUESTION, corpus=CORPUS, settings=settings)
+    walks = compare(
+        connection, embedder, QUESTION, corpus=CORPUS, trace=True, settings=settings
+    )
     for result in walks:
         walk = result.walk
         print(f"{walk.algorithm}: {len(walk.sentences)} sentences, {walk.stop_reason}")
     alike = max(overlaps(walks), key=lambda overlap: overlap.share)
     print(f"Most alike: {alike.left} and {alike.right}, {alike.share:.0%}")
 
-    traced = traverse(
-        connection,
-        embedder,
-        QUESTION,
-        corpus=CORPUS,
-        algorithm="kg_traversal",
-        anchors=2,
-        lookahead=1,
-        trace=True,
-        settings=settings,
-    )
+    stored = walks[1].traversal_id or ""
     for name in ("traversal_steps", "traversal_candidates"):
-        query = statement(f"inspect/{name}")
-        params = {"corpus": CORPUS, "traversal": traced.traversal_id, "limit": 20}
-        for row in connection.query(query, params)[:3]:
+        params = {"corpus": CORPUS, "traversal": stored, "limit": 20}
+        for row in connection.query(statement(f"inspect/{name}"), params)[:3]:
             print(f"{name}: {row['title']} {row['score']}: {row['text'][:60]}")
 
-    retriever = KnowtrailRetriever(
-        connection=connection, embedder=embedder, corpus=CORPUS
-    )
-    for algorithm in ("query_traversal", "triangulation_fulldim"):
-        for document in retriever.invoke(QUESTION, algorithm=algorithm, k=2):
-            print(f"{algorithm}: {document.page_content[:60]}")
+    walk = read_walk(connection, stored).walk
+    picture = path_of(connection, walk, layout="global", suffix=".html")
+    write_file(Path("walk.html"), picture)
+    print("Drawn: walk.html")
+
+    retriever = KnowtrailRetriever(connection=connection, embedder=embedder)
+    for algorithm in DETERMINISTIC:
+        found = retriever.invoke(QUESTION, algorithm=algorithm, corpus=CORPUS, k=1)
+        print(f"{algorithm}: {found[0].page_content[:60]}")
+
+    # In the managed server a walk can be called from Cypher, in any language.
+    params = {"question": QUESTION, "corpus": CORPUS}
+    for row in connection.query(f"{CALL} YIELD title, text, score", params)[:3]:
+        print(f"CALL: {row['title']} {row['score']:.3f}: {row['text']}")
