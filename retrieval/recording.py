@@ -24,7 +24,7 @@ from graph.schema import SCHEMA_VERSION, apply_schema, migrations, schema_versio
 from ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from graph.connection import AsyncConnection, Connection
     from retrieval.protocols import Vector
@@ -126,7 +126,7 @@ class Recording:
         }
 
     def _ranked(
-        self, chunks: tuple[RankedChunk, ...], places: _Places
+        self, chunks: Sequence[RankedChunk], places: _Places
     ) -> list[dict[str, Any]]:
         """Return chunks that were considered, none without `trace`."""
         if not self.trace:

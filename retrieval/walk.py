@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "ChunkText",
@@ -143,7 +143,7 @@ class Step:
     chunk: ChunkText
     score: float
     sentences: tuple[FoundSentence, ...]
-    considered: tuple[RankedChunk, ...] = ()
+    considered: Sequence[RankedChunk] = ()
     reason: str = ""
     milliseconds: float = field(default=0.0, compare=False)
 

@@ -46,7 +46,7 @@ def shares(harvest: Harvest, *, left: int) -> Share | None:
     chunks = _part(options.max_chunks, harvest.fruitful, left)
     if sentences == harvest.found or chunks == harvest.fruitful:
         return None
-    used = sum(step.hop > 0 for step in harvest.steps)
+    used = harvest.hops
     return Share(
         sentences=sentences, chunks=chunks, hops=-((used - options.max_hops) // left)
     )

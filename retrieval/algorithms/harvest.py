@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from retrieval.algorithms.asking import ask_elapsed, ask_visits
+from retrieval.algorithms.considered import Considered
 from retrieval.algorithms.rules import OWN, Rules
-from retrieval.cosine import cosines, ranked
-from retrieval.walk import FoundSentence, RankedChunk, Step, StopReason, Trail
+from retrieval.cosine import cosines
+from retrieval.walk import (
+    ChunkText,
+    FoundSentence,
+    RankedChunk,
+    Step,
+    StopReason,
+    Trail,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +56,32 @@ def scored(query: Vector, sentences: list[StoredSentence]) -> tuple[FoundSentenc
     )
 
 
+@dataclass(slots=True, kw_only=True)
+class _Draft:
+    """A step that is not complete yet."""
+
+    hop: int
+    chunk: ChunkText
+    score: float
+    reason: str
+    milliseconds: float
+    sentences: tuple[FoundSentence, ...] = ()
+    considered: Sequence[RankedChunk] = ()
+
+    def complete(self, index: int) -> Step:
+        """Return it as the step of that number."""
+        return Step(
+            index=index,
+            hop=self.hop,
+            chunk=self.chunk,
+            score=self.score,
+            sentences=self.sentences,
+            considered=self.considered,
+            reason=self.reason,
+            milliseconds=self.milliseconds,
+        )
+
+
 class Harvest:
     """Steps and sentences of a walk that is under way.
 
@@ -57,7 +92,7 @@ class Harvest:
         query: The question's vector.
         options: Budgets of the whole walk.
         rules: Whose rules hold.
-        steps: The steps so far.
+        hops: Edges followed so far.
         visited: Ids of the chunks visited, or found to be gone.
         seen: Keys of the sentences found, see `Rules.key`.
         sentences: The sentences found, before any cut.
@@ -71,7 +106,7 @@ class Harvest:
         self.query = query
         self.options = options
         self.rules = rules
-        self.steps: list[Step] = []
+        self.hops = 0
         self.visited: set[str] = set()
         self.seen: set[str] = set()
         self.sentences: list[StoredSentence] = []
@@ -80,6 +115,7 @@ class Harvest:
         self.measured: list[float] = []
         self.counts: dict[str, Any] = {}
         self.fruitful = 0
+        self._steps: list[_Draft] = []
         self._opened: dict[str, Visit] = {}
         self._elapsed = 0.0
 
@@ -122,13 +158,12 @@ class Harvest:
         """
         elapsed = yield from ask_elapsed()
         self.visited.add(visit.chunk.id)
-        self.steps.append(
-            Step(
-                index=len(self.steps),
+        self.hops += hop > 0
+        self._steps.append(
+            _Draft(
                 hop=hop,
                 chunk=visit.chunk,
                 score=score,
-                sentences=(),
                 reason=reason,
                 milliseconds=1000 * (elapsed - self._elapsed),
             )
@@ -146,33 +181,11 @@ class Harvest:
         self.scores += [s.score for s in found]
         self.best = max(self.best, *(s.score for s in found), self.best)
         self.fruitful += bool(kept)
-        self._tell(kept, self.steps[-1].considered)
+        self._steps[-1].sentences = kept
 
     def consider(self, ids: Sequence[str], scores: Vector) -> None:
         """Note at the last step which chunks the walk could go to from it."""
-        values = scores.tolist()
-        considered = tuple([
-            RankedChunk(id=ids[i], score=values[i]) for i in ranked(ids, scores)
-        ])
-        self._tell(self.steps[-1].sentences, considered)
-
-    def _tell(
-        self,
-        sentences: tuple[FoundSentence, ...],
-        considered: tuple[RankedChunk, ...],
-    ) -> None:
-        """Complete the last step; `replace` would take as long as much of a hop."""
-        step = self.steps[-1]
-        self.steps[-1] = Step(
-            index=step.index,
-            hop=step.hop,
-            chunk=step.chunk,
-            score=step.score,
-            sentences=sentences,
-            considered=considered,
-            reason=step.reason,
-            milliseconds=step.milliseconds,
-        )
+        self._steps[-1].considered = Considered(ids, scores)
 
     def full(self, enough: int | None, chunks: int | None) -> StopReason | None:
         """Return which budget is used up, or None.
@@ -196,13 +209,15 @@ class Harvest:
     ) -> Trail:
         """Return the walk as it stands, ended for a reason."""
         scores = {
-            "sentences": [s.score for step in self.steps for s in step.sentences],
-            "steps": [step.score for step in self.steps],
+            "sentences": [s.score for step in self._steps for s in step.sentences],
+            "steps": [step.score for step in self._steps],
             "hops": self.measured,
             "distances": [-m for m in self.measured],
         }[score_of]
         return Trail(
-            steps=tuple(self.steps),
+            steps=tuple([
+                step.complete(index) for index, step in enumerate(self._steps)
+            ]),
             stop_reason=stop_reason,
             ranking=ranking,
             counts=dict(self.counts),

@@ -86,7 +86,8 @@ def best_first(way: Way, options: WalkOptions, rules: Rules) -> Choose:
         row, text = order[0], way.reason
         if options.lookahead:
             row = yield from _look_ahead(way, position, options, measures, order)
-            text = f"{text}, {options.lookahead} further steps looked at"
+            steps = "step" if options.lookahead == 1 else "steps"
+            text = f"{text}, {options.lookahead} further {steps} looked at"
         return Move(row=row, measure=float(measures[row]), reason=text)
 
     return choose
