@@ -191,7 +191,11 @@ class SnapshotReader:
             )
 
     def projection(self, query: Vector | None = None) -> Projection:
-        """Return the main axes of all chunks, or those fitted to a question."""
+        """Return the main axes of all chunks, or those fitted to a question.
+
+        Raises:
+            SnapshotError: If the snapshot is damaged.
+        """
         facts = self.snapshot.facts
         if query is None:
             kept, d = self._columns["projection"], facts.dimensions
@@ -206,7 +210,8 @@ class SnapshotReader:
                 (facts.chunks, facts.sentences), self._columns["moments"], strict=True
             )
         )
-        return fit_projection(chunks + sentences, query)
+        with self._sound():
+            return fit_projection(chunks + sentences, query)
 
     async def aanchors(self, vector: Vector, k: int) -> Candidates:
         """Do as `anchors` does, in a thread: it takes long in a large corpus."""

@@ -305,6 +305,19 @@ def test_text_that_cannot_be_read_is_no_traceback(tmp_path: Path) -> None:
         reader.expand((GRAPH.chunks[0].id,))
 
 
+def test_axes_that_cannot_be_fitted_are_no_traceback(tmp_path: Path) -> None:
+    """Sums that are no numbers are damage too."""
+    build_snapshot(tmp_path, GraphSource(GRAPH))
+    facts = need_snapshot(tmp_path, "small", 1).snapshot.facts
+    path = next(snapshot_folder(tmp_path, "small").glob("*/moments"))
+    path.write_bytes(np.full(facts.sizes["moments"] // 8, np.nan).tobytes())
+    forget_snapshots()
+    reader = need_snapshot(tmp_path, "small", 1)
+
+    with pytest.raises(SnapshotError, match="damaged"):
+        reader.projection(random_query(1))
+
+
 def test_a_file_cut_short_or_gone_is_seen(tmp_path: Path) -> None:
     """Files have the length that they were written with."""
     build_snapshot(tmp_path, GraphSource(GRAPH))
