@@ -186,8 +186,11 @@ def _stepped(value: Any, step: str) -> Any:
 
 
 def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """Return two schemas as one: the first wins, properties are united."""
+    """Return two schemas as one: the first wins, properties and allOf are united."""
     merged = {**second, **first}
+    parts = (first.get("allOf"), second.get("allOf"))
+    if isinstance(parts[0], list) and isinstance(parts[1], list):
+        merged["allOf"] = [*parts[0], *parts[1]]
     both = (first.get("properties"), second.get("properties"))
     if isinstance(both[0], dict) and isinstance(both[1], dict):
         merged["properties"] = {
@@ -199,10 +202,11 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 
 def _merge_all_of(schema: dict[str, Any]) -> None:
     """Merge allOf into the schema that has it, below properties and items too."""
-    while isinstance(branches := schema.get("allOf"), list):
+    if isinstance(branches := schema.get("allOf"), list):
         del schema["allOf"]
         for branch in branches:
             if isinstance(branch, dict):
+                _merge_all_of(branch)
                 merged = _merged(schema, branch)
                 schema.clear()
                 schema.update(merged)

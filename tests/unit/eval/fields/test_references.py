@@ -125,6 +125,20 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         _of(a={"type": "array", "items": {"allOf": [_of(b=STRING)]}}),
         _of(a={"type": "array", "items": _of(b=STRING)}),
     ),
+    "allOf in allOf": (
+        {
+            "allOf": [
+                {"title": "one", "allOf": [{**_of(a=STRING), "title": "deep"}]},
+                {"title": "two", "allOf": [_of(a=INTEGER, b=STRING)]},
+            ]
+        },
+        {**_of(a=STRING, b=STRING), "title": "one"},
+    ),
+    "allOf beside a reference and behind it": (
+        _of(x={"$ref": "#/$defs/x", "allOf": [_of(a=STRING)]})
+        | {"$defs": {"x": {"allOf": [_of(a=INTEGER, b=STRING)]}}},
+        _of(x=_of(a=STRING, b=STRING)),
+    ),
     "anyOf of types": (
         _of(
             a={
