@@ -71,11 +71,8 @@ class CompoundComparator:
         Args:
             items: Its fields that name this comparator.
         """
-        groups: dict[str, dict[str, int]] = {}
-        for index, item in enumerate(items):
-            groups.setdefault(parent_path(item.path), {})[last_key(item.path)] = index
         results: list[ComparatorResult | None] = [None] * len(items)
-        for parent, members in groups.items():
+        for parent, members in _groups(items):
             self._score(parent, members, items, results)
         return results
 
@@ -110,3 +107,20 @@ class CompoundComparator:
                 reason = f"compound with {primary}"
                 result = ComparatorResult(0.0, self.name, reason, skip=True)
             results[index] = result
+
+
+def _groups(items: list[BatchItem]) -> list[tuple[str, dict[str, int]]]:
+    """Return path and members, key to position, of every object among the fields.
+
+    Where arrays are aligned by content paths have no indices: there a field that the
+    object has already begins the next object.
+    """
+    groups: list[tuple[str, dict[str, int]]] = []
+    latest: dict[str, dict[str, int]] = {}
+    for index, item in enumerate(items):
+        parent, key = parent_path(item.path), last_key(item.path)
+        if parent not in latest or key in latest[parent]:
+            latest[parent] = {}
+            groups.append((parent, latest[parent]))
+        latest[parent][key] = index
+    return groups

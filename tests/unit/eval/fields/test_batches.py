@@ -233,6 +233,24 @@ def test_compound_by_default_is_equality() -> None:
     assert [record.f1 for record in run.records] == [1.0, 0.0]
 
 
+def test_compound_in_arrays_within_aligned_ones() -> None:
+    """Every object is a group of its own where paths have no indices."""
+    register("name", Loose(["first", "last"], "last"), overwrite=True)
+    teams = {
+        "type": "array",
+        "items": _of(p={"type": "array", "items": NAME}),
+        "x-eval-align": {"match_by": "hungarian"},
+    }
+    ada, bo, cy = ({"first": name, "last": "L"} for name in ("Ada", "Bo", "Cy"))
+    run = evaluate(
+        [{"t": [{"p": [ada, bo]}, {"p": [cy, ada]}]}],
+        [{"t": [{"p": [cy, bo]}, {"p": [ada, bo]}]}],
+        _of(t=teams),
+    )
+
+    assert _statuses(run) == ["skipped", "match"] * 3 + ["skipped", "mismatch"]
+
+
 def test_compound_groups_odd_keys() -> None:
     """A dot in a key makes no group."""
     register("name", CompoundComparator(["a.b", "c"], primary="c"))
