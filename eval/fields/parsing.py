@@ -49,15 +49,15 @@ def _node(raw: dict[str, Any], path: str, depth: int) -> SchemaNode:
         raise SchemaError(msg, path)
     kind, allowed = declared_type(raw)
     align = _align(raw, path, kind)
-    compare = raw.get("x-eval-compare")
-    comparator = ComparatorSpec()
-    if "x-eval-compare" in raw:
-        comparator = ComparatorSpec(*_entry(compare, "x-eval-compare", path))
-        _check_named(comparator, path)
-    transforms = _transforms(raw, path)
     if not kind:
         msg = f"Missing or invalid 'type': {raw.get('type')!r}"
         raise SchemaError(msg, path)
+    comparator = ComparatorSpec()
+    if "x-eval-compare" in raw:
+        entry = _entry(raw["x-eval-compare"], "x-eval-compare", path)
+        comparator = ComparatorSpec(*entry)
+        _check_named(comparator, path)
+    transforms = _transforms(raw, path)
     _warn_unfit(comparator.name, kind, path)
     properties, items = schema_children(raw)
     if not properties and items is None and not skip and not comparator.name:

@@ -37,6 +37,10 @@ def _in(schema: Any) -> dict[str, Any]:
 REFUSED: dict[str, tuple[Any, str]] = {
     "key that is no text": ({**LEAF, 1: 2}, "key 1 must be text"),
     "skip": (_leaf(skip=1), "x-eval-skip must be"),
+    "no type, before what it is compared by": (
+        {"x-eval-compare": "unknown", "x-eval-transform": ["unknown"]},
+        "Missing or invalid 'type'",
+    ),
     "align on a leaf": (_leaf(align={"ordered": True}), "is for arrays"),
     "align on several types": (
         {**LEAF, "type": ["array", "string"], "x-eval-align": {"ordered": True}},
