@@ -51,7 +51,7 @@ def check_stopped() -> None:
 class StoppableConnection(Connection):
     """A connection that asks before each statement whether to go on.
 
-    Writes have a time limit.
+    Writes and schema commands have a time limit.
     """
 
     def query(
@@ -89,3 +89,18 @@ class StoppableConnection(Connection):
                 total += Counters.of(result.consume())
             transaction.commit()
         return total
+
+    def run_schema(self, text: str, /, **params: Any) -> Counters:
+        """Run a schema command, see `Connection.run_schema`, for not long either."""
+        import neo4j
+
+        check_stopped()
+        query = neo4j.Query(text, timeout=WRITE_SECONDS)
+        with (
+            translate_errors(),
+            self.driver.session(
+                database=self.database,
+                bookmark_manager=self.driver.execute_query_bookmark_manager,
+            ) as session,
+        ):
+            return Counters.of(session.run(query, params).consume())

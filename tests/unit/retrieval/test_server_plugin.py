@@ -118,3 +118,39 @@ def test_walk_that_is_told_to_stop_makes_no_further_hop() -> None:
             reader.expand(["owl"])
 
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("name", ["write_all", "run_schema"])
+def test_nothing_waits_for_ever_for_the_locks_of_the_caller(name: str) -> None:
+    """Whatever writes has a time limit: the caller waits for it with its locks."""
+    limits: list[float] = []
+
+    class RefusedError(Exception):
+        """Ends the attempt once the limit is known."""
+
+    class Session:
+        """A session that notes the limit it is given."""
+
+        def __enter__(self) -> Session:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def begin_transaction(self, *, timeout: float) -> None:
+            limits.append(timeout)
+            raise RefusedError
+
+        def run(self, query: Any, *_: object) -> None:
+            limits.append(query.timeout)
+            raise RefusedError
+
+    driver = SimpleNamespace(
+        session=lambda **_: Session(), execute_query_bookmark_manager=None
+    )
+    connection = StoppableConnection(driver)  # type: ignore[arg-type]
+
+    with pytest.raises(RefusedError):
+        getattr(connection, name)([] if name == "write_all" else "DROP INDEX a")
+
+    assert limits == [10.0]
