@@ -265,6 +265,9 @@ def _lines(path: Path) -> Iterator[str]:
     try:
         with path.open(encoding="utf-8-sig") as file:
             yield from file
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        msg = f"{path} cannot be read: {error.strerror or error}."
+        raise SourceError(msg) from error
+    except UnicodeDecodeError as error:
         msg = f"{path} cannot be read as UTF-8 text: {error}."
         raise SourceError(msg) from error

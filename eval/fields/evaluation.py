@@ -225,7 +225,10 @@ def read_jsonl(path: str | Path) -> Iterator[Any]:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
                     yield _value(line, path, number)
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        msg = f"{path} cannot be read: {error.strerror or error}."
+        raise SourceError(msg) from error
+    except UnicodeDecodeError as error:
         msg = f"{path} cannot be read as UTF-8 text: {error}."
         raise SourceError(msg) from error
 

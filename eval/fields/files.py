@@ -116,7 +116,10 @@ def load_eval_schema(path: Path) -> dict[str, Any]:
     """
     try:
         schema: Any = json.loads(path.read_text("utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        msg = f"{path} cannot be read: {error.strerror or error}."
+        raise SourceError(msg) from error
+    except UnicodeDecodeError as error:
         msg = f"{path} cannot be read as UTF-8 text: {error}."
         raise SourceError(msg) from error
     except (ValueError, RecursionError) as error:

@@ -314,7 +314,7 @@ def test_fields_without_a_score_miss_every_threshold(judged: Shell) -> None:
 
 
 BAD = [
-    (["--gold", "none.jsonl"], "none.jsonl cannot be read"),
+    (["--gold", "none.jsonl"], "none.jsonl cannot be read: No such file"),
     (["--gold", "."], ". is no regular file"),
     (["--gold", "empty.jsonl"], "empty.jsonl has no record"),
     (["--gold", "list.jsonl"], "list.jsonl, record 2 is no JSON object"),
@@ -326,7 +326,7 @@ BAD = [
     (["--extracted", "list.jsonl"], "list.jsonl, record 2 is no JSON object"),
     (["--compare", "short.jsonl"], "gold.jsonl has 3 records, short.jsonl 1"),
     (["--agreement", "short.jsonl"], "gold.jsonl has 3 records, short.jsonl 1"),
-    (["--schema", "none.json"], "none.json cannot be read"),
+    (["--schema", "none.json"], "none.json cannot be read: No such file"),
     (["--schema", "text.jsonl"], "text.jsonl is no JSON"),
     (["--schema", "array.json"], "array.json is no schema"),
     (["--schema", "unknown.json"], "Unknown comparator: 'x'"),
@@ -337,7 +337,7 @@ BAD = [
     (["--fail-under", "f2=0.9"], "metrics are precision"),
     (["--fail-under", "f1=x"], "write METRIC=VALUE"),
     (["--fail-under", "f1=2"], "a value from 0 to 1"),
-    (["--against-text", "none.txt"], "none.txt cannot be read"),
+    (["--against-text", "none.txt"], "none.txt cannot be read: No such file"),
     (["--shift-from", "none.jsonl"], "none.jsonl cannot be read"),
     (["--report", "none/r.html"], "none/r.html"),
 ]
