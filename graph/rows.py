@@ -121,7 +121,10 @@ def _cypher_like(value: Any) -> str:
             head = ", ".join(f"{x:.4g}" for x in value[:3])
             return f"[{head}, … {len(value)} numbers]"
         return f"[{', '.join(map(_cypher_like, value))}]"
-    return json.dumps(plain_value(value), ensure_ascii=False)
+    plain = plain_value(value)
+    if isinstance(value, str) or not isinstance(plain, str):
+        return json.dumps(plain, ensure_ascii=False)
+    return plain
 
 
 def _path_text(path: Any) -> str:

@@ -52,6 +52,8 @@ def test_values_become_json(value: object, plain: object) -> None:
         (None, "null"),
         (True, "true"),
         (1.5, "1.5"),
+        (DateTime(2024, 1, 1), "2024-01-01T00:00:00.000000000"),
+        (float("nan"), "NaN"),
         ([1, "a"], '[1, "a"]'),
         ({"k": [1]}, "{k: [1]}"),
         (list(range(100)), "[0, 1, 2, … 100 numbers]"),
