@@ -113,17 +113,20 @@ def test_chunks_deleted_while_looking_ahead_are_passed_over(
     assert visited(trail) == ["a", "poor", "best"]
 
 
+@pytest.mark.parametrize(
+    ("lookahead", "looked"), [(1, "1 further step"), (2, "2 further steps")]
+)
 @pytest.mark.parametrize("name", DETERMINISTIC[1:])
 def test_every_step_says_how_it_was_chosen(
-    detour: MemoryGraph, question: Vector, name: str
+    detour: MemoryGraph, question: Vector, name: str, lookahead: int, looked: str
 ) -> None:
     """The anchor is one; the others name the rule and the look ahead."""
-    walking = ALGORITHMS[name].walk(question, WalkOptions(lookahead=2))
+    walking = ALGORITHMS[name].walk(question, WalkOptions(lookahead=lookahead))
 
     steps = run(MemoryReader(detour), walking).steps
 
     assert steps[0].reason == "anchor"
-    assert steps[1].reason.endswith("2 further steps looked at")
+    assert steps[1].reason.endswith(f"{looked} looked at")
 
 
 @pytest.fixture
