@@ -322,9 +322,12 @@ def _local_embedder(name: str) -> Finding:
 
 
 def _language_model(settings: Settings) -> Finding:
-    """Ask Ollama for the language model, which only `--themes llm` needs."""
+    """Ask Ollama for the language model, which answers, guides walks, names themes."""
     return _ollama_model(
-        "language model", settings.language_model, settings, needed_for="--themes llm"
+        "language model",
+        settings.language_model,
+        settings,
+        needed_for="ask, llm_guided_traversal and --themes llm",
     )
 
 
