@@ -166,8 +166,8 @@ def pick_corpus(stored: Sequence[CorpusInfo], name: str | None) -> CorpusInfo:
             return info
     shown = name[:80]
     near = difflib.get_close_matches(shown, names, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    msg = f"No corpus {shown!r}: {hint}Stored are {', '.join(names[:10])}."
+    hint = f"did you mean {near[0]!r}? Stored" if near else "stored"
+    msg = f"No corpus {shown!r}: {hint} are {', '.join(names[:10])}."
     raise UnknownCorpusError(msg)
 
 
