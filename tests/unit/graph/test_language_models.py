@@ -127,6 +127,26 @@ def test_failure_of_a_foreign_model_is_a_model_error() -> None:
         model.reply("Q")
 
 
+def test_page_of_an_error_becomes_a_line() -> None:
+    """Some clients raise the whole answer of their server."""
+
+    class Talkative(GenericFakeChatModel):
+        """A model whose client says much."""
+
+        def _stream(self, *_: Any, **__: Any) -> Any:
+            msg = "503\n<html>\n" + "x" * 5_000
+            raise OSError(msg)
+
+    model = LanguageModel(Talkative(messages=iter([])))
+
+    with pytest.raises(ModelError) as failed:
+        model.reply("Who sings?")
+
+    assert "503 <html> xxx" in str(failed.value)
+    assert "\n" not in str(failed.value)
+    assert len(str(failed.value)) < 400
+
+
 async def test_server_that_is_down_names_what_to_start(closed_port: int) -> None:
     """All four calls raise the same line."""
     settings = Settings(ollama_url=f"http://127.0.0.1:{closed_port}")
