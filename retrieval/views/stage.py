@@ -64,7 +64,7 @@ def scene_layout(scene: Scene) -> dict[str, Any]:
 
 
 def _camera(scene: Scene) -> dict[str, Any]:
-    """Look at the middle of the walk, or of everything, from near."""
+    """Look at the middle of everything, or half way from there to that of the walk."""
     center = np.zeros(3)
     places = {row.id: n for n, row in enumerate(scene.rows)}
     steps = () if scene.walk is None else scene.walk.steps
@@ -73,8 +73,8 @@ def _camera(scene: Scene) -> dict[str, Any]:
     if walked and bool(np.all(spans > 0)):
         middle = (scene.points.max(axis=0) + scene.points.min(axis=0)) / 2
         scale = float(np.prod(spans)) ** (1 / 3)
-        center = (scene.points[walked].mean(axis=0) - middle) / scale
-    eye = center + np.array([0.9, 0.9, 0.6]) * (0.85 if walked else 1.0)
+        center = (scene.points[walked].mean(axis=0) - middle) / scale / 2
+    eye = center + np.array([0.9, 0.9, 0.6])
     names = "xyz"
     return {
         "center": dict(zip(names, rounded(center), strict=True)),
