@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -34,6 +33,8 @@ _THRESHOLDS = (
     "micro_f1",
 )
 _MISSED = 1
+_ROUNDING = 1e-9
+"""What a mean of floats may be off: 0.9 of every record is not less than 0.9."""
 
 
 @click.command()
@@ -98,13 +99,14 @@ def fields(settings: Settings, /, **given: Any) -> None:
     knowtrail eval fields --gold gold.jsonl --infer-schema > schema.json
     knowtrail eval fields --gold gold.jsonl --extracted out.jsonl --schema schema.json
     """  # noqa: D301 - click reads the backspace
+    from eval.cli_fields_output import json_text
     from eval.fields.files import RecordFile, infer_eval_schema
 
     limits = _thresholds(given["fail_under"])
     gold = RecordFile.checked(given["gold"])
     if given["infer_schema"]:
         schema = infer_eval_schema(gold, id_field=given["id_field"])
-        click.echo(json.dumps(schema, ensure_ascii=False, indent=2))
+        click.echo(json_text(schema, indent=2))
         return
     if not any(given[name] for name in _ASKS):
         msg = "Give --extracted, or what else is to be done with the gold records."
@@ -173,14 +175,24 @@ def _evaluate(
 
 
 def _missed(finished: Finished, limits: dict[str, float]) -> list[str]:
-    """Return which limits are missed; fields without a score miss every limit."""
+    """Return which limits are missed; fields without a score miss every limit.
+
+    A run in which nothing could be scored fails without a limit too: its metrics are 1
+    only because there is nothing to divide by.
+    """
     missed = [
         f"{name} is {finished.intervals[name].value:.4f}, less than {limit:g}."
         for name, limit in limits.items()
-        if finished.intervals[name].value < limit
+        if finished.intervals[name].value < limit - _ROUNDING
     ]
-    if limits and (lost := finished.result.total_batch_errors):
+    lost = finished.result.total_batch_errors
+    if limits and lost:
         missed.append(f"{lost} fields have no score, which --fail-under cannot judge.")
+    if lost and not finished.result.total_fields:
+        missed.append(
+            f"Nothing was scored: the comparator failed for all {lost} fields, so the "
+            "metrics say nothing."
+        )
     return missed
 
 
@@ -335,15 +347,13 @@ def _show(
     as_json: bool,
 ) -> None:
     """Write what was found."""
-    from eval.cli_fields_output import as_dict, draw_run, draw_table
+    from eval.cli_fields_output import as_dict, draw_run, draw_table, json_text
 
     if as_json:
         answer = {} if finished is None else as_dict(finished)
         if compared is not None:
             answer["compared"] = as_dict(compared)
-        click.echo(
-            json.dumps(answer | found.as_dict(), ensure_ascii=False, allow_nan=False)
-        )
+        click.echo(json_text(answer | found.as_dict()))
         return
     if finished is not None:
         draw_run(run.extracted.path.name, finished)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,14 @@ if TYPE_CHECKING:
     from eval.fields.running import Finished
     from eval.statistics import Interval
 
-__all__ = ["as_dict", "as_number", "draw_run", "draw_table", "interval_dict"]
+__all__ = [
+    "as_dict",
+    "as_number",
+    "draw_run",
+    "draw_table",
+    "interval_dict",
+    "json_text",
+]
 
 SHOWN_FIELDS = 25
 
@@ -21,6 +29,14 @@ SHOWN_FIELDS = 25
 def as_number(value: float) -> float | None:
     """Return a number as JSON can say it: NaN is null."""
     return value if value == value else None
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """Return JSON to be written; half characters stay as the escapes they came as."""
+    from eval.records import sendable
+
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    return sendable(text)
 
 
 def interval_dict(interval: Interval) -> dict[str, Any]:
@@ -64,7 +80,7 @@ def draw_run(name: str, finished: Finished) -> None:
     if result.total_batch_errors:
         click.echo(
             f"{result.total_batch_errors} fields have no score: their comparator "
-            "failed (-v tells why).",
+            "failed, as the warnings say.",
             err=True,
         )
     _draw(

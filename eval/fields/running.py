@@ -67,6 +67,11 @@ class FieldsRun:
                 "idField": self.id_field,
                 "store": self.store,
                 "seed": self.seed,
+                **(
+                    {}
+                    if self.judged_field is None
+                    else {"judgesField": self.judged_field}
+                ),
                 **self.settings,
             },
             commit=_version(),

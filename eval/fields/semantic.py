@@ -91,7 +91,7 @@ class SemanticBatchComparator:
         try:
             verdicts = self.judge.judge_batch(asked)
         except Exception as error:  # the equal ones of the record are kept
-            _LOG.warning("The judge failed for %d fields: %s.", len(asked), error)
+            _LOG.warning("The judge failed for %d fields: %s", len(asked), error)
             return []
         if not isinstance(verdicts, list | tuple):
             _LOG.warning("The judge gave %s, no list.", type(verdicts).__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,8 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from eval.fields import comparators
+from eval.fields.files import RecordFile
+from eval.fields.running import FieldsRun
 from graph import language_models
 from graph.cli import main
 from graph.language_models import LanguageModel
@@ -298,6 +301,7 @@ def test_a_model_judges_meaning(judged: Shell) -> None:
 
     assert done.code == 0
     assert any("1 fields have no score" in line for line in done.errors)
+    assert not any("Nothing was scored" in line for line in done.errors)
     found = json.loads(again.out)
     assert found["per_field"]["method"]["matches"] == 2
     assert found["batch_errors"] == 0
@@ -311,6 +315,55 @@ def test_fields_without_a_score_miss_every_threshold(judged: Shell) -> None:
     assert done.errors[-1] == (
         "Error: 1 fields have no score, which --fail-under cannot judge."
     )
+
+
+def test_nothing_scored_is_an_error(
+    judged: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Metrics of nothing are 1, which must not look like success."""
+    schema = json.loads((judged.folder / "schema.json").read_text("utf-8"))
+    for name, place in schema["properties"].items():
+        if name != "method":
+            place.clear()
+            place.update({"type": "string", "x-eval-skip": True})
+    judged.write("schema.json", schema)
+    judged.write("gold.jsonl", {"method": "sputtering"})
+    judged.write("out.jsonl", {"method": "PVD"})
+    silent = LanguageModel(Chat(answers=["nonsense"]), name="silent")
+    monkeypatch.setattr(language_models, "load_language_model", lambda *_, **__: silent)
+
+    done = judged.run(*JUDGED)
+
+    assert done.code == 1
+    assert "Nothing was scored" in done.errors[-1]
+
+
+def test_the_judged_key_makes_another_run(shell: Shell) -> None:
+    """It is not scored, so the numbers differ: what was stored without it stays."""
+    file = RecordFile.checked(shell.folder / "gold.jsonl")
+    plain = FieldsRun(gold=file, extracted=file, schema={"type": "object"})
+
+    assert replace(plain, judged_field="from").as_run().id != plain.as_run().id
+
+
+def test_thresholds_forgive_rounding(shell: Shell) -> None:
+    """Nine of ten in every record is a mean of 0.9, whatever floats make of it."""
+    shell.write("gold.jsonl", *[{str(n): n for n in range(10)}] * 28)
+    shell.write("out.jsonl", *[{str(n): n or 7 for n in range(10)}] * 28)
+
+    done = shell.run(*BOTH[:4], "--fail-under", "f1=0.9", "--fail-under", "micro_f1=.9")
+
+    assert (done.code, done.errors) == (0, [])
+
+
+def test_half_characters_in_keys(shell: Shell) -> None:
+    """What UTF-8 cannot hold is written as JSON writes it."""
+    shell.write("gold.jsonl", '{"\\ud800": 1}')
+    printed = shell.run("--gold", "gold.jsonl", "--infer-schema")
+    found = shell.json("--extracted", "gold.jsonl")
+
+    assert list(json.loads(printed.out)["properties"]) == ["\ud800"]
+    assert list(found["per_field"]) == ["\ud800"]
 
 
 BAD = [
