@@ -43,7 +43,6 @@ CONTEXT_TOKENS = 4_096
 
 ANSWER_TOKENS = 512
 CONNECT_SECONDS = 10.0
-_REASON = 300
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _LIMIT: ContextVar[float | None] = ContextVar("seconds of a request", default=None)
 
@@ -285,7 +284,7 @@ class LanguageModel:
         import httpx
 
         if not self._is_ollama:
-            return f"An error from {what}: {_short(error)}."
+            return f"An error from {what}: {' '.join(str(error).split())[:300]}."
         from ollama import ResponseError
 
         if isinstance(error, ConnectionError | httpx.TransportError):
@@ -299,7 +298,8 @@ class LanguageModel:
                 f"run `ollama pull {self.name}`."
             )
         reason = error.error if isinstance(error, ResponseError) else error
-        return f"An error from {what}: {_short(reason)}. Look at Ollama's log."
+        said = " ".join(str(reason).split())[:300]
+        return f"An error from {what}: {said}. Look at Ollama's log."
 
 
 def load_language_model(
@@ -369,11 +369,6 @@ def _limited(chunks: Iterator[BaseMessage], seconds: float) -> BaseMessage | Non
         return next(chunks, None)
     finally:
         _LIMIT.reset(token)
-
-
-def _short(reason: object) -> str:
-    """Return the beginning of what a client says, which may be a page, as one line."""
-    return " ".join(str(reason).split())[:_REASON].rstrip(".")
 
 
 def _own_name(chat: BaseChatModel) -> str:
