@@ -365,5 +365,9 @@ def _bytes(figure: Figure, suffix: str) -> bytes:
     file = io.BytesIO()
     kind = suffix.removeprefix(".")
     metadata = {"Date" if kind == "svg" else "Software": None}
-    figure.savefig(file, format=kind, metadata=metadata)
+    # The layout does not count all of the titles beside a matrix: nothing is clipped
+    # where the picture takes the size of what is drawn.
+    figure.savefig(
+        file, format=kind, metadata=metadata, bbox_inches="tight", pad_inches=0.15
+    )
     return file.getvalue()

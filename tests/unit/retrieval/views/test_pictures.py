@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
@@ -118,6 +119,24 @@ def test_svg_is_sound_and_holds_text_as_text(
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert "text" in tags
     assert not tags & {"script", "a", "foreignObject"}
+
+
+@pytest.mark.parametrize("layout", ["global", "sequential"])
+@pytest.mark.parametrize("title", ["Tide", "Royal Observatory, Greenwich"])
+def test_nothing_is_clipped(
+    walk: Walk, visited: Passages, layout: str, title: str
+) -> None:
+    """The border of a picture is white: no title beside a matrix runs into it."""
+    from matplotlib.image import imread
+
+    named, rows = titled(walk, visited, title)
+
+    picture = imread(
+        io.BytesIO(path_picture(panels_of(named, rows, layout), SAID, ".png"))
+    )[..., :3]
+
+    border = [picture[:9], picture[-9:], picture[:, :9], picture[:, -9:]]
+    assert [part.min() for part in border] == [1.0] * 4
 
 
 def test_matrix_picture_has_its_title(walk: Walk, visited: Passages) -> None:
