@@ -38,6 +38,7 @@ __all__ = [
     "compared_algorithms",
     "overlaps",
     "traverse",
+    "walked",
 ]
 
 
@@ -147,6 +148,21 @@ async def atraverse(
     )
     walker = _Walker(record=record, trace=trace, model=model, settings=settings)
     return await walker.awalk(connection, start, task)
+
+
+def walked(
+    connection: Connection, start: Ground, task: Task, *, settings: Settings | None
+) -> Walk:
+    """Walk for a question that is embedded already; nothing is recorded.
+
+    Args:
+        connection: The database.
+        start: The corpus and the question's vector.
+        task: How to walk.
+        settings: Where language model and snapshots are found.
+    """
+    walker = _Walker(record=False, trace=False, model=None, settings=settings)
+    return walker.walk(connection, start, task).walk
 
 
 def compare(

@@ -67,19 +67,13 @@ def ask_walk(
         InputError: If question, algorithm or corpus are no good.
     """
     from retrieval.corpora import ground
-    from retrieval.search import check_question, search
+    from retrieval.questions import check_question
+    from retrieval.traverse import walked
 
-    check_question(question, algorithm=algorithm)
+    task = check_question(question, algorithm=algorithm)
     start = ground(connection, None, question, corpus=corpus, settings=settings)
-    result = search(
-        connection,
-        None,
-        question,
-        corpus=start.corpus.name,
-        algorithm=algorithm,
-        settings=settings,
-    )
-    return PicturedWalk(walk=result.walk, query=start.query)
+    walk = walked(connection, start, task, settings=settings)
+    return PicturedWalk(walk=walk, query=start.query)
 
 
 def read_walk(connection: Connection, traversal: str) -> PicturedWalk:
