@@ -32,6 +32,7 @@ class Extras:
         annotators: Records of further annotators.
         texts: Prompts or training texts.
         older: Records to compare the distribution of values with.
+        seed: Seed of the comparison.
         newer: The records that may have shifted: the extracted ones, or gold.
         comparison: Metric to the comparison of two systems and its corrected p-value.
         agreement: Agreement by field.
@@ -45,6 +46,7 @@ class Extras:
     texts: Sequence[Path] = ()
     older: RecordFile | None = None
     newer: RecordFile | None = None
+    seed: int = 0
     comparison: dict[str, tuple[Comparison, float]] = field(default_factory=dict)
     agreement: Sequence[FieldAgreement] = ()
     contamination: Sequence[FieldContamination] = ()
@@ -80,6 +82,7 @@ class Extras:
             texts=given["against_text"],
             older=older,
             newer=newer,
+            seed=given["seed"],
         )
 
     def found(self, finished: Finished | None, compared: Finished | None) -> Extras:
@@ -87,7 +90,9 @@ class Extras:
         if finished is not None and compared is not None:
             from eval.fields.summary import compare_runs
 
-            self.comparison = compare_runs(finished.numbers, compared.numbers)
+            self.comparison = compare_runs(
+                finished.numbers, compared.numbers, seed=self.seed
+            )
         if self.annotators:
             from eval.fields.agreement import annotator_agreement
             from eval.fields.parsing import parse_eval_schema

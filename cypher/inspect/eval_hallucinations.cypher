@@ -1,9 +1,9 @@
 // @title: Everything that an extraction made up
-// purpose: values that gold does not have, by record; the latest run where none is named
+// purpose: values that gold does not have, by record; the latest complete run where none is named
 // params: run, field, limit
 // since: 5.26
 MATCH (r:EvalRun {kind: 'fields'})
-WHERE $run IS NULL OR r.id = $run
+WHERE ($run IS NULL AND r.status = 'complete') OR r.id = $run
 WITH r
 ORDER BY r.createdAt DESC, r.id
 LIMIT 1

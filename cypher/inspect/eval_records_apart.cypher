@@ -1,5 +1,5 @@
 // @title: Records that two evaluations score differently
-// purpose: F1 of each record in two runs, the largest difference first; the last two complete ones where none is named
+// purpose: F1 of each record in two runs, the largest difference first; the last complete one and the one of its kind before where none is named
 // params: first, second, limit
 // since: 5.26
 MATCH (r:EvalRun)
@@ -8,14 +8,18 @@ WITH r
 ORDER BY r.createdAt, r.id
 WITH collect(r) AS runs
 WITH
+  runs,
   CASE
-    WHEN $first IS NULL THEN runs[-2]
-    ELSE head([r IN runs WHERE r.id = $first])
-  END AS one,
-  CASE
-    WHEN $second IS NULL THEN runs[-1]
+    WHEN $second IS NULL THEN [r IN runs WHERE r.id <> coalesce($first, '')][-1]
     ELSE head([r IN runs WHERE r.id = $second])
   END AS two
+WITH
+  CASE
+    WHEN $first IS NULL
+      THEN [r IN runs WHERE r.kind = two.kind AND r.id <> two.id][-1]
+    ELSE head([r IN runs WHERE r.id = $first])
+  END AS one,
+  two
 WHERE one IS NOT NULL AND two IS NOT NULL
 UNWIND [{run: one, at: 0}, {run: two, at: 1}] AS side
 WITH side.run AS r, side.at AS at

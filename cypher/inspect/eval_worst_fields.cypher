@@ -1,9 +1,9 @@
 // @title: Fields that an extraction gets wrong most often
-// purpose: fields of a run of `eval fields`, the worst first; the latest run where none is named
+// purpose: fields of a run of `eval fields`, the worst first; the latest complete run where none is named
 // params: run, limit
 // since: 5.26
 MATCH (r:EvalRun {kind: 'fields'})
-WHERE $run IS NULL OR r.id = $run
+WHERE ($run IS NULL AND r.status = 'complete') OR r.id = $run
 WITH r
 ORDER BY r.createdAt DESC, r.id
 LIMIT 1

@@ -151,6 +151,29 @@ def test_named_runs_stand_side_by_side(two: Connection) -> None:
     assert ask(two, "eval_runs_apart", first="none", second=second) == []
 
 
+def test_runs_of_one_kind_stand_side_by_side(two: Connection) -> None:
+    """Another kind of evaluation between them is passed over."""
+    store(two, run_of("questions", 3, kind="retrieval"), 0.1)
+    store(two, run_of("best", 4), 0.9)
+
+    (row, *_) = ask(two, "eval_runs_apart")
+
+    assert (row["metric"], row["first"], row["second"]) == ("f1", 1.0, 0.95)
+    assert ask(two, "eval_records_apart") == [
+        {"record": "b", "first": 1.0, "second": 0.9, "difference": -0.1}
+    ]
+
+
+def test_a_run_that_failed_is_not_the_latest(two: Connection) -> None:
+    """It has no metrics yet: without a name the one before it is shown."""
+    with pytest.raises(ZeroDivisionError), open_run(two, run_of("broken", 5)):
+        _ = 1 / 0
+
+    for name in ("eval_worst_fields", "eval_hallucinations"):
+        (row, *_) = ask(two, name, limit=1)
+        assert row["run"] == run_of("better", 2).id
+
+
 def test_records_that_differ_are_named(two: Connection) -> None:
     """Records with the same F1 in both runs are left out."""
     assert ask(two, "eval_records_apart") == [

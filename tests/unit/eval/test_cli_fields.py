@@ -338,6 +338,22 @@ def test_nothing_scored_is_an_error(
     assert "Nothing was scored" in done.errors[-1]
 
 
+def test_the_seed_is_that_of_the_comparison_too(shell: Shell) -> None:
+    """Other draws give another interval of the difference, the same draws the same."""
+    gold = [{str(n): n for n in range(10)}] * 20
+    shell.write("gold.jsonl", *gold)
+    shell.write(
+        "out.jsonl", *[{str(n): n % (k + 1) for n in range(10)} for k in range(20)]
+    )
+    words = ("--extracted", "out.jsonl", "--compare", "gold.jsonl", "--seed")
+    found = [
+        shell.json(*words, seed)["comparison"]["f1"]["difference"]
+        for seed in ("1", "1", "2")
+    ]
+
+    assert found[0] == found[1] != found[2]
+
+
 def test_the_judged_key_makes_another_run(shell: Shell) -> None:
     """It is not scored, so the numbers differ: what was stored without it stays."""
     file = RecordFile.checked(shell.folder / "gold.jsonl")
