@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -240,12 +241,18 @@ def _runs(
 
 
 def _register_judge(settings: Settings, given: dict[str, Any]) -> str:
-    """Make the comparator `semantic` where a schema names it; return its model."""
-    path: Path | None = given["schema_file"]
-    try:
-        if path is None or '"semantic"' not in path.read_text("utf-8-sig"):
-            return ""
-    except (OSError, UnicodeDecodeError):
+    """Make the comparator `semantic` where a schema names it; return its model.
+
+    Raises:
+        InputError: If a model is named that nothing would ask.
+    """
+    if not _names_semantic(given["schema_file"]):
+        if given["judge"]:
+            msg = (
+                f"--judge {given['judge']!r} would judge nothing: no field of the "
+                'schema has "x-eval-compare": "semantic".'
+            )
+            raise InputError(msg)
         return ""
     from eval.fields.comparators import register
     from eval.fields.judges import ModelJudge
@@ -256,6 +263,26 @@ def _register_judge(settings: Settings, given: dict[str, Any]) -> str:
     judge = ModelJudge(model, cache_file=settings.home / "judgements.sqlite")
     register("semantic", SemanticBatchComparator(judge), overwrite=True)
     return model.name
+
+
+def _names_semantic(path: Path | None) -> bool:
+    """Return whether a field of a schema file is judged by its meaning."""
+    try:
+        waiting = [] if path is None else [json.loads(path.read_text("utf-8-sig"))]
+    except (OSError, ValueError, RecursionError):
+        return False  # told where the schema is read
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            compare = value.get("x-eval-compare")
+            if compare == "semantic" or (
+                isinstance(compare, dict) and "semantic" in compare
+            ):
+                return True
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return False
 
 
 def _run(

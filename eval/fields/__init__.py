@@ -23,6 +23,7 @@ from eval.fields.comparators import (
     compare_numeric,
     compare_oneof,
     get_comparator,
+    is_batch,
     register,
 )
 from eval.fields.compound import CompoundComparator
@@ -122,6 +123,7 @@ __all__ = [
     "get_comparator",
     "get_transform",
     "infer_schema",
+    "is_batch",
     "iter_records",
     "iter_schema",
     "parse_eval_schema",

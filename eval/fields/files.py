@@ -57,11 +57,15 @@ class RecordFile:
             msg = f"{path} is no regular file: it is read more than once."
             raise SourceError(msg)
         count = 0
-        for count, record in enumerate(read_jsonl(path), start=1):
+        for record in read_jsonl(path):
             if not isinstance(record, dict) and not (may_lack and record is None):
                 kind = type(record).__name__
-                msg = f"{path}, record {count} is no JSON object: it is a {kind}."
+                msg = (
+                    f"{path}: record {count}, counted from 0, is no JSON object: it is "
+                    f"a {kind}."
+                )
                 raise SourceError(msg)
+            count += 1
         if not count:
             msg = f"{path} has no record: write one JSON object a line."
             raise SourceError(msg)

@@ -317,6 +317,24 @@ def test_fields_without_a_score_miss_every_threshold(judged: Shell) -> None:
     )
 
 
+def test_a_judge_that_judges_nothing_is_refused(judged: Shell) -> None:
+    """A field that is called semantic is not judged by its meaning."""
+    place = {"type": "string", "x-eval-compare": "exact"}
+    names = [*GOLD[0], "semantic"]
+    schema = {"type": "object", "properties": dict.fromkeys(names, place)}
+    judged.write("schema.json", schema)
+
+    done = judged.run(*JUDGED, "--judge", "some-model")
+
+    assert (done.code, done.errors) == (
+        2,
+        [
+            "Error: --judge 'some-model' would judge nothing: no field of the schema "
+            'has "x-eval-compare": "semantic".'
+        ],
+    )
+
+
 def test_nothing_scored_is_an_error(
     judged: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -386,13 +404,22 @@ BAD = [
     (["--gold", "none.jsonl"], "none.jsonl cannot be read: No such file"),
     (["--gold", "."], ". is no regular file"),
     (["--gold", "empty.jsonl"], "empty.jsonl has no record"),
-    (["--gold", "list.jsonl"], "list.jsonl, record 2 is no JSON object"),
+    (
+        ["--gold", "list.jsonl"],
+        "list.jsonl: record 1, counted from 0, is no JSON object",
+    ),
     (["--gold", "text.jsonl"], "text.jsonl, line 2 is no JSON"),
     (["--gold", "deep.jsonl"], "deep.jsonl, line 1"),
-    (["--gold", "null.jsonl"], "null.jsonl, record 1 is no JSON object"),
+    (
+        ["--gold", "null.jsonl"],
+        "null.jsonl: record 0, counted from 0, is no JSON object",
+    ),
     (["--gold", "latin.jsonl"], "latin.jsonl cannot be read as UTF-8"),
     (["--extracted", "short.jsonl"], "gold.jsonl has 3 records, short.jsonl 1"),
-    (["--extracted", "list.jsonl"], "list.jsonl, record 2 is no JSON object"),
+    (
+        ["--extracted", "list.jsonl"],
+        "list.jsonl: record 1, counted from 0, is no JSON object",
+    ),
     (["--compare", "short.jsonl"], "gold.jsonl has 3 records, short.jsonl 1"),
     (["--agreement", "short.jsonl"], "gold.jsonl has 3 records, short.jsonl 1"),
     (["--schema", "none.json"], "none.json cannot be read: No such file"),

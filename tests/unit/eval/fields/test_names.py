@@ -40,6 +40,7 @@ NAMES = [
     "SchemaNode",
     "SchemaError",
     "GoldValidationError",
+    "is_batch",
     "compare_exact",
     "compare_numeric",
     "compare_oneof",
