@@ -62,8 +62,12 @@ def quickstart(settings: Settings, /, *, question: str, picture: Path) -> None:
         msg = f"There is no folder {picture.absolute().parent}: choose --picture."
         raise InputError(msg)
     with served(settings, stay=True) as pointed, Connection.open(pointed) as connection:
-        _ingest(connection, pointed)
-        result = _ask(connection, pointed, question)
+        try:
+            _ingest(connection, pointed)
+            result = _ask(connection, pointed, question)
+        except KeyboardInterrupt:
+            _tell_server(settings, pointed, err=True)
+            raise
         show_result(result, sys.stdout)
         _draw(connection, result, picture)
         click.echo(
@@ -132,12 +136,13 @@ def _draw(connection: Connection, result: SearchResult, picture: Path) -> None:
         raise StorageError(msg) from error
 
 
-def _tell_server(settings: Settings, pointed: Settings) -> None:
+def _tell_server(settings: Settings, pointed: Settings, *, err: bool = False) -> None:
     """Say where the server is, where its password is and how to stop it."""
-    click.echo(f"Neo4j runs at {pointed.uri}, user {pointed.username}.")
+    click.echo(f"Neo4j runs at {pointed.uri}, user {pointed.username}.", err=err)
     if settings.uri is None:
         click.echo(
-            f"Its password and how to stop it: {own_command(settings)} server status"
+            f"Its password and how to stop it: {own_command(settings)} server status",
+            err=err,
         )
 
 
