@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import signal
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
 from graph.server import install_server, server_status
-from tests.command_line import spawn
+from tests.command_line import ROOT, spawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,3 +148,33 @@ def test_another_question_is_asked_of_the_same_corpus(tried: Tried) -> None:
     assert done.code == 0
     assert "Marine chronometer" in done.out
     assert picture.exists()
+
+
+def test_an_interrupted_run_says_that_the_server_runs(
+    tried: Tried, tmp_path: Path
+) -> None:
+    """Who stops it half way learns what is left running, and how to stop that."""
+    words = ("--home", str(tried.home), "quickstart")
+    with subprocess.Popen(
+        [sys.executable, "-m", "graph.cli", *words],
+        env=os.environ | NO_NETWORK | {"PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=_take_interrupts,
+    ) as run:
+        assert run.stderr is not None
+        begun = next(line for line in run.stderr if line.startswith("documents"))
+        run.send_signal(signal.SIGINT)
+        told = run.stderr.read()
+
+    assert begun
+    assert run.returncode == 130
+    assert "Neo4j runs at bolt://127.0.0.1:" in told
+    assert "server status" in told
+
+
+def _take_interrupts() -> None:
+    """Undo what a shell does to jobs in the background, which ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
