@@ -18,7 +18,7 @@ InputError (ValueError)
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graph.errors import InputError
 
@@ -35,6 +35,7 @@ __all__ = [
     "SchemaError",
     "ScoringError",
     "TransformNotFoundError",
+    "refuse_one",
     "too_deep_told",
 ]
 
@@ -109,6 +110,21 @@ class TransformNotFoundError(InputError, KeyError):
     """No transform of that name is registered."""
 
     __str__ = Exception.__str__
+
+
+def refuse_one(records: Any, name: str) -> None:
+    """Refuse one record in place of many, whose keys would pass for records.
+
+    Args:
+        records: What should be many.
+        name: What the caller calls it.
+
+    Raises:
+        ArgumentError: If it is an object or text.
+    """
+    if isinstance(records, dict | str | bytes):
+        msg = f"{name} must be a list of records, not one {type(records).__name__}."
+        raise ArgumentError(msg)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from eval.fields.errors import (
     ArgumentError,
     RecordIdError,
     ScoringError,
+    refuse_one,
     too_deep_told,
 )
 from eval.fields.metrics import RunAccumulator, build_record_result, build_run_result
@@ -98,10 +99,8 @@ def iter_records(
         SchemaError: If the schema cannot be used.
         ArgumentError: If a side is one record instead of many.
     """
-    for side, records in (("gold", gold), ("extracted", extracted)):
-        if isinstance(records, dict | str | bytes):
-            msg = f"{side} must be a list of records, not one {type(records).__name__}."
-            raise ArgumentError(msg)
+    refuse_one(gold, "gold")
+    refuse_one(extracted, "extracted")
     root = plan(parse_eval_schema(schema))
     return _records(gold, extracted, root, id_field, post_process)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from eval.fields.errors import MAX_DEPTH, ArgumentError, NestingError
+from eval.fields.errors import MAX_DEPTH, ArgumentError, NestingError, refuse_one
 from eval.fields.paths import child_path
 from graph.errors import InputError
 
@@ -47,9 +47,11 @@ def infer_schema(values: Iterable[Any], path: str = "") -> dict[str, Any]:
 
     Raises:
         InputError: If there is no value.
-        ArgumentError: If an object has a key that is no text.
+        ArgumentError: If one value is given in place of many, or an object has a key
+            that is no text.
         NestingError: If the values have too many levels.
     """
+    refuse_one(values, "values")
     values = list(values)
     if not values:
         msg = "A schema needs at least one value to be inferred from: none was given."

@@ -28,6 +28,8 @@ __all__ = [
     "transform_type_convert",
 ]
 
+_MOST_DIGITS = 1_000
+"""More than any float has; rounding integers to a million places takes seconds."""
 _TARGETS = ("bool", "float", "int", "str")
 _TRUTH = {"1": True, "true": True, "0": False, "false": False}
 
@@ -105,10 +107,14 @@ def _digits(params: dict[str, Any]) -> int:
         msg = "transform 'round_digits' requires 'digits'"
         raise ArgumentError(msg)
     try:
-        return int(params["digits"])
+        digits = int(params["digits"])
     except (TypeError, ValueError, OverflowError) as error:
         msg = f"'digits' of 'round_digits' is {params['digits']!r}: give an integer"
         raise ArgumentError(msg) from error
+    if abs(digits) > _MOST_DIGITS:
+        msg = f"'digits' of 'round_digits' is beyond {_MOST_DIGITS} places"
+        raise ArgumentError(msg)
+    return digits
 
 
 def transform_type_convert(value: Any, params: dict[str, Any]) -> Any:

@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eval.fields.errors import GoldValidationError
+from eval.fields.errors import GoldValidationError, refuse_one
 from eval.fields.inference import json_type
 from eval.fields.parsing import parse_eval_schema
 from eval.fields.paths import child_path
@@ -57,9 +57,11 @@ def validate_gold(
             an integer is a number and the other way round.
 
     Raises:
+        ArgumentError: If one record is given in place of many.
         SchemaError: If the schema cannot be used.
         GoldValidationError: If a record does not fit; it names record and path.
     """
+    refuse_one(gold, "gold")
     root = parse_eval_schema(schema)
     for index, record in enumerate(gold):
         record_id = index if id_field is None else _record_id(record, id_field, index)

@@ -109,3 +109,10 @@ def test_value_that_holds_itself_is_refused() -> None:
 
     with pytest.raises(InputError, match="holds itself"):
         infer_schema([value])
+
+
+@pytest.mark.parametrize("values", [{"a": 1}, "text", b"bytes"])
+def test_one_value_in_place_of_many(values: Any) -> None:
+    """Its keys or characters would pass for the values."""
+    with pytest.raises(TypeError, match="values must be a list of records, not one"):
+        infer_schema(values)

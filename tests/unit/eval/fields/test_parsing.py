@@ -103,6 +103,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "oneof text": (_leaf(compare={"oneof": {"values": "a"}}), "needs 'values'"),
     "no digits": (_leaf(transform=["round_digits"]), "requires 'digits'"),
     "digits": (_leaf(transform=[{"round_digits": {"digits": "x"}}]), "give an integer"),
+    "digits beyond all": (
+        _leaf(transform=[{"round_digits": {"digits": -1_000_000_000}}]),
+        "is beyond 1000 places",
+    ),
     "no target": (_leaf(transform=["type_convert"]), "requires 'to'"),
     "target": (_leaf(transform=[{"type_convert": {"to": "date"}}]), "must be one of"),
     "strip with params": (_leaf(transform=[{"strip": {"x": 1}}]), "unknown parameters"),

@@ -160,3 +160,9 @@ def test_strict_types(record: Any) -> None:
 def test_strict_types_accept(record: Any) -> None:
     """Integers and other numbers are one; null is exempt."""
     validate_gold([record], _schema(), strict_types=True)
+
+
+def test_one_record_in_place_of_many() -> None:
+    """Its keys are no records, and must not pass for checked ones."""
+    with pytest.raises(TypeError, match="gold must be a list of records, not one dict"):
+        validate_gold({"unknown": 1}, _schema())
