@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["cell_text", "plain_value", "write_csv", "write_json"]
+__all__ = ["cell_text", "counted", "plain_value", "write_csv", "write_json"]
 
 CELL_LENGTH = 400
 SHORT_LIST = 8
 """Lists of numbers that are longer are shown by their beginning."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 step` or `2 steps`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def plain_value(value: Any) -> Any:

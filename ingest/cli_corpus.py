@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from graph.rows import counted
+
 if TYPE_CHECKING:
     from graph.settings import Settings
 
@@ -39,8 +41,8 @@ def list_(settings: Settings, /, *, as_json: bool) -> None:
         click.echo("No corpus is stored. Try: knowtrail quickstart", err=True)
     for row in rows:
         click.echo(
-            f"{row['name']}: {row['documents']} documents, version {row['version']}, "
-            f"{row['status']}, {row['embedder']}"
+            f"{row['name']}: {counted(row['documents'], 'document')}, "
+            f"version {row['version']}, {row['status']}, {row['embedder']}"
         )
 
 

@@ -163,8 +163,7 @@ def _headline(walk: Walk) -> Text:
     from rich.text import Text
 
     return Text(
-        f"{walk.algorithm} on {_plain(walk.corpus)}: {len(walk.steps)} steps, "
-        f"{walk.hops} hops, {len(walk.sentences)} sentences, "
+        f"{walk.algorithm} on {_plain(walk.corpus)}: {walk.extent}, "
         f"{walk.milliseconds:.0f} ms; it ended because "
         f"{stop_text(walk.stop_reason)}."
     )

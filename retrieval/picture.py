@@ -94,8 +94,7 @@ def _data(walk: Walk, neighbours: Mapping[str, ChunkText]) -> dict[str, Any]:
     return {
         "question": walk.question,
         "about": (
-            f"{walk.algorithm} on {walk.corpus}: {len(walk.steps)} steps, "
-            f"{walk.hops} hops, {len(walk.sentences)} sentences in "
+            f"{walk.algorithm} on {walk.corpus}: {walk.extent} in "
             f"{walk.milliseconds:.0f} ms. It ended because "
             f"{stop_text(walk.stop_reason)}."
         ),

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from graph.rows import counted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -199,6 +201,16 @@ class Walk:
     def sentences(self) -> tuple[FoundSentence, ...]:
         """Return the sentences found, in the order in which they were found."""
         return tuple(s for step in self.steps for s in step.sentences)
+
+    @property
+    def extent(self) -> str:
+        """Return in words how many steps, hops and sentences there are."""
+        parts = {
+            "step": len(self.steps),
+            "hop": self.hops,
+            "sentence": len(self.sentences),
+        }
+        return ", ".join(counted(number, noun) for noun, number in parts.items())
 
     @property
     def hops(self) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from graph.errors import InputError
+from graph.rows import counted
 from graph.vectors import vector_array
 from retrieval.display import stop_text
 from retrieval.views.labels import cut
@@ -123,11 +124,12 @@ def stop_words(reason: str) -> str:
 def heading(walk: Walk, note: str = "") -> Heading:
     """Return what stands above the picture of a walk, with a further note."""
     gone = sum(step.chunk.index == GONE for step in walk.steps)
-    missing = f" {gone} steps are not shown, their chunks are gone." if gone else ""
+    lost = counted(gone, "step")
+    missing = f" Not shown: {lost} whose chunks are gone." if gone else ""
     return Heading(
         title=cut(walk.question, 300),
-        about=f"{walk.algorithm} on {cut(walk.corpus, 40)}: {len(walk.steps)} steps, "
-        f"{walk.hops} hops, {len(walk.sentences)} sentences. It ended because "
+        about=f"{walk.algorithm} on {cut(walk.corpus, 40)}: {walk.extent}. "
+        f"It ended because "
         f"{stop_words(walk.stop_reason)}.{missing}{note}",
     )
 

@@ -70,7 +70,7 @@ def test_steps_whose_chunk_is_gone_are_left_out(walk: Walk, visited: Passages) -
     panel = global_panel(torn, visited)
 
     assert sum(len(mark.steps) for mark in panel.marks) == len(walk.steps) - 1
-    assert "1 steps are not shown" in heading(torn).about
+    assert "Not shown: 1 step whose" in heading(torn).about
 
 
 @pytest.mark.parametrize(
