@@ -31,7 +31,8 @@ def process_batches(
 
     A comparator that raises, is not known, or returns no list fails all of its fields;
     an entry that is no result with a finite score fails that one, and an entry that is
-    not there too. A failed field is a `batch_error`, with what went wrong as reason.
+    not there too. A failed field is a `batch_error`, with what went wrong as reason: a
+    comparator may tell it in an attribute `problem`.
 
     Args:
         field_results: Results of one record.
@@ -83,7 +84,8 @@ def _answers(name: str, items: list[BatchItem]) -> tuple[list[Any], str]:
         return [], f"the comparator raised {type(error).__name__}: {error}"
     if not isinstance(answers, list):
         return [], f"the comparator returned {type(answers).__name__}, not a list"
-    return answers, "the comparator returned no result for it"
+    told = getattr(comparator, "problem", "")
+    return answers, told or "the comparator returned no result for it"
 
 
 def _settle(result: FieldResult, answer: Any, problem: str) -> None:

@@ -52,6 +52,8 @@ class SemanticBatchComparator:
     """
 
     is_batch = True
+    problem = ""
+    """Why the last call has no verdict for some fields; empty where that is not known."""
 
     def __init__(self, judge: Judge, name: str = "semantic") -> None:
         """Keep the judge.
@@ -69,6 +71,7 @@ class SemanticBatchComparator:
         Args:
             items: Its fields that name this comparator.
         """
+        self.problem = ""
         results: list[ComparatorResult | None] = [None] * len(items)
         open_places: list[int] = []
         for index, item in enumerate(items):
@@ -92,9 +95,11 @@ class SemanticBatchComparator:
             verdicts = self.judge.judge_batch(asked)
         except Exception as error:  # the equal ones of the record are kept
             _LOG.warning("The judge failed for %d fields: %s", len(asked), error)
+            self.problem = f"the judge failed: {error}"
             return []
         if not isinstance(verdicts, list | tuple):
             _LOG.warning("The judge gave %s, no list.", type(verdicts).__name__)
+            self.problem = f"the judge gave {type(verdicts).__name__}, no list"
             return []
         return list(verdicts)
 

@@ -216,6 +216,7 @@ def test_model_that_raises_fails_its_fields_only(
     assert statuses == [["batch_error", "match"], ["match", "match"]]
     assert run.total_batch_errors == 1
     assert "boom" in caplog.text
+    assert "boom" in (run.records[0].field_results[0].reason or "")
 
 
 def test_model_error_is_raised_to_who_asks_the_judge(tmp_path: Path) -> None:

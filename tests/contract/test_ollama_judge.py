@@ -1,0 +1,55 @@
+"""The semantic judge on a real Ollama server: form, cache and cost, never its sense."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from eval.fields import JudgeItem, ModelJudge
+from graph.language_models import load_language_model
+from graph.settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SETTINGS = Settings.from_env()
+MODEL = "smollm2:135m"
+ITEMS = [
+    JudgeItem("colour", "dark red", "a deep red"),
+    JudgeItem("note", 'said "stop" {and} left', "stopped"),
+    JudgeItem("town", "Wien", "Vienna"),
+]
+
+pytestmark = pytest.mark.ollama
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> ModelJudge:
+    """Return a judge with the small model; skip without a server, fail under CI."""
+    reason = ""
+    try:
+        url = f"{SETTINGS.ollama_url}/api/tags"
+        tags = httpx.get(url, timeout=5, trust_env=False).json()
+        if MODEL not in {model["name"] for model in tags["models"]}:
+            reason = f"the Ollama server has no {MODEL}"
+    except httpx.HTTPError as error:
+        reason = f"no Ollama server answers: {error}"
+    if reason and os.environ.get("CI"):
+        pytest.fail(reason)
+    if reason:
+        pytest.skip(reason)
+    model = load_language_model(MODEL, settings=SETTINGS)
+    return ModelJudge(model, cache_file=tmp_path / "judgements.sqlite")
+
+
+def test_real_model_gives_a_verdict_a_pair(judge: ModelJudge) -> None:
+    """Each pair has 0, 1 or no verdict, and verdicts are not asked for again."""
+    first = judge.judge_batch(ITEMS)
+    again = judge.judge_batch(ITEMS)
+
+    assert len(first) == len(ITEMS)
+    assert set(first) <= {0.0, 1.0}
+    assert again == first
