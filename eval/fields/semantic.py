@@ -53,7 +53,7 @@ class SemanticBatchComparator:
 
     is_batch = True
     problem = ""
-    """Why the last call has no verdict for some fields; empty where that is not known."""
+    """Why the last call has no verdict for some fields; empty where nobody knows."""
 
     def __init__(self, judge: Judge, name: str = "semantic") -> None:
         """Keep the judge.
