@@ -80,7 +80,7 @@ def _answer(
     if isinstance(request, ExpandRequest):
         return reader.expand(request.chunk_ids, neighbours=request.neighbours)
     if isinstance(request, AnchorRequest):
-        return reader.anchors(request.vector, request.k)
+        return reader.anchors(request.vector, request.k, documents=request.documents)
     if isinstance(request, HomesRequest):
         return reader.homes(request.sentence_ids)
     if isinstance(request, ProjectionRequest):
@@ -102,7 +102,9 @@ async def _aanswer(
     if isinstance(request, ExpandRequest):
         return await reader.aexpand(request.chunk_ids, neighbours=request.neighbours)
     if isinstance(request, AnchorRequest):
-        return await reader.aanchors(request.vector, request.k)
+        return await reader.aanchors(
+            request.vector, request.k, documents=request.documents
+        )
     if isinstance(request, HomesRequest):
         return await reader.ahomes(request.sentence_ids)
     if isinstance(request, ProjectionRequest):

@@ -174,11 +174,13 @@ class AnchorRequest:
     """Ask for the chunks nearest to a vector.
 
     The answer is a `Candidates` with `anchor_hits(k)` chunks, in any order: the k
-    nearest are among them, and the algorithm ranks them itself.
+    nearest are among them, and the algorithm ranks them itself. The ids of their
+    documents are only needed where `documents` is set.
     """
 
     vector: Vector
     k: int = 1
+    documents: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +260,7 @@ class GraphReader(Protocol):
     neighbours of every hop. Each call is one round trip where the data is remote.
     """
 
-    def anchors(self, vector: Vector, k: int) -> Candidates:
+    def anchors(self, vector: Vector, k: int, *, documents: bool = False) -> Candidates:
         """Return the `anchor_hits(k)` chunks nearest to a vector, in any order."""
         ...
 
@@ -280,7 +282,9 @@ class GraphReader(Protocol):
 class AsyncGraphReader(Protocol):
     """The asynchronous twin of `GraphReader`."""
 
-    async def aanchors(self, vector: Vector, k: int) -> Candidates:
+    async def aanchors(
+        self, vector: Vector, k: int, *, documents: bool = False
+    ) -> Candidates:
         """Return the `anchor_hits(k)` chunks nearest to a vector, in any order."""
         ...
 

@@ -1,5 +1,5 @@
 // purpose: chunks of a corpus among the nearest of all corpora
-// params: corpus, vector, fetch, hits
+// params: corpus, vector, fetch, hits, documents
 // since: 5.26
 CALL db.index.vector.queryNodes('chunk_embedding', $fetch, $vector)
 YIELD node AS c, score
@@ -11,4 +11,9 @@ LIMIT $hits
 RETURN
   collect(c.id) AS ids,
   collect(c.embedding) AS vectors,
-  collect(coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')) AS documents
+  collect(
+    CASE
+      WHEN $documents
+      THEN coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')
+    END
+  ) AS documents

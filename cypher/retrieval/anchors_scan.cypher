@@ -1,5 +1,5 @@
 // purpose: chunks of a corpus nearest to a vector, each compared on the server
-// params: corpus, vector, hits
+// params: corpus, vector, hits, documents
 // since: 5.26
 MATCH (:Corpus {name: $corpus})<-[:IN_CORPUS]-(:Document)<-[:FROM_DOCUMENT]-(c:Chunk)
 WHERE c.embedding IS NOT NULL AND true /* filter */
@@ -9,4 +9,9 @@ LIMIT $hits
 RETURN
   collect(c.id) AS ids,
   collect(c.embedding) AS vectors,
-  collect(coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')) AS documents
+  collect(
+    CASE
+      WHEN $documents
+      THEN coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')
+    END
+  ) AS documents

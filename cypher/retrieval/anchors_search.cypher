@@ -1,5 +1,5 @@
 // purpose: chunks of a corpus nearest to a vector, filtered inside the index
-// params: corpus, vector, fetch, hits
+// params: corpus, vector, fetch, hits, documents
 // since: 2026.01
 // fallback: retrieval/anchors_index
 CYPHER 25
@@ -18,4 +18,9 @@ LIMIT $hits
 RETURN
   collect(c.id) AS ids,
   collect(c.embedding) AS vectors,
-  collect(coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')) AS documents
+  collect(
+    CASE
+      WHEN $documents
+      THEN coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')
+    END
+  ) AS documents

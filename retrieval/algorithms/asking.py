@@ -90,6 +90,7 @@ class Ranking:
         k: int = 1,
         known: tuple[RankedChunk, ...] = (),
         rules: Rules = OWN,
+        documents: bool = False,
     ) -> None:
         """Prepare the ranking; nothing is asked for yet.
 
@@ -98,6 +99,7 @@ class Ranking:
             k: How many places at the top must be right.
             known: A ranking that was read before, to go on from.
             rules: How equal scores are ordered.
+            documents: Whether it is asked which documents the chunks are of.
         """
         self.query = query
         self.ranked = known
@@ -105,6 +107,7 @@ class Ranking:
         self.documents: dict[str, str] = {}
         self._k = k
         self._rules = rules
+        self._documents = documents
         self._complete = False
         self._taken: set[str] = set()
         self._place = 0
@@ -148,7 +151,9 @@ class Ranking:
         """Ask for the ranking, longer than before."""
         if self.ranked:
             self._k = 2 * max(self._k, len(self.ranked) // 10)
-        answer = yield AnchorRequest(vector=self.query, k=self._k)
+        answer = yield AnchorRequest(
+            vector=self.query, k=self._k, documents=self._documents
+        )
         found = cast("Candidates", answer)
         scores = cosines(self.query, found.vectors)
         values = scores.tolist()

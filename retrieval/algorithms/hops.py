@@ -151,7 +151,9 @@ def hop_walk(
     """
     rules.check(options)
     harvest = Harvest(query, options, rules)
-    ranking = Ranking(query, k=options.anchors, rules=rules)
+    ranking = Ranking(
+        query, k=options.anchors, rules=rules, documents=options.anchors > 1
+    )
     anchors = yield from _anchors(ranking, options.anchors)
     stop: StopReason = "no_anchor"
     for place, anchor in enumerate(anchors):

@@ -73,16 +73,24 @@ class _Statements:
         text, params = self._text("retrieval/expand", "n")
         return text, {**params, "ids": list(chunk_ids)}
 
-    def anchors(self, vector: Vector, k: int, *, search: bool) -> _Queries:
+    def anchors(
+        self, vector: Vector, k: int, *, search: bool, documents: bool
+    ) -> _Queries:
         """Ask the index, then more of it, then every chunk, until there are enough.
 
         Args:
             vector: The question's vector.
             k: How many anchors must be right.
             search: Whether the server filters by corpus inside the index.
+            documents: Whether the ids of their documents are wanted.
         """
         hits = anchor_hits(k)
-        values = {"corpus": self.corpus, "vector": vector.tolist(), "hits": hits}
+        values = {
+            "corpus": self.corpus,
+            "vector": vector.tolist(),
+            "hits": hits,
+            "documents": documents,
+        }
         if search:
             try:
                 return (yield from self._index("anchors_search", values, hits))
@@ -116,7 +124,7 @@ def _hits(row: Sequence[Any], *, complete: bool) -> Candidates:
         ids=tuple(ids),
         vectors=_matrix(vectors),
         complete=complete,
-        documents=tuple(documents),
+        documents=tuple(d for d in documents if d is not None),
     )
 
 
@@ -206,14 +214,16 @@ class CypherReader:
         self._connection = connection
         self._statements = _Statements(corpus=corpus, filter=filter)
 
-    def anchors(self, vector: Vector, k: int) -> Candidates:
+    def anchors(self, vector: Vector, k: int, *, documents: bool = False) -> Candidates:
         """Return the `anchor_hits(k)` chunks nearest to a vector.
 
         Raises:
             DatabaseError: If there is no vector index, or the server fails.
         """
         search = self._connection.capabilities.search
-        queries = self._statements.anchors(vector, k, search=search)
+        queries = self._statements.anchors(
+            vector, k, search=search, documents=documents
+        )
         answer: _Rows | DatabaseError | None = None
         while True:
             try:
@@ -264,14 +274,18 @@ class AsyncCypherReader:
         self._connection = connection
         self._statements = _Statements(corpus=corpus, filter=filter)
 
-    async def aanchors(self, vector: Vector, k: int) -> Candidates:
+    async def aanchors(
+        self, vector: Vector, k: int, *, documents: bool = False
+    ) -> Candidates:
         """Return the `anchor_hits(k)` chunks nearest to a vector.
 
         Raises:
             DatabaseError: If there is no vector index, or the server fails.
         """
         search = (await self._connection.acapabilities()).search
-        queries = self._statements.anchors(vector, k, search=search)
+        queries = self._statements.anchors(
+            vector, k, search=search, documents=documents
+        )
         answer: _Rows | DatabaseError | None = None
         while True:
             try:

@@ -66,7 +66,7 @@ class MemoryReader:
         self._moments: tuple[Moments, Moments] | None = None
         self._projection: Projection | None = None
 
-    def anchors(self, vector: Vector, k: int) -> Candidates:
+    def anchors(self, vector: Vector, k: int, *, documents: bool = False) -> Candidates:
         """Return the `anchor_hits(k)` nearest chunks in the order of the graph."""
         ids = [self._graph.chunks[row].id for row in self._passing]
         vectors = self._vectors[self._passing]
@@ -125,7 +125,9 @@ class MemoryReader:
             self._projection = fit_projection(chunks)
         return self._projection
 
-    async def aanchors(self, vector: Vector, k: int) -> Candidates:
+    async def aanchors(
+        self, vector: Vector, k: int, *, documents: bool = False
+    ) -> Candidates:
         """Do as `anchors` does."""
         return self.anchors(vector, k)
 

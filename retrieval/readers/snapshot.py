@@ -106,7 +106,7 @@ class SnapshotReader:
             else int(np.count_nonzero(self._passing))
         )
 
-    def anchors(self, vector: Vector, k: int) -> Candidates:
+    def anchors(self, vector: Vector, k: int, *, documents: bool = False) -> Candidates:
         """Return the `anchor_hits(k)` nearest chunks, in the order of the snapshot.
 
         Raises:
@@ -128,12 +128,12 @@ class SnapshotReader:
                 best = sorted(ranked(ids, cosines(vector, vectors))[:hits])
                 rows, vectors = rows[best], vectors[best]
                 ids = [ids[i] for i in best]
-            documents = self._columns["chunk_documents"][rows].tolist()
+            heads = self._columns["chunk_documents"][rows].tolist()
             return Candidates(
                 ids=tuple(ids),
                 vectors=vectors,
                 complete=self._count <= hits,
-                documents=tuple([self._head(row)[0] for row in documents]),
+                documents=tuple([self._head(row)[0] for row in heads]),
             )
 
     def _nearest(self, vector: Vector, hits: int) -> Rows:
@@ -213,7 +213,9 @@ class SnapshotReader:
         with self._sound():
             return fit_projection(chunks + sentences, query)
 
-    async def aanchors(self, vector: Vector, k: int) -> Candidates:
+    async def aanchors(
+        self, vector: Vector, k: int, *, documents: bool = False
+    ) -> Candidates:
         """Do as `anchors` does, in a thread: it takes long in a large corpus."""
         return await asyncio.to_thread(self.anchors, vector, k)
 

@@ -249,9 +249,9 @@ class Vanishing:
         self._visited = visited
         self._done = False
 
-    def anchors(self, vector: Vector, k: int) -> Candidates:
+    def anchors(self, vector: Vector, k: int, *, documents: bool = False) -> Candidates:
         """Return the anchors."""
-        return self._reader.anchors(vector, k)
+        return self._reader.anchors(vector, k, documents=documents)
 
     def expand(
         self, chunk_ids: Sequence[str], *, neighbours: bool = True
