@@ -101,9 +101,7 @@ def run(given: argparse.Namespace) -> None:
     vectors = questions(documents, given.questions or (10 if given.small else 100))
     with served() as server:
         store(server, documents)
-        readers = {
-            name: Counting(server.connection, corpus=CORPUS) for name in NAMES
-        }
+        readers = {name: Counting(server.connection, corpus=CORPUS) for name in NAMES}
         times = _times(_sides(server, readers), vectors, rounds)
         asked = len(vectors) * (rounds + WARM_UP_ROUNDS)
         table = Table(
