@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from eval.fields.errors import ArgumentError, ComparatorNotFoundError
+from eval.fields.registry import check_registration
 from eval.fields.specs import ComparatorResult
-from graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -234,18 +234,14 @@ def register(
         ArgumentError: If it cannot be called, or the name is no text.
         InputError: If the name is taken.
     """
-    if not callable(fn):
-        msg = f"The comparator {name!r} must be callable: it is {fn!r}."
-        raise ArgumentError(msg)
-    if not isinstance(name, str) or not name:
-        msg = f"The comparator's name {name!r} must be text that is not empty."
-        raise ArgumentError(msg)
-    if name in _BUILT_IN:
-        msg = f"Cannot overwrite built-in comparator {name!r}: take another name."
-        raise InputError(msg)
-    if name in _REGISTERED and not overwrite:
-        msg = f"Comparator {name!r} is already registered: give overwrite=True."
-        raise InputError(msg)
+    check_registration(
+        "comparator",
+        name,
+        fn,
+        built_in=_BUILT_IN,
+        taken=() if overwrite else _REGISTERED,
+        remedy="give overwrite=True",
+    )
     _REGISTERED[name] = fn
 
 

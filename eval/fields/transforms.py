@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eval.fields.errors import ArgumentError, TransformNotFoundError
-from graph.errors import InputError
+from eval.fields.registry import check_registration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,18 +190,14 @@ def register_transform(name: str, fn: Transform) -> None:
         ArgumentError: If it cannot be called, or the name is no text.
         InputError: If the name is taken.
     """
-    if not callable(fn):
-        msg = f"The transform {name!r} must be callable: it is {fn!r}."
-        raise ArgumentError(msg)
-    if not isinstance(name, str) or not name:
-        msg = f"The transform's name {name!r} must be text that is not empty."
-        raise ArgumentError(msg)
-    if name in _BUILT_IN:
-        msg = f"Cannot overwrite built-in transform {name!r}: take another name."
-        raise InputError(msg)
-    if name in _REGISTERED:
-        msg = f"Transform {name!r} is already registered: take another name."
-        raise InputError(msg)
+    check_registration(
+        "transform",
+        name,
+        fn,
+        built_in=_BUILT_IN,
+        taken=_REGISTERED,
+        remedy="take another name",
+    )
     _REGISTERED[name] = fn
 
 

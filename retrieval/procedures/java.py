@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from graph.errors import CorpusDriftError, InputError, KnowtrailError, SettingsError
+from graph.prompts import whole_characters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,9 +129,9 @@ class JavaTypes:
         if kind == "LIST<STRING>":
             from jpype import JArray
 
-            texts = [self._values.stringValue(_sendable(text)) for text in value]
+            texts = [self._values.stringValue(whole_characters(text)) for text in value]
             return self._lists.list(JArray(self._any)(texts))
-        return self._values.stringValue(_sendable(value))
+        return self._values.stringValue(whole_characters(value))
 
     def failure(self, name: str, error: Exception) -> Any:
         """Return an error as the exception that this Neo4j line can tell.
@@ -144,7 +145,7 @@ class JavaTypes:
             else self._status.Procedure.ProcedureCallFailed
         )
         message = str(error) if isinstance(error, KnowtrailError) else repr(error)
-        message = _sendable(f"knowtrail.{name}: {message}")
+        message = whole_characters(f"knowtrail.{name}: {message}")
         make = getattr(self._error, "generalProcedureExceptionNoCause", None)
         try:
             if make is not None:
@@ -172,8 +173,3 @@ def _description(procedure: Procedure) -> str:
         for name in procedure.options
     )
     return f"{procedure.description} Options: {options}."
-
-
-def _sendable(text: str) -> str:
-    """Return a text that Java and the wire can hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -25,8 +25,10 @@ async def test_places_are_handed_on() -> None:
     release.set()
     await first
 
+    assert not waiting.done()
     second.set()
     await asyncio.wait_for(waiting, 1)
+    assert waiting.done()
 
 
 async def test_more_than_can_wait_are_refused_at_once() -> None:
