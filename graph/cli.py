@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
+import threading
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,7 @@ _MENDABLE = (InputError, SettingsError, CorpusDriftError)
 
 USER_MISTAKE = 2
 FAILURE = 1
+INTERRUPTED = 130
 
 
 def _imported(place: str) -> click.Command:
@@ -166,43 +169,61 @@ def main(argv: list[str] | None = None) -> None:
     Exits 0 on success, 2 for mistakes of the user, 1 for failures, 130 on Ctrl-C.
     """
     arguments = sys.argv[1:] if argv is None else argv
-    debug = "--debug" in arguments
+    interrupts = _noted_interrupts()
     try:
         result = knowtrail.main(arguments, prog_name="knowtrail", standalone_mode=False)
-    except click.exceptions.Abort:
-        click.echo("Interrupted.", err=True)
-        sys.exit(130)
-    except click.ClickException as error:
+    except BaseException as error:
+        # What Ctrl-C breaks off need not say so: an import that it ends may raise
+        # an error of its own, and so may a library that tidies up after it.
+        if interrupts or isinstance(error, (click.exceptions.Abort, KeyboardInterrupt)):
+            click.echo("Interrupted.", err=True)
+            sys.exit(INTERRUPTED)
+        sys.exit(_told(error, debug="--debug" in arguments))
+    sys.exit(result if isinstance(result, int) else 0)
+
+
+def _noted_interrupts() -> list[int]:
+    """Return a list that gets an element at each Ctrl-C, which goes on as usual."""
+    came: list[int] = []
+
+    def note(number: int, _: Any) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if usual and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, note)
+    return came
+
+
+def _told(error: BaseException, *, debug: bool) -> int:
+    """Say in one line what went wrong; return the exit status.
+
+    Raises:
+        BaseException: The error itself, with `debug` or where it asks to exit.
+    """
+    if isinstance(error, click.ClickException):
         error.show()
-        sys.exit(error.exit_code)
-    except KnowtrailError as error:
-        if debug:
-            raise
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(USER_MISTAKE if isinstance(error, _MENDABLE) else FAILURE)
-    except KeyboardInterrupt:
-        click.echo("Interrupted.", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
+        return error.exit_code
+    if isinstance(error, BrokenPipeError):
         # Whoever read our output has gone; Python would complain when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(FAILURE)
-    except OSError as error:
-        if debug:
-            raise
+        return FAILURE
+    if debug or not isinstance(error, Exception):
+        raise error
+    if isinstance(error, KnowtrailError):
+        click.echo(f"Error: {error}", err=True)
+        return USER_MISTAKE if isinstance(error, _MENDABLE) else FAILURE
+    if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
         click.echo(f"Error: {error.strerror or error}{where}.", err=True)
-        sys.exit(FAILURE)
-    except Exception as error:
-        if debug:
-            raise
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        click.echo(
-            f"Error: unexpected {what}. This is a defect: --debug shows where it is.",
-            err=True,
-        )
-        sys.exit(FAILURE)
-    sys.exit(result if isinstance(result, int) else 0)
+        return FAILURE
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    click.echo(
+        f"Error: unexpected {what}. This is a defect: --debug shows where it is.",
+        err=True,
+    )
+    return FAILURE
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def quickstart(settings: Settings, /, *, question: str, picture: Path) -> None:
         try:
             _ingest(connection, pointed)
             result = _ask(connection, pointed, question)
-        except KeyboardInterrupt:
+        except BaseException:  # whatever Ctrl-C became on its way up
             _tell_server(settings, pointed, err=True)
             raise
         show_result(result, sys.stdout)

@@ -170,7 +170,8 @@ def test_an_interrupted_run_says_that_the_server_runs(
         told = run.stderr.read()
 
     assert begun
-    assert run.returncode == 130
+    # A shell shows 130 for either: Python may end by the signal instead.
+    assert run.returncode in {130, -signal.SIGINT}, told
     assert "Neo4j runs at bolt://127.0.0.1:" in told
     assert "server status" in told
 

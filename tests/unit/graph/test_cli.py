@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -285,3 +286,28 @@ def test_standard_input_must_be_text() -> None:
 
     assert done.returncode == 2
     assert b"not UTF-8" in done.stderr
+
+
+def test_ctrl_c_that_becomes_another_error_is_still_ctrl_c(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An import that Ctrl-C breaks off may raise what it likes: it was Ctrl-C."""
+
+    def broken(*_: object, **__: object) -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt as error:
+            msg = "half an import"
+            raise ImportError(msg) from error
+
+    monkeypatch.setattr(knowtrail, "main", broken)
+    before = signal.getsignal(signal.SIGINT)
+
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main(["doctor"])
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "Interrupted.\n"
