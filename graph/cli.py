@@ -11,9 +11,10 @@ import os
 import signal
 import sys
 import threading
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +24,9 @@ from graph.errors import (
     KnowtrailError,
     SettingsError,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["main"]
 
@@ -169,9 +173,12 @@ def main(argv: list[str] | None = None) -> None:
     Exits 0 on success, 2 for mistakes of the user, 1 for failures, 130 on Ctrl-C.
     """
     arguments = sys.argv[1:] if argv is None else argv
-    interrupts = _noted_interrupts()
+    interrupts: list[int] = []
     try:
-        result = knowtrail.main(arguments, prog_name="knowtrail", standalone_mode=False)
+        with _noting(interrupts):
+            result = knowtrail.main(
+                arguments, prog_name="knowtrail", standalone_mode=False
+            )
     except BaseException as error:
         # What Ctrl-C breaks off need not say so: an import that it ends may raise
         # an error of its own, and so may a library that tidies up after it.
@@ -182,18 +189,24 @@ def main(argv: list[str] | None = None) -> None:
     sys.exit(result if isinstance(result, int) else 0)
 
 
-def _noted_interrupts() -> list[int]:
-    """Return a list that gets an element at each Ctrl-C, which goes on as usual."""
-    came: list[int] = []
+@contextmanager
+def _noting(interrupts: list[int]) -> Iterator[None]:
+    """Add to a list at each Ctrl-C, which goes on as usual."""
 
     def note(number: int, _: Any) -> None:
-        came.append(number)
+        interrupts.append(number)
         raise KeyboardInterrupt
 
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if usual and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, note)
-    return came
+    usual = signal.getsignal(signal.SIGINT)
+    mine = threading.current_thread() is threading.main_thread()
+    if not mine or usual is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def _told(error: BaseException, *, debug: bool) -> int:
