@@ -51,8 +51,8 @@ _COMMANDS = {
 }
 """Command -> (where it lives, one line for the list)."""
 
-_ADDED = {"corpus": "retrieval.cli_snapshot:snapshot"}
-"""Group -> a sub-command of it that lives in a layer above the group's."""
+_ADDED: dict[str, tuple[str, ...]] = {"corpus": ("retrieval.cli_snapshot:snapshot",)}
+"""Group -> sub-commands of it that live in a layer above the group's."""
 
 _MENDABLE = (InputError, SettingsError, CorpusDriftError)
 """What the user can mend by calling differently."""
@@ -81,8 +81,9 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         command = _imported(_COMMANDS[cmd_name][0])
-        if cmd_name in _ADDED and isinstance(command, click.Group):
-            command.add_command(_imported(_ADDED[cmd_name]))
+        if isinstance(command, click.Group):
+            for place in _ADDED.get(cmd_name, ()):
+                command.add_command(_imported(place))
         return command
 
     def format_commands(

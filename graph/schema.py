@@ -58,6 +58,18 @@ _MIGRATIONS: dict[int, tuple[str, ...]] = {
         "schema/constraint_field_result_id",
         "schema/constraint_metric_id",
     ),
+    4: (
+        "schema/constraint_fact_id",
+        "schema/constraint_concept_id",
+        "schema/constraint_gap_id",
+        "schema/constraint_entity_id",
+        "schema/constraint_search_result_id",
+        "schema/constraint_battle_id",
+        "schema/constraint_ontology_class_id",
+        "schema/constraint_custodian_id",
+        "schema/constraint_conversation_id",
+        "schema/constraint_turn_id",
+    ),
 }
 """Version -> statements that lead to it from the version before."""
 
@@ -79,6 +91,16 @@ _CONSTRAINTS = (
     "eval_record_id",
     "field_result_id",
     "metric_id",
+    "fact_id",
+    "concept_id",
+    "gap_id",
+    "entity_id",
+    "search_result_id",
+    "battle_id",
+    "ontology_class_id",
+    "custodian_id",
+    "conversation_id",
+    "turn_id",
     "schema_version_id",
 )
 _INDEXES = (

@@ -146,7 +146,11 @@ def test_no_command_is_left_out_of_these_tests() -> None:
             subs = command.list_commands(click.Context(command))
             found |= {(name, sub) for sub in subs}
 
-    found |= {(name, place.partition(":")[2]) for name, place in _ADDED.items()}
+    found |= {
+        (name, place.partition(":")[2])
+        for name, places in _ADDED.items()
+        for place in places
+    }
 
     assert found == set(COMMANDS)
 
