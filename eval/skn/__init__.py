@@ -1,0 +1,1 @@
+"""The benchmark that compares extraction formats."""
