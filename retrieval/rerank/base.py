@@ -1,0 +1,290 @@
+"""What a reranker is, and the rerankers by name.
+
+A reranker gives each document a number for a query; higher is more relevant. Numbers of
+different queries, or of different rerankers, need not be comparable. To write one,
+subclass `BaseReranker` and give it `score`, or subclass `LocalReranker` and give it
+`score_sync` where the work is done on this machine:
+
+    class ByLength(LocalReranker):
+        name = "length"
+
+        def score_sync(self, query, documents):
+            return [float(len(text)) for text in documents]
+
+Everything that uses a reranker goes through `checked_scores` or `achecked_scores`, so
+that a broken one is found out where it is used and not in a ranking.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import math
+from abc import ABC, abstractmethod
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
+
+from graph.errors import InputError, ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from graph.embedders import Embedder
+    from graph.progress import Progress
+    from graph.settings import Settings
+    from retrieval.rerank.compressor import RerankCompressor
+
+__all__ = [
+    "RERANKERS",
+    "BaseReranker",
+    "LocalReranker",
+    "achecked_scores",
+    "checked_scores",
+    "load_reranker",
+    "reranker_name",
+]
+
+RERANKERS: Mapping[str, tuple[str, str]] = {
+    "bm25": ("retrieval.rerank.bm25", ""),
+    "cross-encoder": ("retrieval.rerank.cross_encoder", "MODEL"),
+    "embedding": ("retrieval.rerank.embedding", ""),
+    "pointwise": ("retrieval.rerank.pointwise", "FILE"),
+    "zeroentropy": ("retrieval.rerank.zeroentropy", "MODEL"),
+}
+"""Name -> the module that makes it, and what must follow the name and a colon."""
+
+
+class BaseReranker(ABC):
+    """Scores documents for a query.
+
+    Attributes:
+        name: What messages and results call it.
+        concurrency: Queries that may be scored side by side.
+    """
+
+    name: str = ""
+    concurrency: int = 1
+
+    @property
+    def fingerprint(self) -> str:
+        """Return what tells its scores from those of another; the name, if enough."""
+        return reranker_name(self)
+
+    @abstractmethod
+    async def score(self, query: str, documents: Sequence[str]) -> list[float]:
+        """Return one finite number a document, in their order.
+
+        Args:
+            query: What is asked.
+            documents: Texts, never none of them.
+        """
+
+    def score_sync(self, query: str, documents: Sequence[str]) -> list[float]:
+        """Do as `score` does where nothing is awaited, also inside a running loop.
+
+        This one runs `score` in a thread with a loop of its own.
+        """
+        with ThreadPoolExecutor(1, thread_name_prefix="knowtrail-rerank") as pool:
+            return pool.submit(asyncio.run, self.score(query, documents)).result()
+
+    async def annotate(
+        self,
+        source: str | Path,
+        target: str | Path,
+        *,
+        document_limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Score every document of a file of queries and write the annotated file.
+
+        What was scored is kept beside the target as it comes, so that the same call
+        continues where an interrupted one ended; the target appears when it is whole.
+
+        Args:
+            source: Queries with documents, see `retrieval.rerank.datasets`.
+            target: Where the annotated file goes; it may be the source.
+            document_limit: Take the first so many documents of each query, in the
+                order of the file, and leave the others out; None takes all.
+            progress: Told of each query.
+
+        Returns:
+            How many queries were written.
+
+        Raises:
+            InputError: If the limit or the source is no good.
+            ModelError: If a score is missing or no finite number.
+            StorageError: If a file cannot be written.
+        """
+        from retrieval.rerank.annotation import annotate
+
+        return await annotate(
+            self, source, target, document_limit=document_limit, progress=progress
+        )
+
+    def annotate_sync(
+        self,
+        source: str | Path,
+        target: str | Path,
+        *,
+        document_limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Do as `annotate` does where nothing is awaited; see there."""
+        work = self.annotate(
+            source, target, document_limit=document_limit, progress=progress
+        )
+        with ThreadPoolExecutor(1, thread_name_prefix="knowtrail-rerank") as pool:
+            return pool.submit(asyncio.run, work).result()
+
+    def as_compressor(self, *, top_n: int | None = None) -> RerankCompressor:
+        """Return a LangChain document compressor that reranks with this.
+
+        Args:
+            top_n: Documents that it returns at most; None returns all.
+        """
+        from retrieval.rerank.compressor import RerankCompressor
+
+        return RerankCompressor(reranker=self, top_n=top_n)
+
+
+class LocalReranker(BaseReranker):
+    """A reranker that computes on this machine; `score` runs in a thread."""
+
+    @abstractmethod
+    def score_sync(self, query: str, documents: Sequence[str]) -> list[float]:
+        """Return one finite number a document, in their order."""
+
+    async def score(self, query: str, documents: Sequence[str]) -> list[float]:
+        """Do as `score_sync` does, without blocking."""
+        return await asyncio.to_thread(self.score_sync, query, documents)
+
+
+class _Factory(Protocol):
+    """What `RERANKERS` names a module for: its function `load`."""
+
+    def __call__(
+        self, what: str, *, settings: Settings | None, embedder: Embedder | None
+    ) -> BaseReranker:
+        """Return the reranker; `what` is the part of the name after the colon."""
+        ...
+
+
+def load_reranker(
+    name: str,
+    *,
+    settings: Settings | None = None,
+    embedder: Embedder | None = None,
+) -> BaseReranker:
+    """Return a reranker by name; its model is loaded when it first scores.
+
+    Args:
+        name: `bm25`, `embedding`, `cross-encoder:MODEL` (a name or a folder),
+            `pointwise:FILE` (made by `knowtrail eval zelo train`) or
+            `zeroentropy:MODEL`.
+        settings: Where embedder and keys are found; None takes the defaults.
+        embedder: The model of `embedding` and `pointwise`; None loads that of the
+            settings, or of the file.
+
+    Raises:
+        InputError: If there is no such reranker; the message suggests one.
+        ModelError: If a model's file is missing or damaged.
+    """
+    kind, _, what = str(name).partition(":")
+    if kind not in RERANKERS:
+        near = difflib.get_close_matches(kind[:80], RERANKERS, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        msg = f"Unknown reranker {str(name)[:80]!r}: {hint}There are {_names()}."
+        raise InputError(msg)
+    module, wanted = RERANKERS[kind]
+    if bool(what.strip()) != bool(wanted):
+        usage = f"{kind}:{wanted}" if wanted else kind
+        msg = f"Reranker {str(name)[:80]!r}: write {usage}."
+        raise InputError(msg)
+    load: _Factory = import_module(module).load
+    return load(what.strip(), settings=settings, embedder=embedder)
+
+
+def _names() -> str:
+    """Return the names of the rerankers as they are written."""
+    return ", ".join(
+        f"{kind}:{wanted}" if wanted else kind
+        for kind, (_, wanted) in RERANKERS.items()
+    )
+
+
+def reranker_name(reranker: BaseReranker) -> str:
+    """Return what results call a reranker: its name, or else its class's."""
+    return reranker.name or type(reranker).__name__
+
+
+def checked_scores(
+    reranker: BaseReranker, query: str, documents: Sequence[str]
+) -> list[float]:
+    """Return the scores of documents, checked; none where there are no documents.
+
+    Args:
+        reranker: What scores; it is not asked where there is nothing to score.
+        query: What is asked.
+        documents: Texts; one that is empty is scored like any other.
+
+    Raises:
+        InputError: If a text is none.
+        ModelError: If a score is missing or no finite number.
+    """
+    texts = _texts(query, documents)
+    if not texts:
+        return []
+    return _checked(reranker, reranker.score_sync(query, texts), len(texts))
+
+
+async def achecked_scores(
+    reranker: BaseReranker, query: str, documents: Sequence[str]
+) -> list[float]:
+    """Do as `checked_scores` does, without blocking; see there."""
+    texts = _texts(query, documents)
+    if not texts:
+        return []
+    return _checked(reranker, await reranker.score(query, texts), len(texts))
+
+
+def _texts(query: object, documents: Sequence[object]) -> list[str]:
+    """Return the documents, which must be texts as the query must.
+
+    Raises:
+        InputError: If one of them is something else.
+    """
+    if isinstance(documents, str):
+        msg = "The documents are one text: give a list of texts."
+        raise InputError(msg)
+    for where, value in [("query", query), *enumerate(documents)]:
+        if not isinstance(value, str):
+            what = where if where == "query" else f"document {where}"
+            msg = f"The {what} is {str(value)[:80]!r}: give a text."
+            raise InputError(msg)
+    return [str(text) for text in documents]
+
+
+def _checked(reranker: BaseReranker, scores: Sequence[float], n: int) -> list[float]:
+    """Return scores as floats.
+
+    Raises:
+        ModelError: If there are more or fewer than `n`, or one is not finite.
+    """
+    name = reranker_name(reranker)
+    if len(scores) != n:
+        msg = (
+            f"The reranker {name} gave {len(scores)} scores for {n} documents: it must "
+            "give one each."
+        )
+        raise ModelError(msg)
+    numbers = [float(score) for score in scores]
+    for place, number in enumerate(numbers):
+        if not math.isfinite(number):
+            msg = (
+                f"The reranker {name} gave {number} for document {place}: mend the "
+                "model or leave that document out."
+            )
+            raise ModelError(msg)
+    return numbers
