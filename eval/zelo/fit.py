@@ -16,6 +16,7 @@ documents have about 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Literal
 
@@ -208,7 +209,7 @@ def _fit_all(queries: Sequence[_Given], method: str, ridge: float) -> list[Fit]:
         raise InputError(f"The regularisation is {ridge}: it is finite, at least 0.")
     if method == "published":
         return [_published(given) for given in queries]
-    samples = [_sample(given) for given in queries]
+    samples = _samples(queries)
     if ridge == 0:
         for number, sample in enumerate(samples):
             _check_finite(number, sample)
@@ -232,35 +233,47 @@ def _fit_all(queries: Sequence[_Given], method: str, ridge: float) -> list[Fit]:
     return fits
 
 
-def _sample(given: _Given) -> Sample:
+def _samples(queries: Sequence[_Given]) -> list[Sample]:
     """Return the battles that count: judged, and of two different documents."""
-    n, left, right, share, weight = given
-    counts = ~np.isnan(share) & (weight > 0) & (left != right)
-    left, right = left[counts], right[counts]
-    return Sample(
-        n=n,
-        left=left,
-        right=right,
-        share=share[counts],
-        weight=weight[counts],
-        group=_components(n, left, right),
-    )
+    counted = []
+    for n, left, right, share, weight in queries:
+        counts = ~np.isnan(share) & (weight > 0) & (left != right)
+        parts = left[counts], right[counts], share[counts], weight[counts]
+        counted.append((n, *parts))
+    groups = _components([(n, left, right) for n, left, right, _, _ in counted])
+    return [
+        Sample(n=n, left=left, right=right, share=share, weight=weight, group=group)
+        for (n, left, right, share, weight), group in zip(counted, groups, strict=True)
+    ]
 
 
 def _components(
-    n: int, left: NDArray[np.intp], right: NDArray[np.intp]
-) -> NDArray[np.intp]:
-    """Return the number of the component of each document, -1 without a battle."""
+    queries: Sequence[tuple[int, NDArray[np.intp], NDArray[np.intp]]],
+) -> list[NDArray[np.intp]]:
+    """Return, for each query, the component of each document; -1 without a battle."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    group = np.full(n, -1, dtype=np.intp)
-    if not len(left):
-        return group
-    edges = coo_array((np.ones(len(left)), (left, right)), shape=(n, n))
+    starts = np.cumsum([0, *(n for n, _, _ in queries)])
+    total = int(starts[-1])
+    if not total:
+        return [np.zeros(0, dtype=np.intp) for _ in queries]
+    pairs = list(zip(starts[:-1], queries, strict=True))
+    left = np.concatenate([start + left for start, (_, left, _) in pairs])
+    right = np.concatenate([start + right for start, (_, _, right) in pairs])
+    edges = coo_array((np.ones(len(left)), (left, right)), shape=(total, total))
     _, label = connected_components(edges, directed=False)
-    judged = np.zeros(n, dtype=np.bool_)
+    judged = np.zeros(total, dtype=np.bool_)
     judged[left] = judged[right] = True
+    return [
+        _numbered(label[start:end], judged[start:end])
+        for start, end in pairwise(starts)
+    ]
+
+
+def _numbered(label: NDArray[np.int32], judged: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return labels counted from 0 in the order they come, -1 where not judged."""
+    group = np.full(len(label), -1, dtype=np.intp)
     _, first, place = np.unique(label[judged], return_index=True, return_inverse=True)
     order = np.empty(len(first), dtype=np.intp)
     order[np.argsort(first)] = np.arange(len(first))
@@ -280,7 +293,7 @@ def _published(given: _Given) -> Fit:
     judged = ~np.isnan(share)
     wins = win_matrix(n, left[judged], right[judged], share[judged])
     scores, losses, settled = published_scores(wins)
-    sample = _sample((n, left, right, share, np.ones(len(left))))
+    (sample,) = _samples([(n, left, right, share, np.ones(len(left)))])
     return Fit(
         scores=scores,
         standard_errors=np.full(n, np.nan),
