@@ -9,26 +9,23 @@ check. Text of documents goes into a prompt between marks that it cannot close, 
 from __future__ import annotations
 
 import asyncio
-import json
-import logging
 import time
 from contextlib import aclosing, contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
-from graph.errors import InputError, MissingExtraError, ModelError
-from graph.prompts import estimated_tokens
+from graph.errors import InputError, ModelError
+from graph.model_requests import ModelRequest
+from graph.ollama_client import ANSWER_TOKENS, CONTEXT_TOKENS, limited, ollama_chat
 from graph.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Generator, Iterator
 
-    import httpx
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
-    from langchain_ollama import ChatOllama
+
+    from graph.model_requests import AnswerForm
 
 __all__ = [
     "CONTEXT_TOKENS",
@@ -37,14 +34,8 @@ __all__ = [
     "load_language_model",
 ]
 
-_LOG = logging.getLogger(__name__)
-CONTEXT_TOKENS = 4_096
-"""Prompt and answer together; never changed, as Ollama would load the model anew."""
-
-ANSWER_TOKENS = 512
-CONNECT_SECONDS = 10.0
-_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-_LIMIT: ContextVar[float | None] = ContextVar("seconds of a request", default=None)
+_CUT = {"length", "max_tokens", "MAX_TOKENS"}
+"""What models call the end of an answer that had no room."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +48,7 @@ class ModelReply:
         completion_tokens: Tokens of the answer.
         error: Why the answer is missing or cut; None where it is whole.
         late: Whether it is cut because the time was over.
+        cut: Whether it is cut because it had no more room.
     """
 
     text: str = ""
@@ -64,6 +56,7 @@ class ModelReply:
     completion_tokens: int | None = None
     error: str | None = None
     late: bool = False
+    cut: bool = False
 
 
 class LanguageModel:
@@ -103,29 +96,44 @@ class LanguageModel:
         self,
         prompt: str,
         *,
-        schema: Mapping[str, Any] | None = None,
+        schema: AnswerForm = None,
         seconds: float = 60.0,
         seed: int | None = None,
+        tokens: int | None = None,
+        temperature: float | None = None,
+        system: str | None = None,
     ) -> ModelReply:
         """Return the whole answer; a late or broken one is told in `error`.
 
         Args:
             prompt: What is asked.
-            schema: JSON schema that the answer is held to; where the model has no
-                such thing, it is told the schema.
+            schema: JSON schema that the answer is held to, or `json` for any JSON;
+                where the model has no such thing, it is told the schema.
             seconds: Time limit. A model that stops in the middle of an answer may
                 take up to twice as long.
             seed: For another answer than the most likely one, where the model (as
                 Ollama's) can be told.
+            tokens: Tokens that the answer may have, where the model can be told; None
+                for the usual 512. An answer gets no more than the prompt leaves.
+            temperature: How far the answer may stray, where the model can be told.
+            system: What is said to the model before the prompt.
 
         Raises:
             ModelError: If the model's server is down or refuses.
         """
-        if (refusal := self._refusal(prompt)) is not None:
+        request = ModelRequest(
+            prompt=prompt,
+            system=system,
+            schema=schema,
+            seed=seed,
+            tokens=tokens,
+            temperature=temperature,
+        )
+        if (refusal := self._refusal(request)) is not None:
             return ModelReply(error=refusal)
         whole: BaseMessage | None = None
         try:
-            for chunk in self._chunks(prompt, schema, seconds, seed):
+            for chunk in self._chunks(request, seconds):
                 whole = _joined(whole, chunk)
         except TimeoutError as error:
             return replace(_reply(whole), error=str(error), late=True)
@@ -135,16 +143,27 @@ class LanguageModel:
         self,
         prompt: str,
         *,
-        schema: Mapping[str, Any] | None = None,
+        schema: AnswerForm = None,
         seconds: float = 60.0,
         seed: int | None = None,
+        tokens: int | None = None,
+        temperature: float | None = None,
+        system: str | None = None,
     ) -> ModelReply:
         """Do as `reply` does, without blocking; the time limit is exact."""
-        if (refusal := self._refusal(prompt)) is not None:
+        request = ModelRequest(
+            prompt=prompt,
+            system=system,
+            schema=schema,
+            seed=seed,
+            tokens=tokens,
+            temperature=temperature,
+        )
+        if (refusal := self._refusal(request)) is not None:
             return ModelReply(error=refusal)
         whole: BaseMessage | None = None
         try:
-            async for chunk in self._achunks(prompt, schema, seconds, seed):
+            async for chunk in self._achunks(request, seconds):
                 whole = _joined(whole, chunk)
         except TimeoutError as error:
             return replace(_reply(whole), error=str(error), late=True)
@@ -154,7 +173,7 @@ class LanguageModel:
         self,
         prompt: str,
         *,
-        schema: Mapping[str, Any] | None = None,
+        schema: AnswerForm = None,
         seconds: float = 60.0,
     ) -> Generator[str]:
         """Yield the answer piece by piece, each as soon as the model gives it.
@@ -165,10 +184,11 @@ class LanguageModel:
             ModelError: If the model is down, refuses or takes too long.
             InputError: If the prompt is too long for the model.
         """
-        if (refusal := self._refusal(prompt)) is not None:
+        request = ModelRequest(prompt=prompt, schema=schema)
+        if (refusal := self._refusal(request)) is not None:
             raise InputError(refusal)
         try:
-            for chunk in self._chunks(prompt, schema, seconds, None):
+            for chunk in self._chunks(request, seconds):
                 if text := str(chunk.text):
                     yield text
         except TimeoutError as error:
@@ -178,23 +198,24 @@ class LanguageModel:
         self,
         prompt: str,
         *,
-        schema: Mapping[str, Any] | None = None,
+        schema: AnswerForm = None,
         seconds: float = 60.0,
     ) -> AsyncGenerator[str]:
         """Do as `stream` does, without blocking; the time limit is exact."""
-        if (refusal := self._refusal(prompt)) is not None:
+        request = ModelRequest(prompt=prompt, schema=schema)
+        if (refusal := self._refusal(request)) is not None:
             raise InputError(refusal)
         try:
-            async with aclosing(self._achunks(prompt, schema, seconds, None)) as chunks:
+            async with aclosing(self._achunks(request, seconds)) as chunks:
                 async for chunk in chunks:
                     if text := str(chunk.text):
                         yield text
         except TimeoutError as error:
             raise ModelError(str(error)) from error
 
-    def _refusal(self, prompt: str) -> str | None:
+    def _refusal(self, request: ModelRequest) -> str | None:
         """Say why a prompt is not sent: a model would cut it without a word."""
-        tokens = estimated_tokens(prompt)
+        tokens = request.prompt_tokens
         if self.prompt_tokens is None or tokens <= self.prompt_tokens:
             return None
         return (
@@ -202,19 +223,14 @@ class LanguageModel:
             f"{self.prompt_tokens}: give it less text."
         )
 
-    def _chunks(
-        self,
-        prompt: str,
-        schema: Mapping[str, Any] | None,
-        seconds: float,
-        seed: int | None,
-    ) -> Generator[BaseMessage]:
+    def _chunks(self, request: ModelRequest, seconds: float) -> Generator[BaseMessage]:
         """Yield the answer's chunks until the time is over."""
-        prompt, options = self._call(prompt, schema, seed)
+        messages = request.messages(is_ollama=self._is_ollama)
+        options = request.options(is_ollama=self._is_ollama)
         end = time.monotonic() + seconds
         with self._translated(seconds):
-            chunks = self._chat.stream(prompt, **options)
-            chunk = _limited(chunks, seconds)
+            chunks = self._chat.stream(messages, **options)
+            chunk = limited(chunks, seconds)
             while chunk is not None:
                 yield chunk
                 if time.monotonic() > end:
@@ -222,17 +238,14 @@ class LanguageModel:
                 chunk = next(chunks, None)
 
     async def _achunks(
-        self,
-        prompt: str,
-        schema: Mapping[str, Any] | None,
-        seconds: float,
-        seed: int | None,
+        self, request: ModelRequest, seconds: float
     ) -> AsyncGenerator[BaseMessage]:
         """Yield the answer's chunks until the time is over."""
-        prompt, options = self._call(prompt, schema, seed)
+        messages = request.messages(is_ollama=self._is_ollama)
+        options = request.options(is_ollama=self._is_ollama)
         end = time.monotonic() + seconds
         with self._translated(seconds):
-            chunks = self._chat.astream(prompt, **options)
+            chunks = self._chat.astream(messages, **options)
             try:
                 while True:
                     async with asyncio.timeout(max(0.0, end - time.monotonic())):
@@ -242,27 +255,6 @@ class LanguageModel:
                     yield chunk
             finally:
                 await chunks.aclose()  # type: ignore[attr-defined]
-
-    def _call(
-        self, prompt: str, schema: Mapping[str, Any] | None, seed: int | None
-    ) -> tuple[str, dict[str, Any]]:
-        """Return prompt and options of one request."""
-        prompt = prompt.encode("utf-8", "replace").decode("utf-8")
-        options: dict[str, Any] = {}
-        if schema is not None and self._is_ollama:
-            options["format"] = dict(schema)
-        elif schema is not None:
-            prompt += f"\nAnswer with JSON that fits this schema: {json.dumps(schema)}"
-        if seed is not None and self._is_ollama:
-            # These take the place of all others, and another context would make
-            # Ollama load the model anew.
-            options["options"] = {
-                "temperature": 0.5,
-                "seed": seed,
-                "num_ctx": CONTEXT_TOKENS,
-                "num_predict": ANSWER_TOKENS,
-            }
-        return prompt, options
 
     @contextmanager
     def _translated(self, seconds: float) -> Iterator[None]:
@@ -317,58 +309,11 @@ def load_language_model(
     settings = settings or Settings.from_env()
     name = name or settings.language_model
     return LanguageModel(
-        _ollama(name, settings.ollama_url),
+        ollama_chat(name, settings.ollama_url),
         name=name,
         prompt_tokens=CONTEXT_TOKENS - ANSWER_TOKENS,
         where=settings.ollama_url,
     )
-
-
-def _ollama(name: str, url: str) -> ChatOllama:
-    """Return LangChain's client for a model."""
-    try:
-        from langchain_ollama import ChatOllama
-    except ImportError as error:
-        msg = "A language model needs an extra: pip install 'knowtrail[llm]'."
-        raise MissingExtraError(msg) from error
-    return ChatOllama(
-        model=name,
-        base_url=url,
-        temperature=0,
-        num_ctx=CONTEXT_TOKENS,
-        num_predict=ANSWER_TOKENS,
-        client_kwargs={
-            "timeout": None,
-            "trust_env": urlsplit(url).hostname not in _LOOPBACK,
-            "headers": {"Connection": "close"},  # nothing would close it later
-        },
-        sync_client_kwargs={"event_hooks": {"request": [_set_limit]}},
-    )
-
-
-def _set_limit(request: httpx.Request) -> None:
-    """Give a request the time limit of the call that makes it.
-
-    The limit of a client holds for all its requests; this is how each has its own.
-    """
-    seconds = _LIMIT.get()
-    request.extensions["timeout"] = {
-        "connect": CONNECT_SECONDS
-        if seconds is None
-        else min(CONNECT_SECONDS, seconds),
-        "read": seconds,
-        "write": seconds,
-        "pool": seconds,
-    }
-
-
-def _limited(chunks: Iterator[BaseMessage], seconds: float) -> BaseMessage | None:
-    """Return the first chunk; the request is made with it, and with the limit."""
-    token = _LIMIT.set(seconds)
-    try:
-        return next(chunks, None)
-    finally:
-        _LIMIT.reset(token)
 
 
 def _own_name(chat: BaseChatModel) -> str:
@@ -387,13 +332,13 @@ def _reply(message: BaseMessage | None) -> ModelReply:
     """Return a message as a reply."""
     if message is None:
         return ModelReply(error="The model gave no answer.")
-    error = None
-    if message.response_metadata.get("done_reason") == "length":
-        error = f"The answer was cut at {ANSWER_TOKENS} tokens."
+    told = message.response_metadata
+    cut = any(told.get(f"{of}_reason") in _CUT for of in ("done", "finish", "stop"))
     usage = getattr(message, "usage_metadata", None) or {}
     return ModelReply(
         text=str(message.text),
         prompt_tokens=usage.get("input_tokens"),
         completion_tokens=usage.get("output_tokens"),
-        error=error,
+        error="The answer was cut: it had no more room." if cut else None,
+        cut=cut,
     )

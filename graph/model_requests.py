@@ -1,0 +1,91 @@
+"""One request to a language model: what is said to it, and how it may answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from graph.ollama_client import ANSWER_TOKENS, CONTEXT_TOKENS
+from graph.prompts import estimated_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["AnswerForm", "ModelRequest"]
+
+AnswerForm: TypeAlias = "Mapping[str, Any] | Literal['json'] | None"
+"""A JSON schema, `json` for any JSON, None for text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """What a model is asked.
+
+    Attributes:
+        prompt: What the user says.
+        system: What is said to the model before; None for nothing.
+        schema: The form of the answer.
+        seed: For another answer than the most likely one.
+        tokens: Tokens that the answer may have; None for the usual number. The answer
+            of Ollama's never gets more than the prompt leaves of the context.
+        temperature: How far the answer may stray; None for 0, or 0.5 with a seed.
+    """
+
+    prompt: str
+    system: str | None = None
+    schema: AnswerForm = None
+    seed: int | None = None
+    tokens: int | None = None
+    temperature: float | None = None
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Return how many tokens the request has at most, by the estimate."""
+        return estimated_tokens(self.prompt) + estimated_tokens(self.system or "")
+
+    @property
+    def answer_tokens(self) -> int:
+        """Return how many tokens the answer may have in Ollama's context."""
+        if self.tokens is None:
+            return ANSWER_TOKENS
+        room = max(CONTEXT_TOKENS - self.prompt_tokens, ANSWER_TOKENS)
+        return min(self.tokens, room)
+
+    def messages(self, *, is_ollama: bool) -> str | list[tuple[str, str]]:
+        """Return what is sent; other models than Ollama's are told the schema."""
+        prompt = _sendable(self.prompt)
+        if self.schema == "json" and not is_ollama:
+            prompt += "\nAnswer with one JSON object and nothing else."
+        elif self.schema is not None and not is_ollama:
+            schema = json.dumps(self.schema)
+            prompt += f"\nAnswer with JSON that fits this schema: {schema}"
+        if self.system is None:
+            return prompt
+        return [("system", _sendable(self.system)), ("human", prompt)]
+
+    def options(self, *, is_ollama: bool) -> dict[str, Any]:
+        """Return the options of the call; only Ollama's models take any."""
+        if not is_ollama:
+            return {}
+        options: dict[str, Any] = {}
+        if self.schema is not None:
+            options["format"] = (
+                self.schema if isinstance(self.schema, str) else dict(self.schema)
+            )
+        if (self.seed, self.tokens, self.temperature) != (None, None, None):
+            # These take the place of all others, and another context would make
+            # Ollama load the model anew.
+            usual = 0 if self.seed is None else 0.5
+            options["options"] = {
+                "temperature": usual if self.temperature is None else self.temperature,
+                "num_ctx": CONTEXT_TOKENS,
+                "num_predict": self.answer_tokens,
+                **({} if self.seed is None else {"seed": self.seed}),
+            }
+        return options
+
+
+def _sendable(text: str) -> str:
+    """Return a text without halves of characters, which no request can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
