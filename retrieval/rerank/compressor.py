@@ -1,0 +1,79 @@
+"""Any reranker as a LangChain document compressor, and Documents in its order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.callbacks import Callbacks  # noqa: TC002 - Pydantic reads it
+from langchain_core.documents import BaseDocumentCompressor, Document
+from pydantic import ConfigDict, Field
+
+from retrieval.rerank.base import BaseReranker, achecked_scores, checked_scores
+from retrieval.rerank.order import best_first
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["RerankCompressor"]
+
+
+class RerankCompressor(BaseDocumentCompressor):
+    """Puts Documents in a reranker's order, best first.
+
+    Each Document that comes out is a copy whose metadata has the number as
+    `relevance_score`. Documents with the same number stand in the order of their ids,
+    those without an id last and as they came. Works as the compressor of LangChain's
+    `ContextualCompressionRetriever`.
+
+    Attributes:
+        reranker: What scores.
+        top_n: Documents that come out at most; None for all.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    reranker: BaseReranker
+    top_n: int | None = Field(default=None, ge=1)
+
+    def compress_documents(
+        self,
+        documents: Sequence[Document],
+        query: str,
+        callbacks: Callbacks | None = None,
+    ) -> Sequence[Document]:
+        """Return the best Documents, best first.
+
+        Args:
+            documents: What was found.
+            query: What is asked.
+            callbacks: Of LangChain; nothing is told to them.
+        """
+        texts = [document.page_content for document in documents]
+        return self._ranked(documents, checked_scores(self.reranker, query, texts))
+
+    async def acompress_documents(
+        self,
+        documents: Sequence[Document],
+        query: str,
+        callbacks: Callbacks | None = None,
+    ) -> Sequence[Document]:
+        """Do as `compress_documents` does, without blocking."""
+        texts = [document.page_content for document in documents]
+        scores = await achecked_scores(self.reranker, query, texts)
+        return self._ranked(documents, scores)
+
+    def _ranked(
+        self, documents: Sequence[Document], scores: Sequence[float]
+    ) -> list[Document]:
+        """Return the best Documents with their scores."""
+        order = best_first(scores, [document.id for document in documents])
+        return [
+            _with_score(documents[place], scores[place])
+            for place in order[: self.top_n]
+        ]
+
+
+def _with_score(document: Document, score: float) -> Document:
+    """Return a copy of a Document that tells its score."""
+    metadata: dict[str, Any] = {**document.metadata, "relevance_score": score}
+    return document.model_copy(update={"metadata": metadata})

@@ -1,0 +1,88 @@
+"""Embedding similarity: the cosine of query and document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graph.embedders import embed_texts, embedder_name, load_embedder
+from graph.errors import VectorError
+from graph.settings import DEFAULT_EMBEDDER
+from retrieval.cosine import cosines
+from retrieval.rerank.base import LocalReranker
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graph.embedders import Embedder
+    from graph.settings import Settings
+    from retrieval.protocols import Vector
+
+__all__ = ["EmbeddingReranker", "load", "query_and_documents"]
+
+BLANK = "-"
+"""Embedded in place of a text that has nothing to embed."""
+
+
+class EmbeddingReranker(LocalReranker):
+    """Cosine of the query's vector and each document's.
+
+    Args:
+        embedder: The model; its query prompt is put before the query.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self.name = "embedding"
+
+    @property
+    def fingerprint(self) -> str:
+        """Return the name with that of the model."""
+        return f"embedding {embedder_name(self.embedder)}"
+
+    def score_sync(self, query: str, documents: Sequence[str]) -> list[float]:
+        """Return one cosine a document, -1 to 1; equal texts have equal ones."""
+        asked, found = query_and_documents(self.embedder, query, documents)
+        return [float(cosine) for cosine in cosines(asked, found)]
+
+
+def query_and_documents(
+    embedder: Embedder, query: str, documents: Sequence[str]
+) -> tuple[Vector, Vector]:
+    """Return a query's vector and its documents', in float64.
+
+    Args:
+        embedder: The model.
+        query: What is asked.
+        documents: At least one text, each different one embedded once; one that is
+            blank is embedded as a dash, as some models have no vector for nothing.
+
+    Returns:
+        An array of shape (dimensions,) and one of shape (documents, dimensions).
+
+    Raises:
+        VectorError: If a vector is not finite, zero or of another length.
+    """
+    texts = [text if text.strip() else BLANK for text in documents]
+    place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    vectors = embed_texts(embedder, list(place)).astype(np.float64)
+    asked = np.asarray(embedder.embed_query(query if query.strip() else BLANK))
+    usable = asked.shape == vectors.shape[1:] and np.isfinite(asked).all()
+    if not (usable and asked.any()):
+        msg = (
+            f"The embedder {embedder_name(embedder)} gave no usable vector for the "
+            "query: check the model."
+        )
+        raise VectorError(msg)
+    return asked.astype(np.float64), vectors[[place[text] for text in texts]]
+
+
+def load(
+    what: str, *, settings: Settings | None, embedder: Embedder | None
+) -> EmbeddingReranker:
+    """Return the reranker, see `retrieval.rerank.base.load_reranker`."""
+    if embedder is None:
+        name = DEFAULT_EMBEDDER if settings is None else settings.embedder
+        embedder = load_embedder(name, settings=settings)
+    return EmbeddingReranker(embedder)
