@@ -1,0 +1,326 @@
+"""How well a ranking agrees with ground truth, query by query.
+
+    benchmark_ndcg("truth.jsonl", "ranking.jsonl")
+
+The first argument is the ground truth, such as zELO scores or grades by people, the
+second the ranking under test; each is an annotated file or its queries. There is one
+number for each query of the ranking, in its order; NaN is one that is not defined.
+
+| case | rule |
+|---|---|
+| `document_limit` | only the first so many documents of the ranking, in file order |
+| a query or document that the truth lacks | an error, or passed over if asked |
+| a document that the ranking lacks | it is not looked at |
+| equal scores in the ranking | the document that comes later is ranked higher |
+| accuracy, equal scores on a side | wrong; or, with `ties="half"`, see there |
+| accuracy of fewer than two documents | NaN |
+| nDCG and recall without documents | NaN; with one document, nDCG is 1 |
+| recall, fewer than `k_gt` documents | divided by `k_gt` all the same |
+
+nDCG has the gain exp(score of the truth) and the discount log2(rank + 1), over all
+documents. zELO scores are logarithms of odds, so the gain is the odds, and the best
+document has most of it. What others call nDCG is in `standard`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from graph.errors import InputError
+from retrieval.rerank.datasets import read_annotated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from retrieval.rerank.datasets import AnnotatedQueryDocuments
+
+    Annotated = str | Path | Iterable[AnnotatedQueryDocuments]
+
+__all__ = [
+    "Ties",
+    "TwoScores",
+    "accuracy",
+    "benchmark_accuracy",
+    "benchmark_ndcg",
+    "ndcg",
+    "ranked",
+    "recall",
+    "recall_at_k",
+    "truth_scores",
+    "two_scores",
+]
+
+Ties = Literal["wrong", "half"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoScores:
+    """A query whose documents have two scores.
+
+    Attributes:
+        query_id: The query.
+        documents: Ids of its documents, in the order of the ranking's file.
+        truth: Their true scores.
+        test: Their scores in the ranking under test.
+        unjudged: How many documents were left out since the truth has no score.
+    """
+
+    query_id: str
+    documents: tuple[str, ...]
+    truth: NDArray[np.float64]
+    test: NDArray[np.float64]
+    unjudged: int = 0
+
+
+def benchmark_ndcg(
+    ground_truth: Annotated,
+    ranking: Annotated,
+    *,
+    document_limit: int | None = None,
+    skip_unjudged: bool = False,
+) -> list[float]:
+    """Return the nDCG of each query of a ranking; see the module.
+
+    Args:
+        ground_truth: The true scores.
+        ranking: The scores under test.
+        document_limit: How many documents of each query are looked at; None for all.
+        skip_unjudged: Whether queries and documents without a true score are passed
+            over.
+
+    Raises:
+        InputError: If there is no true score and none may be passed over, or the limit
+            is below 1.
+        SourceError: If a file is no good.
+    """
+    pairs = two_scores(
+        ground_truth,
+        ranking,
+        document_limit=document_limit,
+        skip_unjudged=skip_unjudged,
+    )
+    return [ndcg(pair.truth, pair.test) for pair in pairs]
+
+
+def benchmark_accuracy(
+    ground_truth: Annotated,
+    ranking: Annotated,
+    *,
+    document_limit: int | None = None,
+    skip_unjudged: bool = False,
+    ties: Ties = "wrong",
+) -> list[float]:
+    """Return the share of document pairs that each query has in the right order.
+
+    Args:
+        ground_truth: The true scores.
+        ranking: The scores under test.
+        document_limit: As in `benchmark_ndcg`.
+        skip_unjudged: As in `benchmark_ndcg`.
+        ties: As in `accuracy`.
+
+    Raises:
+        InputError: As `benchmark_ndcg`.
+        SourceError: If a file is no good.
+    """
+    pairs = two_scores(
+        ground_truth,
+        ranking,
+        document_limit=document_limit,
+        skip_unjudged=skip_unjudged,
+    )
+    return [accuracy(pair.truth, pair.test, ties=ties) for pair in pairs]
+
+
+def recall_at_k(
+    ground_truth: Annotated,
+    ranking: Annotated,
+    k: int,
+    k_gt: int | None = None,
+    *,
+    document_limit: int | None = None,
+    skip_unjudged: bool = False,
+) -> list[float]:
+    """Return which share of the truth's best is among the ranking's best.
+
+    Args:
+        ground_truth: The true scores.
+        ranking: The scores under test.
+        k: How many of the ranking are taken.
+        k_gt: How many of the truth are looked for; None for k.
+        document_limit: As in `benchmark_ndcg`.
+        skip_unjudged: As in `benchmark_ndcg`.
+
+    Raises:
+        InputError: As `benchmark_ndcg`, or if k or k_gt is below 1.
+        SourceError: If a file is no good.
+    """
+    pairs = two_scores(
+        ground_truth,
+        ranking,
+        document_limit=document_limit,
+        skip_unjudged=skip_unjudged,
+    )
+    return [recall(pair.truth, pair.test, k, k_gt=k_gt) for pair in pairs]
+
+
+def two_scores(
+    ground_truth: Annotated | Mapping[str, Mapping[str, float]],
+    ranking: Annotated,
+    *,
+    document_limit: int | None = None,
+    skip_unjudged: bool = False,
+) -> Iterator[TwoScores]:
+    """Yield the queries of a ranking with the true scores of their documents.
+
+    Args:
+        ground_truth: The true scores; as `truth_scores` returns them, or their source.
+        ranking: The scores under test, taken one query at a time.
+        document_limit: As in `benchmark_ndcg`.
+        skip_unjudged: As in `benchmark_ndcg`.
+
+    Raises:
+        InputError: As `benchmark_ndcg`.
+    """
+    if document_limit is not None and document_limit < 1:
+        msg = f"document_limit is {document_limit}: give 1 or more, or None for all."
+        raise InputError(msg)
+    truth = (
+        ground_truth
+        if isinstance(ground_truth, Mapping)
+        else truth_scores(ground_truth)
+    )
+    for item in _queries(ranking):
+        name = item.query.id
+        if name not in truth:
+            if skip_unjudged:
+                continue
+            msg = (
+                f"Query {name!r:.80} is in the ranking but not in the ground truth: "
+                "judge it, or pass over what is not judged."
+            )
+            raise InputError(msg)
+        yield _two(item, truth[name], document_limit, skip_unjudged)
+
+
+def truth_scores(ground_truth: Annotated) -> dict[str, dict[str, float]]:
+    """Return the scores of each document of each query, without any text."""
+    return {
+        item.query.id: {document.id: document.score for document in item.documents}
+        for item in _queries(ground_truth)
+    }
+
+
+def _queries(source: Annotated) -> Iterable[AnnotatedQueryDocuments]:
+    """Return annotated queries of a file or as they are."""
+    return read_annotated(source) if isinstance(source, str | Path) else source
+
+
+def _two(
+    item: AnnotatedQueryDocuments,
+    truth: Mapping[str, float],
+    limit: int | None,
+    skip: bool,
+) -> TwoScores:
+    """Return the first documents of a query with both scores."""
+    first = {document.id: document.score for document in item.documents[:limit]}
+    unjudged = [name for name in first if name not in truth]
+    if unjudged and not skip:
+        msg = (
+            f"Document {unjudged[0]!r:.80} of query {item.query.id!r:.80} is in the "
+            "ranking but not in the ground truth: judge it, limit the documents, or "
+            "pass over what is not judged."
+        )
+        raise InputError(msg)
+    kept = tuple(name for name in first if name in truth)
+    return TwoScores(
+        query_id=item.query.id,
+        documents=kept,
+        truth=np.array([truth[name] for name in kept], dtype=np.float64),
+        test=np.array([first[name] for name in kept], dtype=np.float64),
+        unjudged=len(unjudged),
+    )
+
+
+def ranked(scores: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return places by falling score; of equal scores the later place comes first."""
+    return np.argsort(scores, kind="stable")[::-1]
+
+
+def ndcg(truth: NDArray[np.float64], test: NDArray[np.float64]) -> float:
+    """Return the discounted gain of a ranking over that of the true order.
+
+    Args:
+        truth: True scores of n documents; the gain is their exponential.
+        test: Their scores under test.
+    """
+    if not len(truth):
+        return float("nan")
+    gain = np.exp(truth - truth.max())  # the quotient is the same, without overflow
+    discount = np.log2(np.arange(len(truth)) + 2)
+    best = float((np.sort(gain)[::-1] / discount).sum())
+    return float((gain[ranked(test)] / discount).sum()) / best
+
+
+def accuracy(
+    truth: NDArray[np.float64], test: NDArray[np.float64], *, ties: Ties = "wrong"
+) -> float:
+    """Return the share of pairs of documents that are in the right order.
+
+    Args:
+        truth: True scores of n documents.
+        test: Their scores under test.
+        ties: `wrong` counts every pair, and one that is equal on either side is wrong,
+            as it was published; `half` counts the pairs that differ in truth, and one
+            that is equal under test is half right, so that chance gives 0.5.
+
+    Raises:
+        InputError: If `ties` is something else.
+    """
+    if ties not in {"wrong", "half"}:
+        raise InputError(f"No rule for ties {ties!r:.80}: use 'wrong' or 'half'.")
+    right = counted = 0.0
+    for place in range(len(truth) - 1):
+        real = np.sign(truth[place] - truth[place + 1 :])
+        said = np.sign(test[place] - test[place + 1 :])
+        right += float((real * said > 0).sum())
+        if ties == "half":
+            right += float(((said == 0) & (real != 0)).sum()) / 2
+            counted += float((real != 0).sum())
+        else:
+            counted += len(real)
+    return right / counted if counted else float("nan")
+
+
+def recall(
+    truth: NDArray[np.float64],
+    test: NDArray[np.float64],
+    k: int,
+    *,
+    k_gt: int | None = None,
+) -> float:
+    """Return which share of the `k_gt` truly best documents is among the best k.
+
+    Args:
+        truth: True scores of n documents.
+        test: Their scores under test.
+        k: How many of the ranking are taken.
+        k_gt: How many of the truth are looked for; None for k.
+
+    Raises:
+        InputError: If k or k_gt is below 1.
+    """
+    wanted = k if k_gt is None else k_gt
+    if min(k, wanted) < 1:
+        raise InputError(f"k is {k} and k_gt {wanted}: give 1 or more.")
+    if not len(truth):
+        return float("nan")
+    best = np.intersect1d(ranked(truth)[:wanted], ranked(test)[:k])
+    return len(best) / wanted
