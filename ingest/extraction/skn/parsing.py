@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from lark import Lark, Token, Tree, UnexpectedInput
 
+    from ingest.extraction.skn.blocks import Level
+
 __all__ = ["check_sections", "parse"]
 
 SHOWN = 40
@@ -119,10 +121,10 @@ def _tree(text: str) -> Tree[Token]:
     try:
         for _ in reader.iter_parse():
             pass
-        return cast("Tree[Token]", reader.feed_eof())
+        return cast("Tree[Token]", reader.feed_eof())  # type: ignore[no-untyped-call]
     except UnexpectedInput as error:
         line, column, found = error.line, error.column, _found(text, error)
-    expected = _expected(reader.accepts())
+    expected = _expected(reader.accepts())  # type: ignore[no-untyped-call]
     if not found:
         line, column = _end(text)
     msg = f"Found {found or 'the end'}, not {expected}."
@@ -153,7 +155,7 @@ def _expected(names: Iterable[str] | None) -> str:
     return " or ".join(told) or "that"
 
 
-def _block(tree: Tree[Token]) -> SknBlock:
+def _block(tree: Any) -> SknBlock:
     """Return what a tree says."""
     parts: dict[str, Any] = {}
     for section in tree.children:
@@ -167,8 +169,7 @@ def _block(tree: Tree[Token]) -> SknBlock:
             case "gaps":
                 parts["gaps"] = tuple(_text(g.children[0]) for g in section.children)
             case "risk":
-                levels = {str(p.data): str(p.children[0]) for p in section.children}
-                parts["risk"] = SknRisk(**levels) if levels else None
+                parts["risk"] = _risk(section.children)
     return SknBlock(**parts)
 
 
@@ -177,9 +178,20 @@ def _source(children: list[Any]) -> SknSource:
     found = {child.type: child for child in children[1:]}
     return SknSource(
         domain=_text(children[0]),
-        freshness=str(found["LEVEL"]) if "LEVEL" in found else None,
+        freshness=_level(found.get("LEVEL")),
         reliability=_number(found["NUMBER"]) if "NUMBER" in found else None,
     )
+
+
+def _risk(children: list[Any]) -> SknRisk | None:
+    """Return the risk, None where nothing is said of it."""
+    levels = {str(part.data): _level(part.children[0]) for part in children}
+    return SknRisk(**levels) if levels else None
+
+
+def _level(token: Token | None) -> Level | None:
+    """Return a level, None where there is none."""
+    return None if token is None else cast("Level", str(token))
 
 
 def _fact(children: list[Any]) -> SknFact:

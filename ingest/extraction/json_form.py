@@ -1,0 +1,222 @@
+"""The JSON variants: one schema, a check, and repairs of what models get wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from graph.errors import InputError
+from graph.prompts import whole_characters
+from ingest.extraction.json_text import loaded
+from ingest.extraction.numbers import read_confidence
+from ingest.extraction.skn.blocks import Repair
+
+if TYPE_CHECKING:
+    from ingest.extraction.variants import Variant
+
+__all__ = ["CATEGORIES", "json_problem", "json_schema", "read_json"]
+
+CATEGORIES = ("fact", "statistic", "opinion", "prediction")
+MOST_ITEMS = 40
+_ARRAYS = ("entities", "relationships", "claims")
+
+
+def json_schema(variant: Variant, *, checked: bool = False) -> dict[str, Any]:
+    """Return the JSON schema of a variant.
+
+    Args:
+        variant: A JSON variant.
+        checked: Whether it is for an answer that was put right: a confidence that
+            meant nothing may then be null.
+    """
+    text = {"type": "string", "minLength": 1}
+    scalar = {"type": ["string", "number", "boolean", "null"]}
+    claim = {"statement": text, "category": {"enum": list(CATEGORIES)}}
+    if variant.confidences:
+        number: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 1}
+        claim["confidence"] = (
+            {"anyOf": [number, {"type": "null"}]} if checked else number
+        )
+    items = {
+        "entities": _object({
+            "name": text,
+            "type": {"type": "string"},
+            "attributes": {
+                "type": "object",
+                "additionalProperties": scalar if checked else {"type": "string"},
+            },
+        }),
+        "relationships": _object({"source": text, "relation": text, "target": text}),
+        "claims": _object(claim),
+    }
+    return _object({
+        name: {"type": "array", "items": item, "maxItems": MOST_ITEMS}
+        for name, item in items.items()
+    })
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object with these properties and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def json_problem(value: object, variant: Variant, *, checked: bool = False) -> str:
+    """Say what in a value does not fit the schema, empty if nothing.
+
+    Args:
+        value: The parsed answer.
+        variant: A JSON variant.
+        checked: See `json_schema`.
+    """
+    from jsonschema import Draft202012Validator
+
+    schema = json_schema(variant, checked=checked)
+    schema.pop("maxItems", None)
+    errors = Draft202012Validator(schema).iter_errors(value)
+    error = min(
+        errors, key=lambda e: (len(e.absolute_path), str(e.json_path)), default=None
+    )
+    return "" if error is None else f"{error.json_path}: {error.message[:200]}"
+
+
+def read_json(
+    answer: str, variant: Variant
+) -> tuple[dict[str, Any], tuple[Repair, ...]]:
+    """Read an answer, putting right what can be.
+
+    Args:
+        answer: What the model said.
+        variant: A JSON variant.
+
+    Returns:
+        The value, which fits the schema, and what was put right (nothing where the
+        answer fits as it is).
+
+    Raises:
+        InputError: If nothing in it can be used; says where it went wrong.
+    """
+    value, repairs = loaded(whole_characters(answer))
+    problem = json_problem(value, variant)
+    if problem:
+        mender = _Mender(variant)
+        value = mender.whole(value)
+        repairs += tuple(mender.repairs)
+        problem = json_problem(value, variant, checked=True)
+        if problem or not any(value[name] for name in _ARRAYS):
+            msg = problem or "$: there is nothing in it that can be used"
+            raise InputError(f"The answer does not fit the schema at {msg}.")
+    return value, repairs
+
+
+class _Mender:
+    """Puts a parsed answer right and keeps what it did."""
+
+    def __init__(self, variant: Variant) -> None:
+        self._variant = variant
+        self.repairs: list[Repair] = []
+
+    def _tell(self, code: str, message: str) -> None:
+        """Keep what was put right."""
+        self.repairs.append(Repair(line=0, code=code, message=message))
+
+    def whole(self, value: object) -> dict[str, Any]:
+        """Return the three arrays of an answer."""
+        if not isinstance(value, dict):
+            msg = f"The answer is {type(value).__name__}, not a JSON object."
+            raise InputError(msg)
+        found = {str(key).strip().casefold(): item for key, item in value.items()}
+        for key in sorted(set(found) - set(_ARRAYS)):
+            self._tell("unknown_key", f"{key[:40]!r} left out")
+        arrays = {}
+        for name in _ARRAYS:
+            items = found.get(name)
+            if not isinstance(items, list):
+                self._tell("missing_array", f"{name} is not an array: taken for empty")
+                items = []
+            if len(items) > MOST_ITEMS:
+                self._tell("too_many", f"{len(items) - MOST_ITEMS} of {name} left out")
+            mend = getattr(self, f"_{name}")
+            mended = [mend(item, f"{name}[{i}]") for i, item in enumerate(items)]
+            arrays[name] = [item for item in mended if item is not None][:MOST_ITEMS]
+        return arrays
+
+    def _fields(
+        self, item: object, place: str, alone: str, wanted: set[str]
+    ) -> dict[str, Any]:
+        """Return the fields of an item; a bare text is its main field."""
+        if isinstance(item, str):
+            self._tell("bare_text", f"{place}: a text taken for its {alone}")
+            return {alone: item}
+        if not isinstance(item, dict):
+            return {}
+        found = {str(key).strip().casefold(): v for key, v in item.items()}
+        for key in sorted(set(found) - wanted):
+            self._tell("unknown_key", f"{place}.{key[:40]} left out")
+        return {key: v for key, v in found.items() if key in wanted}
+
+    def _text(self, value: object) -> str:
+        """Return a scalar as text, empty for anything else."""
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            return ""
+        return str(value).strip()
+
+    def _entities(self, item: object, place: str) -> dict[str, Any] | None:
+        """Return an entity that fits, None where it has no name."""
+        fields = self._fields(item, place, "name", {"name", "type", "attributes"})
+        name = self._text(fields.get("name"))
+        if not name:
+            self._tell("dropped", f"{place} has no name: left out")
+            return None
+        kind = self._text(fields.get("type"))
+        attributes = fields.get("attributes")
+        if not isinstance(attributes, dict):
+            self._tell("attributes", f"{place}.attributes taken for empty")
+            attributes = {}
+        return {
+            "name": name,
+            "type": kind,
+            "attributes": {str(k): _scalar(v) for k, v in attributes.items()},
+        }
+
+    def _relationships(self, item: object, place: str) -> dict[str, Any] | None:
+        """Return a relationship that fits, None where a part is missing."""
+        names = ("source", "relation", "target")
+        fields = self._fields(item, place, "relation", set(names))
+        texts = {name: self._text(fields.get(name)) for name in names}
+        if not all(texts.values()):
+            self._tell("dropped", f"{place} is not whole: left out")
+            return None
+        return texts
+
+    def _claims(self, item: object, place: str) -> dict[str, Any] | None:
+        """Return a claim that fits, None where it states nothing."""
+        wanted = {"statement", "category"}
+        wanted |= {"confidence"} if self._variant.confidences else set()
+        fields = self._fields(item, place, "statement", wanted)
+        statement = self._text(fields.get("statement"))
+        if not statement:
+            self._tell("dropped", f"{place} states nothing: left out")
+            return None
+        category = self._text(fields.get("category")).casefold()
+        if category not in CATEGORIES:
+            self._tell("category", f"{place}: {category[:40]!r} taken for 'fact'")
+            category = "fact"
+        claim: dict[str, Any] = {"statement": statement, "category": category}
+        if self._variant.confidences:
+            number, said = read_confidence(fields.get("confidence"))
+            claim["confidence"] = number
+            if said:
+                self._tell("confidence", f"{place}: {said}")
+        return claim
+
+
+def _scalar(value: object) -> str | int | float | bool | None:
+    """Return a value that is no array or object; those as JSON text."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return json.dumps(value, ensure_ascii=False)
