@@ -127,9 +127,12 @@ def preferences(
         share[np.isnan(score)] = np.nan
     count = answers(score)
     total = np.nansum(share, axis=1)
-    return np.divide(total, count, out=np.full(len(score), np.nan), where=count > 0)
+    mean: NDArray[np.float64] = np.full(len(score), np.nan)
+    np.divide(total, count, out=mean, where=count > 0)
+    return mean
 
 
 def answers(score: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how many judges answered in each battle, as m floats."""
-    return (~np.isnan(score)).sum(axis=1).astype(np.float64)
+    count: NDArray[np.float64] = (~np.isnan(score)).sum(axis=1).astype(np.float64)
+    return count

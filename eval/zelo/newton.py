@@ -110,7 +110,7 @@ class _Block:
         self.samples = samples
         self.ridge = ridge
         self.count = len(samples)
-        self.width = max(sample.n for sample in samples)
+        self.width = max(1, *(sample.n for sample in samples))
         lengths = [len(sample.left) for sample in samples]
         self.query = np.repeat(np.arange(self.count), lengths)
         base = self.query * self.width
