@@ -1,0 +1,146 @@
+"""Cross-encoders: models that read query and document together."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graph.errors import ModelError
+from graph.model_files import model_places
+from retrieval.rerank.base import LocalReranker
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graph.embedders import Embedder
+    from graph.settings import Settings
+
+__all__ = ["CrossEncoderReranker", "load"]
+
+_LOG = logging.getLogger(__name__)
+_LOADING = threading.Lock()
+_SCORING = ("ForSequenceClassification", "ForCausalLM", "ForConditionalGeneration")
+"""Ends of the names of architectures that can score a pair of texts."""
+
+BATCH = 16
+
+
+class CrossEncoderReranker(LocalReranker):
+    """A cross-encoder of sentence-transformers, loaded when it first scores.
+
+    A folder needs no network. A name is looked for in the cache of the hub, and where
+    it is not there it is fetched; without a network that is an error which says so.
+    Code that a model brings along is never run.
+
+    Args:
+        place: Model name or folder.
+        batch_size: Pairs in one pass of the model.
+        max_length: Tokens of a pair that are read, the rest is cut; None takes the
+            model's own.
+    """
+
+    def __init__(
+        self, place: str, *, batch_size: int = BATCH, max_length: int | None = None
+    ) -> None:
+        self.name = f"cross-encoder:{place}"
+        self._place = place
+        self._batch_size = batch_size
+        self._max_length = max_length
+        self._model: Any = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Return the name with what changes the scores."""
+        return f"{self.name} {self._max_length}"
+
+    @property
+    def model(self) -> Any:
+        """Return the loaded `CrossEncoder`.
+
+        Raises:
+            ModelError: If the files are neither here nor to be fetched, or are no
+                cross-encoder.
+        """
+        if self._model is None:
+            with _LOADING:
+                if self._model is None:
+                    self._model = self._load()
+        return self._model
+
+    def score_sync(self, query: str, documents: Sequence[str]) -> list[float]:
+        """Return the model's number for each pair, as the library gives it.
+
+        Raises:
+            ModelError: If the model gives more than one number a pair.
+        """
+        scores = self.model.predict(
+            [(query, text) for text in documents],
+            batch_size=self._batch_size,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+        )
+        if scores.ndim != 1:
+            msg = (
+                f"The model {self._place!r} gives {scores.shape[1]} numbers a pair: "
+                "take a cross-encoder with one label."
+            )
+            raise ModelError(msg)
+        return [float(score) for score in scores]
+
+    def _load(self) -> Any:
+        """Load the model from a folder, the cache or the hub."""
+        from huggingface_hub.utils.logging import set_verbosity_error
+        from sentence_transformers import CrossEncoder
+        from transformers.utils.logging import disable_progress_bar
+
+        disable_progress_bar()  # type: ignore[no-untyped-call]
+        set_verbosity_error()  # type: ignore[no-untyped-call]
+        for place, local in model_places(self._place):
+            try:
+                self._check_architecture(place, local=local)
+                return CrossEncoder(
+                    place, local_files_only=local, max_length=self._max_length
+                )
+            except (OSError, ValueError) as error:
+                _LOG.debug("No model at %s: %s", place, error)
+        raise ModelError(self._missing())
+
+    def _check_architecture(self, place: str, *, local: bool) -> None:
+        """Refuse a model without a head that scores: it would get a random one.
+
+        Raises:
+            ModelError: If it is such a model.
+        """
+        from transformers import AutoConfig
+
+        config = AutoConfig.from_pretrained(place, local_files_only=local)
+        names = list(getattr(config, "architectures", None) or [])
+        if not any(name.endswith(_SCORING) for name in names):
+            msg = (
+                f"The model {self._place!r} is no cross-encoder ({', '.join(names)}): "
+                "its scores would be random. Take one made for reranking, such as "
+                "cross-encoder/ms-marco-MiniLM-L6-v2."
+            )
+            raise ModelError(msg)
+
+    def _missing(self) -> str:
+        """Return why there is no model."""
+        if Path(self._place).expanduser().is_dir():
+            return (
+                f"The folder {self._place!r} holds no cross-encoder that can be "
+                "loaded: it needs config.json, the weights and the tokenizer."
+            )
+        return (
+            f"The cross-encoder {self._place!r} is not on this machine and cannot be "
+            "fetched: check the name and the network, or give a folder that holds it. "
+            "Without a network use bm25 or embedding."
+        )
+
+
+def load(
+    what: str, *, settings: Settings | None, embedder: Embedder | None
+) -> CrossEncoderReranker:
+    """Return the reranker, see `retrieval.rerank.base.load_reranker`."""
+    return CrossEncoderReranker(what)
