@@ -38,6 +38,7 @@ def extract_text(
     question: str | None = None,
     seconds: float = 120.0,
     tokens: int = 4_096,
+    temperature: float = 0.0,
 ) -> Extracted:
     """Let a model write down what a text says.
 
@@ -53,6 +54,7 @@ def extract_text(
         question: What the knowledge is wanted for; None for no question.
         seconds: Time limit of each answer. A late answer is not asked for again.
         tokens: Tokens that an answer may have, as far as the context has them.
+        temperature: How far the first answer may stray, where the model can be told.
 
     Returns:
         What came of it; never raises for a bad answer.
@@ -80,7 +82,14 @@ def extract_text(
     result = replace(result, read_characters=prompt.read_characters)
     begin = time.monotonic()
     for attempt in range(1, ATTEMPTS + 1):
-        reply = _asked(model, prompt, result.error, seconds=seconds, tokens=tokens)
+        reply = _asked(
+            model,
+            prompt,
+            result.error,
+            seconds=seconds,
+            tokens=tokens,
+            temperature=temperature,
+        )
         result = _judged(result, reply, wanted)
         result = replace(result, attempts=attempt, seconds=time.monotonic() - begin)
         if result.value is not None or reply.late:
@@ -102,6 +111,7 @@ def _asked(
     *,
     seconds: float,
     tokens: int,
+    temperature: float,
 ) -> ModelReply:
     """Ask, for the second time with what was wrong with the first answer."""
     text = prompt.text
@@ -116,7 +126,7 @@ def _asked(
         seconds=seconds,
         tokens=tokens,
         seed=1 if problem else None,
-        temperature=None if problem else 0.0,
+        temperature=None if problem else temperature,
     )
 
 
