@@ -15,19 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WORDS = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "red",
-    "blue",
-    "fox",
-    "owl",
-    "the",
-    "is",
-    "a",
-    "what",
+    *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
+    *("red", "blue", "fox", "owl", "the", "is", "a", "what"),
 ]
 
 
