@@ -1,0 +1,1 @@
+"""Questions answered by SPARQL templates, with classes scored for the question."""

@@ -1,0 +1,228 @@
+"""SPARQL with bound values over any rdflib graph: reading only, and not for ever."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from graph.errors import DatabaseError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rdflib import Graph
+    from rdflib.plugins.sparql.sparql import Query
+    from rdflib.term import Node
+
+    from retrieval.specificity.instantiation import Instantiated
+
+__all__ = ["Execution", "check_reading", "execute", "namespaces"]
+
+DEFAULT_BASE = "https://knowtrail.example/"
+SECONDS = 10.0
+MOST_ROWS = 1_000
+Value = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """What a query found.
+
+    Attributes:
+        columns: Names of the variables; that of a repeated slot comes first.
+        rows: The values of each row; None where a variable is unbound.
+        seconds: How long it took.
+        cut: Whether there were more rows than are shown.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    seconds: float
+    cut: bool = False
+
+    def column(self, name: str) -> tuple[Value, ...]:
+        """Return the values of a variable, none where there is no such variable."""
+        if name not in self.columns:
+            return ()
+        place = self.columns.index(name)
+        return tuple(row[place] for row in self.rows)
+
+
+def namespaces(base: str = DEFAULT_BASE) -> dict[str, Any]:
+    """Return the prefixes that queries of templates may use."""
+    from rdflib import Namespace
+    from rdflib.namespace import RDF, SDO, XSD
+
+    return {
+        "hc": Namespace(f"{base}ontology/heritage#"),
+        "schema": SDO,
+        "rdf": RDF,
+        "xsd": XSD,
+    }
+
+
+def check_reading(sparql: str) -> None:
+    """Refuse a text that is not one SELECT query over the graph itself.
+
+    Raises:
+        InputError: If it cannot be read, changes something, or asks elsewhere.
+    """
+    _prepared(sparql, DEFAULT_BASE)
+
+
+@lru_cache(maxsize=256)
+def _prepared(sparql: str, base: str) -> Query:
+    """Return a query, read once."""
+    from pyparsing.exceptions import ParseException
+    from rdflib.plugins.sparql import prepareQuery
+
+    try:
+        query = prepareQuery(sparql, initNs=namespaces(base))
+    except ParseException as error:
+        msg = (
+            f"no SPARQL query, at line {error.lineno}: only SELECT is possible, and "
+            "nothing can be changed."
+        )
+        raise InputError(msg) from error
+    except Exception as error:  # rdflib raises bare ones for unknown prefixes
+        msg = f"no SPARQL query: {str(error)[:200]}."
+        raise InputError(msg) from error
+    if query.algebra.name != "SelectQuery":
+        msg = f"{query.algebra.name} is not possible: write a SELECT query."
+        raise InputError(msg)
+    if _asks_elsewhere(query.algebra):
+        msg = "SERVICE and FROM are not possible: ask the graph itself."
+        raise InputError(msg)
+    return query
+
+
+def _asks_elsewhere(part: Any) -> bool:
+    """Return whether a query names another place to read from."""
+    if isinstance(part, list | tuple):
+        return any(_asks_elsewhere(item) for item in part)
+    if not isinstance(part, dict):
+        return False
+    kind = getattr(part, "name", "")
+    if kind == "ServiceGraphPattern" or dict.get(part, "datasetClause"):
+        return True
+    return any(_asks_elsewhere(value) for value in dict.values(part))
+
+
+def execute(
+    graph: Graph,
+    query: Instantiated,
+    *,
+    base: str = DEFAULT_BASE,
+    seconds: float = SECONDS,
+    rows: int = MOST_ROWS,
+) -> Execution:
+    """Run an instantiated template, once for each place that it compares.
+
+    Args:
+        graph: Where to ask: in memory, or live over the database.
+        query: The query with what its variables are bound to.
+        base: Where the graph's own names begin.
+        seconds: Time limit of all runs together.
+        rows: Rows that are returned at most.
+
+    Raises:
+        DatabaseError: If the time is over.
+        InputError: If the query is none.
+    """
+    begin = time.monotonic()
+    clock = _Clock(begin + seconds, seconds)
+    columns: tuple[str, ...] = ()
+    found: list[tuple[Value, ...]] = []
+    cut = False
+    for run in query.runs:
+        prepared = _prepared(run.sparql, base)
+        bound = {name: binding.literal() for name, binding in run.bindings.items()}
+        result = clock.timed(graph).query(prepared, initBindings=bound)
+        names = [str(v) for v in result.vars or ()]
+        columns = (*run.label, *names)
+        for row in result:
+            clock.check()
+            if len(found) >= rows:
+                cut = True
+                break
+            found.append((*run.label.values(), *(_value(v) for v in row)))
+    return Execution(
+        columns=columns,
+        rows=tuple(found),
+        seconds=time.monotonic() - begin,
+        cut=cut,
+    )
+
+
+def _value(term: Node | None) -> Value:
+    """Return a term as text or number."""
+    from rdflib import Literal
+
+    if not isinstance(term, Literal):
+        return None if term is None else str(term)
+    value = term.toPython()
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int):
+        return value
+    if type(value).__name__ in {"Decimal", "float"}:
+        return float(value)
+    return str(term)
+
+
+class _Clock:
+    """Ends a query when its time is over, whenever it asks for triples."""
+
+    def __init__(self, end: float, seconds: float) -> None:
+        self._end = end
+        self._seconds = seconds
+
+    def check(self) -> None:
+        """Raise if the time is over.
+
+        Raises:
+            DatabaseError: If so.
+        """
+        if time.monotonic() > self._end:
+            msg = (
+                f"The query took longer than {self._seconds:g} s and was ended: ask "
+                "for less, or allow more time."
+            )
+            raise DatabaseError(msg)
+
+    def timed(self, graph: Graph) -> Graph:
+        """Return a graph that looks at the clock, where the graph itself does not."""
+        from rdflib import Graph
+        from rdflib.store import Store
+
+        if getattr(graph.store, "ends_queries", False):
+            return graph
+        clock = self
+
+        class Timed(Store):
+            """A store that reads another graph."""
+
+            def triples(
+                self, triple_pattern: Any, context: Any = None
+            ) -> Iterator[tuple[Any, Iterator[Any]]]:
+                """Yield the graph's triples as long as there is time."""
+                clock.check()
+                for triple in graph.triples(triple_pattern):
+                    clock.check()
+                    yield triple, iter(())
+
+            def __len__(self, context: Any = None) -> int:
+                """Return the number of triples."""
+                return len(graph)
+
+        return Graph(store=Timed(), identifier=graph.identifier, bind_namespaces="none")
+
+
+def bindings_json(bindings: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return bindings as JSON values."""
+    return {
+        name: {"value": str(b.value), "datatype": b.datatype}
+        for name, b in bindings.items()
+    }

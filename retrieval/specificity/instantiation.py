@@ -1,0 +1,221 @@
+"""A template with values: the text stays as it is, values are bound to variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graph.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rdflib import Literal
+
+    from retrieval.specificity.templates import Slot, Template, Variant
+
+__all__ = ["Binding", "Instantiated", "Run", "TemplateInstantiator", "missing_slots"]
+
+SlotValues = "Mapping[str, str | tuple[str, ...]]"
+_YEARS = ("-9999", "9999")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """What a variable is bound to.
+
+    Attributes:
+        value: The text of the value.
+        datatype: `string`, `integer` or `decimal`.
+    """
+
+    value: str
+    datatype: str = "string"
+
+    def literal(self) -> Literal:
+        """Return the value as a literal; a text is only ever a string."""
+        from rdflib import XSD, Literal
+
+        if self.datatype == "string":
+            return Literal(self.value)
+        kind = XSD.integer if self.datatype == "integer" else XSD.decimal
+        return Literal(self.value, datatype=kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One query to be run.
+
+    Attributes:
+        sparql: Its text, word for word that of the template.
+        bindings: Its variables with what they are bound to.
+        label: What tells its rows from those of other runs: slot and value.
+    """
+
+    sparql: str
+    bindings: Mapping[str, Binding]
+    label: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instantiated:
+    """A template with values.
+
+    Attributes:
+        template_id: The template.
+        runs: Its queries; several where places are compared.
+    """
+
+    template_id: str
+    runs: tuple[Run, ...]
+
+
+def missing_slots(
+    template: Template, slots: Mapping[str, str | tuple[str, ...]]
+) -> tuple[str, ...]:
+    """Return the names of what a template still needs, in its order.
+
+    Alternatives, of which one is needed, are one name such as `city|region|country`.
+    """
+    missing = [s.name for s in template.slots.values() if s.required]
+    missing = [name for name in missing if not slots.get(name)]
+    if template.one_of and not any(slots.get(name) for name in template.one_of):
+        missing.append("|".join(template.one_of))
+    if template.each and len(_each(template, slots)) < 2:
+        missing.append("|".join(template.each))
+    return tuple(missing)
+
+
+class TemplateInstantiator:
+    """Binds slot values to the variables of a template's query."""
+
+    def instantiate(
+        self, template: Template, slots: Mapping[str, str | tuple[str, ...]]
+    ) -> Instantiated:
+        """Return the queries of a template for slot values.
+
+        Args:
+            template: Which template; not `none`.
+            slots: Values by slot name; a tuple for slots that have several. A date is
+                a year, or `first/last` years, of which one may be missing; a budget
+                is a decimal number of euro.
+
+        Raises:
+            InputError: If a required slot has no value, or a value has not the form
+                of its slot; names the slot.
+        """
+        for name in slots:
+            if name not in template.slots:
+                msg = f"Template {template.id!r} has no slot {name!r}."
+                raise InputError(msg)
+        if missing := missing_slots(template, slots):
+            msg = f"Template {template.id!r} needs a value for {', '.join(missing)}."
+            raise InputError(msg)
+        if not template.variants:
+            msg = f"Template {template.id!r} has no query."
+            raise InputError(msg)
+        if not template.each:
+            single = {name: _one(name, value) for name, value in slots.items()}
+            return Instantiated(template_id=template.id, runs=(_run(template, single),))
+        rest = {n: _one(n, v) for n, v in slots.items() if n not in template.each}
+        runs = [
+            _run(template, {**rest, name: value}, label={"place": value})
+            for name, value in _each(template, slots)
+        ]
+        return Instantiated(template_id=template.id, runs=tuple(runs))
+
+
+def _each(
+    template: Template, slots: Mapping[str, str | tuple[str, ...]]
+) -> list[tuple[str, str]]:
+    """Return slot and value of each place that a template compares."""
+    found = []
+    for name in template.each:
+        given = slots.get(name) or ()
+        values = (given,) if isinstance(given, str) else given
+        found += [(name, value) for value in values]
+    return found
+
+
+def _one(name: str, value: str | tuple[str, ...]) -> str:
+    """Return the only value of a slot.
+
+    Raises:
+        InputError: If it has several.
+    """
+    if isinstance(value, str):
+        return value
+    if len(value) == 1:
+        return value[0]
+    msg = f"Slot {name!r} has {len(value)} values: it takes one."
+    raise InputError(msg)
+
+
+def _run(
+    template: Template,
+    slots: Mapping[str, str],
+    label: Mapping[str, str] | None = None,
+) -> Run:
+    """Return one query with its bindings."""
+    variant = _variant(template, slots)
+    bindings: dict[str, Binding] = {}
+    for slot in template.slots.values():
+        value = slots.get(slot.name) or slot.default
+        bindings.update(_bindings(slot, value))
+    return Run(sparql=variant.sparql, bindings=bindings, label=label or {})
+
+
+def _variant(template: Template, slots: Mapping[str, str]) -> Variant:
+    """Return the first query whose slots all have a value.
+
+    Raises:
+        InputError: If there is none.
+    """
+    for variant in template.variants:
+        if all(slots.get(name) for name in variant.when):
+            return variant
+    msg = f"Template {template.id!r} has no query for the slots {sorted(slots)}."
+    raise InputError(msg)
+
+
+def _bindings(slot: Slot, value: str | None) -> dict[str, Binding]:
+    """Return the variables of a slot with what they are bound to."""
+    if slot.type == "date":
+        return _years(value)
+    if value is None or slot.type == "number":
+        return {}
+    if slot.values and value not in slot.values:
+        msg = f"Slot {slot.name!r} is {value[:80]!r}: use one of {slot.values}."
+        raise InputError(msg)
+    if slot.type == "budget":
+        return {slot.name: Binding(value=_decimal(slot.name, value), datatype="decimal")}
+    return {slot.name: Binding(value=value)}
+
+
+def _years(value: str | None) -> dict[str, Binding]:
+    """Return the range of years of a date: `1800`, `1800/1850`, `/1850`, `1800/`."""
+    first, slash, last = (value or "/").partition("/")
+    years = (first or _YEARS[0], (last if slash else first) or _YEARS[1])
+    for year in years:
+        if not year.removeprefix("-").isascii() or not year.removeprefix("-").isdigit():
+            msg = f"Slot 'date' is {str(value)[:80]!r}: write a year, or first/last."
+            raise InputError(msg)
+    return {
+        "date_from": Binding(value=years[0], datatype="integer"),
+        "date_to": Binding(value=years[1], datatype="integer"),
+    }
+
+
+def _decimal(name: str, value: str) -> str:
+    """Return a decimal number as it is written in XSD."""
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        number = Decimal(value)
+    except InvalidOperation as error:
+        msg = f"Slot {name!r} is {value[:80]!r}: write a number of euro."
+        raise InputError(msg) from error
+    if not number.is_finite() or abs(number) >= Decimal(10) ** 18:
+        msg = f"Slot {name!r} is {value[:80]!r}: write a number of euro."
+        raise InputError(msg)
+    return format(number, "f")

@@ -1,0 +1,112 @@
+"""YAML that knows on which line each of its values stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from graph.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = ["Lines", "read_lines"]
+
+Place = tuple[str | int, ...]
+LONGEST = 2_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """What a YAML file says, and where.
+
+    Attributes:
+        name: Of the file, for messages.
+        value: The document as dictionaries, lists and scalars.
+        lines: Line of each value by its place, such as `("templates", 0, "id")`.
+    """
+
+    name: str
+    value: Any
+    lines: Mapping[Place, int]
+
+    def error(self, place: Place, text: str) -> InputError:
+        """Return an error that names file and line of a place, or the nearest."""
+        while place and place not in self.lines:
+            place = place[:-1]
+        return InputError(f"{self.name}, line {self.lines.get(place, 1)}: {text}")
+
+
+def read_lines(path: Path) -> Lines:
+    """Read a YAML file of one document.
+
+    Anchors and aliases, which can make a small file grow without end, are refused,
+    and so are keys that occur twice.
+
+    Raises:
+        InputError: If the file cannot be read or is no such YAML; names the line.
+        MissingExtraError: If the extra `templates` is not installed.
+    """
+    try:
+        import yaml
+    except ImportError as error:
+        msg = "Templates need an extra: pip install 'knowtrail[templates]'."
+        raise MissingExtraError(msg) from error
+    name = path.name
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"Cannot read {path}: {error}. Give a YAML file in UTF-8."
+        raise InputError(msg) from error
+    if len(text) > LONGEST:
+        msg = f"{name} has {len(text)} characters: the most is {LONGEST}."
+        raise InputError(msg)
+    try:
+        for token in yaml.scan(text):
+            if isinstance(token, yaml.AliasToken | yaml.AnchorToken):
+                line = token.start_mark.line + 1
+                msg = f"{name}, line {line}: anchors and aliases are not taken."
+                raise InputError(msg)
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = 1 if mark is None else mark.line + 1
+        problem = getattr(error, "problem", None) or str(error)
+        msg = f"{name}, line {line}: no YAML: {problem}."
+        raise InputError(msg) from error
+    except RecursionError as error:
+        msg = f"{name}: nested too deeply."
+        raise InputError(msg) from error
+    lines: dict[Place, int] = {}
+    value = None if root is None else _value(root, (), lines, name)
+    return Lines(name=name, value=value, lines=lines)
+
+
+def _value(node: Any, place: Place, lines: dict[Place, int], name: str) -> Any:
+    """Return the value of a node; note its line and those below it."""
+    import yaml
+
+    lines[place] = node.start_mark.line + 1
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(n, (*place, i), lines, name) for i, n in enumerate(node.value)]
+    if isinstance(node, yaml.MappingNode):
+        found: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = str(key_node.value)
+            if key in found:
+                line = key_node.start_mark.line + 1
+                msg = f"{name}, line {line}: the key {key!r} occurs twice."
+                raise InputError(msg)
+            found[key] = _value(value_node, (*place, key), lines, name)
+            lines[(*place, key)] = key_node.start_mark.line + 1
+        return found
+    loader = yaml.SafeLoader("")
+    try:
+        return loader.construct_object(node)
+    except (yaml.YAMLError, ValueError) as error:
+        line = node.start_mark.line + 1
+        msg = f"{name}, line {line}: {node.value!r} cannot be read."
+        raise InputError(msg) from error
+    finally:
+        loader.dispose()
