@@ -1,0 +1,234 @@
+"""Whether judges agree with themselves and with each other.
+
+A *triad* is three documents whose three pairs all have a winner. It is transitive
+where one of them beats both others and one loses to both; a judge that answers by an
+order of its own has only such ones, one that throws a coin three in four. For sparse
+pairs there are few triads, and their number stands beside the share.
+
+Kendall's W compares the rankings of the judges, each fitted to its own answers alone:
+1 is one order, 0 none in common. Krippendorff's alpha compares their answers, battle by
+battle. Both pass over what a judge did not answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eval.fields.coefficients import krippendorff_alpha
+from eval.zelo.battles import Battles, preferences
+from eval.zelo.fit import fit_battles
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Agreement",
+    "Concordance",
+    "JudgeFigures",
+    "Triads",
+    "agreement",
+    "judge_figures",
+    "kendall_w",
+    "rankings_concordance",
+    "triads",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Triads:
+    """Triads of documents.
+
+    Attributes:
+        count: How many have three winners.
+        transitive: How many of these are transitive.
+    """
+
+    count: int
+    transitive: int
+
+    @property
+    def share(self) -> float:
+        """Return the share that is transitive; NaN without triads."""
+        return self.transitive / self.count if self.count else float("nan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concordance:
+    """Kendall's coefficient of concordance.
+
+    Attributes:
+        w: From 0 to 1, corrected for ties; NaN for fewer than two rankings or items,
+            or where all ties.
+        p_value: How likely random rankings agree as much, by the chi-squared
+            approximation, which is good from about 8 items.
+        items: How many items were ranked by all.
+        rankings: How many rankings there were.
+    """
+
+    w: float
+    p_value: float
+    items: int
+    rankings: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How two or more judges agree on battles.
+
+    Attributes:
+        pairs: For each pair of judges, by their columns: how many battles both decided
+            for a side, and in what share of them it was the same.
+        alpha: Krippendorff's alpha of all scores as numbers; None if undefined.
+        unanimous: Share of the battles decided by two judges or more in which all
+            those name the same side; NaN if there is none.
+    """
+
+    pairs: dict[tuple[int, int], tuple[int, float]]
+    alpha: float | None
+    unanimous: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeFigures:
+    """What one judge did.
+
+    Attributes:
+        name: Its name.
+        answered: Battles that it answered.
+        missing: Battles that it did not.
+        ties: Answers that were 0.
+        left: Share of its decided answers that prefer the left document; NaN if none.
+        triads: Its triads.
+    """
+
+    name: str
+    answered: int
+    missing: int
+    ties: int
+    left: float
+    triads: Triads
+
+
+def triads(battles: Battles) -> Triads:
+    """Count the triads of battles; a pair's winner has most of all its answers."""
+    share = preferences(battles.score)
+    judged = ~np.isnan(share)
+    lead = np.zeros((battles.n, battles.n))
+    np.add.at(lead, (battles.right[judged], battles.left[judged]), share[judged] - 0.5)
+    lead -= lead.T.copy()
+    beats = (lead > 1e-12).astype(np.float64)
+    decided = beats + beats.T
+    count = round(float(((decided @ decided) * decided).sum()) / 6)
+    cyclic = round(float(((beats @ beats) * beats.T).sum()) / 3)
+    return Triads(count=count, transitive=count - cyclic)
+
+
+def kendall_w(battles: Battles, *, magnitude: bool = False) -> Concordance:
+    """Return the concordance of the rankings that each judge alone would give.
+
+    Args:
+        battles: Battles of one query.
+        magnitude: As in `eval.zelo.fit.fit_battles`.
+
+    Returns:
+        The concordance over the documents that every judge has judged, of the largest
+        connected component where there are several.
+    """
+    fits = [
+        fit_battles(_only(battles, column), magnitude=magnitude)
+        for column in range(battles.score.shape[1])
+    ]
+    if not fits:
+        return rankings_concordance(np.zeros((0, 0)))
+    groups = np.array([fit.component for fit in fits]).T
+    together = groups[(groups >= 0).all(axis=1)]
+    if not len(together):
+        return rankings_concordance(np.zeros((len(fits), 0)))
+    kinds, sizes = np.unique(together, axis=0, return_counts=True)
+    common = (groups == kinds[sizes.argmax()]).all(axis=1)
+    return rankings_concordance(np.array([fit.scores[common] for fit in fits]))
+
+
+def rankings_concordance(scores: NDArray[np.float64]) -> Concordance:
+    """Return Kendall's W of judges x items scores, corrected for ties.
+
+    Source: Kendall and Babington Smith, Annals of Mathematical Statistics 10 (1939);
+    the correction is that of Kendall, Rank Correlation Methods.
+    """
+    from scipy.stats import chi2, rankdata
+
+    judges, items = scores.shape
+    nothing = Concordance(
+        w=float("nan"), p_value=float("nan"), items=items, rankings=judges
+    )
+    if judges < 2 or items < 2:
+        return nothing
+    # Scores come from an iteration: what differs by less than its last step is equal.
+    ranks = rankdata(np.round(scores, 6), axis=1)
+    squares = float(((ranks.sum(axis=0) - judges * (items + 1) / 2) ** 2).sum())
+    tied = 0.0
+    for row in ranks:
+        _, counts = np.unique(row, return_counts=True)
+        tied += float((counts**3 - counts).sum())
+    most = judges**2 * (items**3 - items) - judges * tied
+    if most <= 0:
+        return nothing
+    w = 12 * squares / most
+    p_value = float(chi2.sf(judges * (items - 1) * w, items - 1))
+    return Concordance(w=w, p_value=p_value, items=items, rankings=judges)
+
+
+def agreement(battles: Battles) -> Agreement:
+    """Return how the judges agree, battle by battle."""
+    side = np.sign(battles.score)
+    decided = ~np.isnan(side) & (side != 0)
+    pairs = {}
+    for one, two in combinations(range(side.shape[1]), 2):
+        both = decided[:, one] & decided[:, two]
+        same = side[both, one] == side[both, two]
+        pairs[one, two] = len(same), float(same.mean()) if len(same) else float("nan")
+    several = decided.sum(axis=1) >= 2
+    right = ((side == 1) & decided).sum(axis=1)[several]
+    left = ((side == -1) & decided).sum(axis=1)[several]
+    alpha = krippendorff_alpha(
+        [
+            [None if np.isnan(value) else float(value) for value in row]
+            for row in battles.score
+        ],
+        level="interval",
+    )
+    unanimous = float(((right == 0) | (left == 0)).mean()) if len(right) else np.nan
+    return Agreement(pairs=pairs, alpha=alpha, unanimous=float(unanimous))
+
+
+def judge_figures(battles: Battles) -> list[JudgeFigures]:
+    """Return the figures of each judge, in the order of the columns."""
+    found = []
+    for column in range(battles.score.shape[1]):
+        score = battles.score[:, column]
+        decided = score[~np.isnan(score) & (score != 0)]
+        found.append(
+            JudgeFigures(
+                name=battles.judges[column] if battles.judges else str(column),
+                answered=int((~np.isnan(score)).sum()),
+                missing=int(np.isnan(score).sum()),
+                ties=int((score == 0).sum()),
+                left=float((decided < 0).mean()) if len(decided) else float("nan"),
+                triads=triads(_only(battles, column)),
+            )
+        )
+    return found
+
+
+def _only(battles: Battles, column: int) -> Battles:
+    """Return the battles as one judge answered them."""
+    return Battles(
+        n=battles.n,
+        left=battles.left,
+        right=battles.right,
+        score=battles.score[:, column : column + 1],
+    )
