@@ -1,24 +1,16 @@
-"""Similarity matrices and walks over them as PNG and SVG, by matplotlib.
-
-The same picture has the same bytes: no time and no random name is written. Text is
-never read as a formula, and in SVG it stays text, set in the viewer's own fonts.
-"""
+"""Similarity matrices and walks over them as PNG and SVG; see `drawing`."""
 
 from __future__ import annotations
 
-import io
-import logging
-import warnings
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import MissingExtraError
+from retrieval.views.drawing import drawing, empty_figure, picture_bytes
 from retrieval.views.labels import cut
 from retrieval.views.layout import Heading, rows_of, spread, ticks
-from retrieval.views.palette import ANCHOR, HEAT, INK, JUMP, PATH, STOP
+from retrieval.views.palette import ANCHOR, HEAT, JUMP, PATH, STOP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -27,30 +19,6 @@ if TYPE_CHECKING:
     from retrieval.views.path import Mark, Panel
 
 __all__ = ["matrix_picture", "path_picture"]
-
-_LOG = logging.getLogger(__name__)
-_FONTS = (
-    "DejaVu Sans",
-    "Noto Sans",
-    "Noto Sans CJK SC",
-    "Noto Sans CJK JP",
-    "Noto Sans SC",
-    "Noto Sans Arabic",
-    "Noto Sans Hebrew",
-    "Noto Sans Devanagari",
-    "Noto Sans Thai",
-    "Arial Unicode MS",
-    "Hiragino Sans",
-    "PingFang SC",
-    "Microsoft YaHei",
-    "Yu Gothic",
-    "Malgun Gothic",
-    "Nirmala UI",
-    "Segoe UI",
-)
-"""Looked for in this order, each for the characters that those before it lack."""
-
-_DPI = 150
 
 
 def matrix_picture(grid: Grid, heading: Heading, suffix: str) -> bytes:
@@ -64,10 +32,10 @@ def matrix_picture(grid: Grid, heading: Heading, suffix: str) -> bytes:
     Raises:
         MissingExtraError: If the extra `view` is not installed.
     """
-    with _drawing():
-        figure, (axes,) = _figure(heading, (9.4, 9.4), 1, 1)
+    with drawing():
+        figure, (axes,) = empty_figure(heading, (9.4, 9.4), 1, 1)
         _heat(figure, axes, grid)
-        return _bytes(figure, suffix)
+        return picture_bytes(figure, suffix)
 
 
 def path_picture(panels: Sequence[Panel], heading: Heading, suffix: str) -> bytes:
@@ -81,11 +49,11 @@ def path_picture(panels: Sequence[Panel], heading: Heading, suffix: str) -> byte
     Raises:
         MissingExtraError: If the extra `view` is not installed.
     """
-    with _drawing():
+    with drawing():
         if len(panels) == 1:
             documents = {s.document for s in panels[0].grid.segments}
             size = (10.4, 9.2) if len(documents) > 1 else (9.4, 9.8)
-            figure, (axes,) = _figure(heading, size, 1, 1)
+            figure, (axes,) = empty_figure(heading, size, 1, 1)
             _heat(figure, axes, panels[0].grid)
             if len(documents) == 1:
                 axes.set_title(cut(panels[0].grid.segments[0].title, 60), fontsize=10)
@@ -93,7 +61,7 @@ def path_picture(panels: Sequence[Panel], heading: Heading, suffix: str) -> byte
         else:
             rows, columns = rows_of(len(panels))
             size = (3.5 * columns + 0.8, 3.4 * rows + 1.7)
-            figure, cells = _figure(heading, size, rows, columns)
+            figure, cells = empty_figure(heading, size, rows, columns)
             for place, axes in enumerate(cells):
                 _window(axes, panels, place)
             drawn = cells[0].images[0]
@@ -107,68 +75,7 @@ def path_picture(panels: Sequence[Panel], heading: Heading, suffix: str) -> byte
                 anchor=(0.0, 1.0),
             )
         _legend(figure, panels)
-        return _bytes(figure, suffix)
-
-
-@contextmanager
-def _drawing() -> Iterator[None]:
-    """Load matplotlib, set it up for one picture, tell of missing letters."""
-    try:
-        import matplotlib as mpl
-        from matplotlib import font_manager
-    except ImportError as error:
-        msg = (
-            "Pictures as PNG and SVG need the extra `view`: "
-            "pip install 'knowtrail[view]'"
-        )
-        raise MissingExtraError(msg) from error
-    installed = {font.name for font in font_manager.fontManager.ttflist}
-    options: Any = {
-        "font.family": [name for name in _FONTS if name in installed] or ["sans-serif"],
-        "font.size": 9,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "knowtrail",
-        "text.parse_math": False,
-        "text.color": INK,
-        "axes.edgecolor": "#9aa6b2",
-        "axes.labelcolor": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-    }
-    with warnings.catch_warnings(record=True) as caught, mpl.rc_context(options):
-        warnings.simplefilter("always")
-        yield
-    lacking = [str(w.message) for w in caught if "missing from font" in str(w.message)]
-    if lacking:
-        _LOG.warning(
-            "No installed font has %d of the letters: install the Noto fonts, or write "
-            ".svg or .html, which are set in the fonts of who looks at them.",
-            len(set(lacking)),
-        )
-
-
-def _figure(
-    heading: Heading, size: tuple[float, float], rows: int, columns: int
-) -> tuple[Figure, list[Axes]]:
-    """Begin a figure with its heading and empty axes."""
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    figure = Figure(figsize=size, dpi=_DPI, facecolor="white")
-    at = 1 - 0.12 / size[1]
-    for line in heading.title_lines(int(size[0] * 7.2)):
-        figure.text(0.02, at, line, fontsize=13, weight="bold", va="top")
-        at -= 0.27 / size[1]
-    at -= 0.05 / size[1]
-    for line in heading.lines(int(size[0] * 12)):
-        figure.text(0.02, at, line, fontsize=9, va="top", color="#4d5761")
-        at -= 0.2 / size[1]
-    below = 0.4 / size[1]
-    engine = ConstrainedLayoutEngine(rect=(0, below, 1, at - 0.08 / size[1] - below))
-    figure.set_layout_engine(engine)
-    return figure, [
-        figure.add_subplot(rows, columns, n + 1) for n in range(rows * columns)
-    ]
+        return picture_bytes(figure, suffix)
 
 
 def _image(axes: Axes, grid: Grid) -> Any:
@@ -358,16 +265,3 @@ def _legend(figure: Figure, panels: Sequence[Panel]) -> None:
         handletextpad=0.5,
         columnspacing=1.4,
     )
-
-
-def _bytes(figure: Figure, suffix: str) -> bytes:
-    """Return the picture as a file's content."""
-    file = io.BytesIO()
-    kind = suffix.removeprefix(".")
-    metadata = {"Date" if kind == "svg" else "Software": None}
-    # The layout does not count all of the titles beside a matrix: nothing is clipped
-    # where the picture takes the size of what is drawn.
-    figure.savefig(
-        file, format=kind, metadata=metadata, bbox_inches="tight", pad_inches=0.15
-    )
-    return file.getvalue()

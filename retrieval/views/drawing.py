@@ -1,0 +1,143 @@
+"""How every picture as PNG or SVG is made, by matplotlib.
+
+The same picture has the same bytes: no time and no random name is written. Text is
+never read as a formula, and in SVG it stays text, set in the viewer's own fonts.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from graph.errors import MissingExtraError
+from retrieval.views.palette import INK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from retrieval.views.layout import Heading
+
+__all__ = ["drawing", "empty_figure", "picture_bytes"]
+
+_LOG = logging.getLogger(__name__)
+_FONTS = (
+    "DejaVu Sans",
+    "Noto Sans",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Noto Sans SC",
+    "Noto Sans Arabic",
+    "Noto Sans Hebrew",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+    "Arial Unicode MS",
+    "Hiragino Sans",
+    "PingFang SC",
+    "Microsoft YaHei",
+    "Yu Gothic",
+    "Malgun Gothic",
+    "Nirmala UI",
+    "Segoe UI",
+)
+"""Looked for in this order, each for the characters that those before it lack."""
+
+_DPI = 150
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Load matplotlib, set it up for one picture, tell of missing letters.
+
+    Raises:
+        MissingExtraError: If the extra `view` is not installed.
+    """
+    try:
+        import matplotlib as mpl
+        from matplotlib import font_manager
+    except ImportError as error:
+        msg = (
+            "Pictures as PNG and SVG need the extra `view`: "
+            "pip install 'knowtrail[view]'"
+        )
+        raise MissingExtraError(msg) from error
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    options: Any = {
+        "font.family": [name for name in _FONTS if name in installed] or ["sans-serif"],
+        "font.size": 9,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "knowtrail",
+        "text.parse_math": False,
+        "text.color": INK,
+        "axes.edgecolor": "#9aa6b2",
+        "axes.labelcolor": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+    }
+    with warnings.catch_warnings(record=True) as caught, mpl.rc_context(options):
+        warnings.simplefilter("always")
+        yield
+    lacking = [str(w.message) for w in caught if "missing from font" in str(w.message)]
+    if lacking:
+        _LOG.warning(
+            "No installed font has %d of the letters: install the Noto fonts, or write "
+            ".svg or .html, which are set in the fonts of who looks at them.",
+            len(set(lacking)),
+        )
+
+
+def empty_figure(
+    heading: Heading, size: tuple[float, float], rows: int, columns: int
+) -> tuple[Figure, list[Axes]]:
+    """Begin a figure with its heading and empty axes.
+
+    Args:
+        heading: What stands above it.
+        size: Width and height in inches.
+        rows: Rows of axes.
+        columns: Axes in a row.
+
+    Returns:
+        The figure and its axes, row by row.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    figure = Figure(figsize=size, dpi=_DPI, facecolor="white")
+    at = 1 - 0.12 / size[1]
+    for line in heading.title_lines(int(size[0] * 7.2)):
+        figure.text(0.02, at, line, fontsize=13, weight="bold", va="top")
+        at -= 0.27 / size[1]
+    at -= 0.05 / size[1]
+    for line in heading.lines(int(size[0] * 12)):
+        figure.text(0.02, at, line, fontsize=9, va="top", color="#4d5761")
+        at -= 0.2 / size[1]
+    below = 0.4 / size[1]
+    engine = ConstrainedLayoutEngine(rect=(0, below, 1, at - 0.08 / size[1] - below))
+    figure.set_layout_engine(engine)
+    return figure, [
+        figure.add_subplot(rows, columns, n + 1) for n in range(rows * columns)
+    ]
+
+
+def picture_bytes(figure: Figure, suffix: str) -> bytes:
+    """Return a figure as a file's content.
+
+    Args:
+        figure: What was drawn.
+        suffix: `.png` or `.svg`.
+    """
+    file = io.BytesIO()
+    kind = suffix.removeprefix(".")
+    metadata = {"Date" if kind == "svg" else "Software": None}
+    # The layout does not count all of the titles beside a matrix: nothing is clipped
+    # where the picture takes the size of what is drawn.
+    figure.savefig(
+        file, format=kind, metadata=metadata, bbox_inches="tight", pad_inches=0.15
+    )
+    return file.getvalue()
