@@ -1,0 +1,221 @@
+"""Simulated judges, to see how much of a dense comparison few battles recover.
+
+K documents have true relevances from a standard normal distribution. Each judge looks
+once at each pair, and its error there is independent of every other: with the noise
+`scores` it sees the difference of relevances plus a normal error, so near pairs are
+harder; with `flips` it errs on every pair alike, however far apart its documents are.
+Either way each judge has its own accuracy, the chance that it names the better of two
+documents drawn at random. A pair that is drawn again is answered as before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import pi, sqrt, tan
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from eval.statistics import Interval, bootstrap_interval
+from eval.zelo.battles import Battles
+from eval.zelo.fit import fit_many
+from graph.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from eval.zelo.fit import Fit
+
+__all__ = ["Noise", "Point", "Simulated", "measure", "simulate", "tau"]
+
+Noise = Literal["scores", "flips"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulated:
+    """Documents with true relevances, and what judges say of every pair.
+
+    Attributes:
+        truth: K relevances.
+        answers: K x K x judges scores in [-1, 1]; [a, b] is of a on the left and b on
+            the right, [b, a] its negative.
+        order: Cycles of documents, one a row: a permutation of all.
+    """
+
+    truth: NDArray[np.float64]
+    answers: NDArray[np.float64]
+    order: NDArray[np.intp]
+
+    def dense(self) -> Battles:
+        """Return the battles of all pairs."""
+        left, right = np.triu_indices(len(self.truth), 1)
+        return self._battles(left, right)
+
+    def sparse(self, cycles: int, *, judges: int | None = None) -> Battles:
+        """Return the battles of the first cycles: each document with the next.
+
+        Args:
+            cycles: How many, up to those that were drawn.
+            judges: How many judges, the first; None for all.
+        """
+        order = self.order[:cycles]
+        left, right = order.ravel(), np.roll(order, -1, axis=1).ravel()
+        return self._battles(left, right, judges)
+
+    def _battles(
+        self,
+        left: NDArray[np.intp],
+        right: NDArray[np.intp],
+        judges: int | None = None,
+    ) -> Battles:
+        """Return the battles of some pairs."""
+        score = self.answers[left, right, :judges]
+        return Battles.of(len(self.truth), left, right, score)
+
+
+def simulate(
+    documents: int,
+    *,
+    judges: int = 3,
+    accuracy: tuple[float, float] = (0.85, 0.95),
+    noise: Noise = "scores",
+    cycles: int = 16,
+    seed: int = 0,
+) -> Simulated:
+    """Return documents, judges and cycles drawn from a seed.
+
+    Args:
+        documents: How many documents there are.
+        judges: How many judges.
+        accuracy: Each judge's is drawn between these, above 0.5 and below 1.
+        noise: How judges err, see the module.
+        cycles: How many cycles are drawn.
+        seed: Of all that is drawn.
+
+    Raises:
+        InputError: If a number is out of its range.
+    """
+    if not 0.5 < accuracy[0] <= accuracy[1] < 1:
+        msg = f"accuracy is {accuracy}: give two numbers between 0.5 and 1, in order."
+        raise InputError(msg)
+    if min(documents, judges, cycles) < 1 or noise not in {"scores", "flips"}:
+        msg = (
+            f"{documents} documents, {judges} judges, {cycles} cycles and noise "
+            f"{noise!r:.40}: give 1 or more of each, and 'scores' or 'flips'."
+        )
+        raise InputError(msg)
+    generator = np.random.default_rng([seed, documents, judges])
+    truth = generator.standard_normal(documents)
+    rate = generator.uniform(*accuracy, size=judges)
+    left, right = np.triu_indices(documents, 1)
+    gap = np.repeat((truth[right] - truth[left])[:, None], judges, axis=1)
+    if noise == "scores":
+        # P(sign right) = 1/2 + arctan(sqrt(2) / s) / pi, of differences with variance 2
+        spread = np.array([sqrt(2) / tan(pi * (each - 0.5)) for each in rate])
+        seen = gap + spread * generator.standard_normal(gap.shape)
+    else:
+        seen = np.where(generator.random(gap.shape) < rate, gap, -gap)
+    answers = np.zeros((documents, documents, judges))
+    answers[left, right] = np.tanh(seen)
+    answers[right, left] = -answers[left, right]
+    order = np.stack([generator.permutation(documents) for _ in range(cycles)])
+    return Simulated(truth=truth, answers=answers, order=order)
+
+
+def tau(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
+    """Return Kendall's tau-b of two scores of the same documents."""
+    from scipy.stats import kendalltau
+
+    return float(kendalltau(one, two).statistic)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """What a number of cycles gave, over several runs, with 95 % intervals.
+
+    Attributes:
+        documents: K.
+        cycles: How many cycles were judged.
+        judges: By how many judges.
+        to_dense: Kendall's tau to the fit of all pairs by all judges.
+        to_truth: Kendall's tau to the true relevances.
+        error: Mean standard error of the scores.
+        taus: The taus to the dense fit, run by run.
+        truths: The taus to the truth, run by run.
+    """
+
+    documents: int
+    cycles: int
+    judges: int
+    to_dense: Interval
+    to_truth: Interval
+    error: Interval
+    taus: tuple[float, ...]
+    truths: tuple[float, ...]
+
+
+def measure(
+    documents: int,
+    cycles: Sequence[int],
+    *,
+    runs: int = 20,
+    judges: int = 3,
+    asked: Sequence[int] | None = None,
+    noise: Noise = "scores",
+    magnitude: bool = False,
+    seed: int = 0,
+) -> Iterator[Point]:
+    """Yield a point for each number of cycles and of judges.
+
+    Args:
+        documents: How many documents there are.
+        cycles: Numbers of cycles, each at least 1.
+        runs: How often everything is drawn anew; the same for all points.
+        judges: How many judges there are.
+        asked: Numbers of judges that are asked, the first ones; None for all.
+        noise: How judges err.
+        magnitude: Whether the fit looks at magnitudes.
+        seed: Of all that is drawn.
+    """
+    drawn = [
+        simulate(
+            documents,
+            judges=judges,
+            noise=noise,
+            cycles=max(cycles),
+            seed=seed * 1_000_003 + run,
+        )
+        for run in range(runs)
+    ]
+    dense = fit_many([one.dense() for one in drawn], magnitude=magnitude)
+    for count in cycles:
+        for some in asked or (judges,):
+            sparse = [one.sparse(count, judges=some) for one in drawn]
+            fits = fit_many(sparse, magnitude=magnitude)
+            yield _point(count, some, drawn, dense, fits)
+
+
+def _point(
+    cycles: int,
+    judges: int,
+    drawn: Sequence[Simulated],
+    dense: Sequence[Fit],
+    fits: Sequence[Fit],
+) -> Point:
+    """Return what the fits of all runs gave."""
+    pairs = list(zip(fits, dense, drawn, strict=True))
+    taus = tuple(tau(fit.scores, whole.scores) for fit, whole, _ in pairs)
+    truths = tuple(tau(fit.scores, one.truth) for fit, _, one in pairs)
+    errors = [float(fit.standard_errors.mean()) for fit in fits]
+    return Point(
+        documents=len(drawn[0].truth),
+        cycles=cycles,
+        judges=judges,
+        to_dense=bootstrap_interval(taus),
+        to_truth=bootstrap_interval(truths),
+        error=bootstrap_interval(errors),
+        taus=taus,
+        truths=truths,
+    )
