@@ -76,7 +76,8 @@ def _meant(text: str) -> float:
         whole = float(found[2])
         return float(found[1]) / whole if whole else math.nan
     if found := _RANGE.fullmatch(text):
-        return (float(found[1]) + float(found[2])) / 2
+        ends = float(found[1]), float(found[2])
+        return math.nan if ends == (0, 1) else sum(ends) / 2
     return _plain(text)
 
 
@@ -91,8 +92,8 @@ def _inside(number: float) -> float | None:
         return abs(number)
     if -1 <= number < 0:
         return 0.0
-    if 1 < number < 2:
+    if 1 < number <= 2:
         return 1.0
-    if 2 <= number <= 10:
+    if 2 < number <= 10:
         return number / 10
     return number / 100 if 10 < number <= 100 else None

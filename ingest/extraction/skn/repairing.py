@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from dataclasses import astuple, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ingest.extraction.skn.parsing import parse
+from ingest.extraction.skn.assessments import read_risk, read_source
+from ingest.extraction.skn.blocks import Repair, SknBlock, SknError
+from ingest.extraction.skn.characters import ARROW, mapped
+from ingest.extraction.skn.headings import section_of
+from ingest.extraction.skn.items import read_facts, read_gap, read_links
+from ingest.extraction.skn.parsing import check_sections, parse
+from ingest.extraction.variants import SKN_SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ingest.extraction.skn.blocks import Repair, SknBlock
+    from ingest.extraction.skn.blocks import SknFact, SknLink, SknRisk, SknSource
+    from ingest.extraction.variants import Section
 
 __all__ = ["parse_forgiving"]
+
+_T = TypeVar("_T")
+MOST_ITEMS = 200
+"""Facts, links and gaps that are read; models that run in circles say more."""
+
+_BEGIN = re.compile(r"[\s*#`>]*[\[<{(]\s*SKN\s*[\])}>][*`]*", re.IGNORECASE)
+_END = re.compile(r"[\s*#`>]*[\[<{(]\s*(?:/|END\s+)SKN\s*[\])}>][*`]*", re.IGNORECASE)
+_END_INSIDE = re.compile(r"\s\[\s*/SKN\s*\]\s*$", re.IGNORECASE)
+_FENCE = re.compile(r"\s*(?:```|~~~)\s*\w*\s*")
+_EMPTY: dict[str, tuple[str, Any]] = {
+    "src": ("source", None),
+    "facts": ("facts", ()),
+    "causal": ("causal", ()),
+    "gaps": ("gaps", ()),
+    "risk": ("risk", None),
+}
+"""Section -> the field of a block and its value where there is none."""
+
+_OPEN_QUOTE = re.compile(r'\s*[!.~]\s*"')
 
 
 def parse_forgiving(
@@ -19,7 +47,232 @@ def parse_forgiving(
 ) -> tuple[SknBlock, tuple[Repair, ...]]:
     """Read a block, putting right what can be.
 
+    Words around the block, code fences, a missing end, strange arrows, quotes, dashes,
+    symbols, cases and numbers are put right; what says nothing is left out. Nothing is
+    made up: what is missing stays missing.
+
+    Args:
+        text: What a model wrote.
+        sections: What a variant has; others are left out and told, `src` and `risk`
+            told where they are missing or not whole. None for any.
+
+    Returns:
+        The block and what was put right, nothing where the strict reader takes it.
+
     Raises:
-        SknError: If nothing in the text can be used.
+        SknError: If nothing in it can be used; with line and column of the strict
+            reader.
     """
-    return parse(text, sections=sections), ()
+    wanted = None if sections is None else tuple(sections)
+    try:
+        block = parse(text.strip())
+        if not block.is_empty:
+            if wanted is None:
+                return block, ()
+            check_sections(block, wanted)
+            return block, ()
+        problem = SknError("The block has neither facts nor links nor gaps.")
+    except SknError as error:
+        problem = error
+    reading = _Reading(wanted)
+    reading.read(text)
+    block = reading.block()
+    if block.is_empty:
+        raise problem
+    if not reading.repairs:
+        reading.tell("syntax", str(problem), line=problem.line)
+    return block, tuple(reading.repairs)
+
+
+class _Reading:
+    """One reading of a text, line by line."""
+
+    def __init__(self, wanted: tuple[str, ...] | None) -> None:
+        self._wanted = wanted
+        self.repairs: list[Repair] = []
+        self._line = 0
+        self._section: Section | None = None
+        self._seen: list[Section] = []
+        self._words: dict[Section, list[str]] = {"src": [], "risk": []}
+        self._places: dict[Section, int] = {}
+        self._facts: list[SknFact] = []
+        self._links: list[SknLink] = []
+        self._gaps: list[str] = []
+
+    def tell(self, code: str, message: str, *, line: int | None = None) -> None:
+        """Keep what was put right, once for each line and message."""
+        place = self._line if line is None else line
+        repair = Repair(line=place, code=code, message=message)
+        if repair not in self.repairs[-5:]:
+            self.repairs.append(repair)
+
+    def read(self, text: str) -> None:
+        """Read all lines."""
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        begin, end = self._bounds(lines)
+        index = begin
+        while index < end:
+            self._line = index + 1
+            line = lines[index]
+            while (
+                self._section == "facts"
+                and _is_open(line)
+                and index + 1 < end
+                and _goes_on(lines[index + 1])
+            ):
+                index += 1
+                line = f"{line}\n{lines[index]}"
+                self.tell("line_end", "a text goes on on the next line")
+            self._take(line)
+            index += 1
+
+    def _bounds(self, lines: list[str]) -> tuple[int, int]:
+        """Return the first line of the block and the line after its last one."""
+        begin = next((i for i, x in enumerate(lines) if _BEGIN.match(mapped(x))), None)
+        if begin is None:
+            begin = next((i for i, x in enumerate(lines) if _is_start(x)), 0)
+            self.tell("no_begin", "[SKN] is missing", line=begin + 1)
+        else:
+            found = _BEGIN.match(mapped(lines[begin]))
+            rest = lines[begin][found.end() :] if found else ""
+            if rest.strip() or lines[begin].strip() != "[SKN]":
+                self.tell("begin", f"{lines[begin][:40]!r} has [SKN]", line=begin + 1)
+            lines[begin] = rest
+        if any(line.strip() and not _FENCE.fullmatch(line) for line in lines[:begin]):
+            self.tell("text_before", "text before the block left out", line=1)
+        end = self._end(lines, begin)
+        after = [line for line in lines[end + 1 :] if line.strip()]
+        if any(not _FENCE.fullmatch(line) for line in after):
+            self.tell("text_after", "text after the block left out", line=end + 2)
+        return begin, end
+
+    def _end(self, lines: list[str], begin: int) -> int:
+        """Return the line that ends the block, or how many there are."""
+        for index in range(begin, len(lines)):
+            plain = mapped(lines[index])
+            if _END.match(plain):
+                if lines[index].strip() != "[/SKN]":
+                    said = f"{lines[index].strip()[:40]!r} taken for [/SKN]"
+                    self.tell("end", said, line=index + 1)
+                return index
+            if (found := _END_INSIDE.search(plain)) and not _is_open(lines[index]):
+                self.tell("end", "[/SKN] is not on a line of its own", line=index + 1)
+                lines[index : index + 1] = [lines[index][: found.start()], "[/SKN]"]
+                return index + 1
+            if index > begin and _BEGIN.match(plain):
+                self.tell("second_block", "a second block left out", line=index + 1)
+                return index
+        self.tell("no_end", "[/SKN] is missing: the answer was cut", line=len(lines))
+        return len(lines)
+
+    def _take(self, line: str) -> None:
+        """Take one line of the block."""
+        if not line.strip():
+            return
+        if _FENCE.fullmatch(line):
+            self.tell("fence", "code fence left out")
+            return
+        heading = section_of(line)
+        if heading is None:
+            self._content(line, self._section or self._guess(line))
+            return
+        section, rest, well_made = heading
+        if not well_made:
+            self.tell("heading", f"{line.strip()[:40]!r} taken for @{section}")
+        if section in self._seen:
+            self.tell("repeated", f"@{section} is there twice: taken together")
+        elif self._seen and SKN_SECTIONS.index(section) < SKN_SECTIONS.index(
+            self._seen[-1]
+        ):
+            self.tell("order", f"@{section} is not in its place")
+        self._section = section
+        self._seen.append(section)
+        if rest and section not in self._words:
+            self.tell("one_line", f"@{section} has its content on the same line")
+        if rest:
+            self._content(rest, section)
+
+    def _guess(self, line: str) -> Section:
+        """Return the section that a line before any heading belongs to."""
+        plain = mapped(line)
+        section: Section = "causal" if "->" in plain or ARROW in plain else "facts"
+        self.tell("no_heading", f"no section has begun: taken for @{section}")
+        return section
+
+    def _content(self, line: str, section: Section) -> None:
+        """Take what a line says in a section."""
+        if section in self._words:
+            if self._words[section] and line.strip():
+                self.tell("line_end", f"@{section} goes on on another line")
+            self._words[section].append(line.strip())
+            self._places.setdefault(section, self._line)
+        elif len(self._facts) + len(self._links) + len(self._gaps) >= MOST_ITEMS:
+            self.tell("too_many", f"more than {MOST_ITEMS} items", line=0)
+        elif section == "facts":
+            self._add(self._facts, read_facts(line, self.tell))
+        elif section == "causal":
+            self._add(self._links, read_links(line, self.tell))
+        elif (gap := read_gap(line, self.tell)) is not None:
+            self._add(self._gaps, [gap])
+
+    def _add(self, known: list[_T], new: list[_T]) -> None:
+        """Add what is not there yet."""
+        for item in new:
+            if item in known:
+                self.tell("repeated", "said before: left out")
+            else:
+                known.append(item)
+
+    def block(self) -> SknBlock:
+        """Return what was read, without what the variant has not."""
+        self._line = self._places.get("src", 0)
+        source = read_source(" | ".join(self._words["src"]), self.tell)
+        self._line = self._places.get("risk", 0)
+        risk = read_risk(" | ".join(self._words["risk"]), self.tell)
+        self._line = 0
+        block = SknBlock(
+            source=source,
+            facts=tuple(self._facts),
+            causal=tuple(self._links),
+            gaps=tuple(self._gaps),
+            risk=risk,
+        )
+        if self._wanted is None:
+            return block
+        for name, (field, empty) in _EMPTY.items():
+            if name not in self._wanted and getattr(block, field):
+                self.tell("left_out", f"@{name} is not part of the variant: left out")
+                block = replace(block, **{field: empty})
+        for name, whole in (
+            ("src", _whole(block.source)),
+            ("risk", _whole(block.risk)),
+        ):
+            if name in self._wanted and not whole:
+                self.tell("missing", f"@{name} is missing or not whole")
+        return block
+
+
+def _whole(part: SknSource | SknRisk | None) -> bool:
+    """Say whether a line about source or risk has all its parts."""
+    return part is not None and None not in astuple(part)
+
+
+def _is_start(line: str) -> bool:
+    """Say whether a line can be the first of a block without [SKN]."""
+    heading = section_of(line)
+    return heading is not None or _OPEN_QUOTE.match(mapped(line)) is not None
+
+
+def _is_open(line: str) -> bool:
+    """Say whether a text in straight quotes goes on after the line."""
+    if not _OPEN_QUOTE.match(line):
+        return False
+    rest = re.sub(r"\\\\.", "", line)
+    return rest.count('"') == 1
+
+
+def _goes_on(line: str) -> bool:
+    """Say whether a line can go on with a text: it begins nothing itself."""
+    return section_of(line) is None and not (
+        _END.match(mapped(line)) or _OPEN_QUOTE.match(mapped(line))
+    )
