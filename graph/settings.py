@@ -37,6 +37,8 @@ _ENVIRONMENT = {
     "ollama_url": "KNOWTRAIL_OLLAMA_URL",
     "language_model": "KNOWTRAIL_LANGUAGE_MODEL",
     "serve_key": "KNOWTRAIL_SERVE_KEY",
+    "reranker": "KNOWTRAIL_RERANKER",
+    "zeroentropy_key": "ZEROENTROPY_API_KEY",
 }
 """Field name -> environment variable."""
 
@@ -71,6 +73,8 @@ class Settings:
         ollama_url: Where Ollama answers.
         language_model: Ollama model for `--themes llm`.
         serve_key: Key that clients of `knowtrail serve` must show; never shown itself.
+        reranker: The reranker that procedures offer besides those without a model.
+        zeroentropy_key: Key of ZeroEntropy's service; never shown.
     """
 
     uri: str | None = None
@@ -86,6 +90,8 @@ class Settings:
     ollama_url: str = "http://127.0.0.1:11434"
     language_model: str = "qwen2.5:7b"
     serve_key: str | None = field(default=None, repr=False)
+    reranker: str | None = None
+    zeroentropy_key: str | None = field(default=None, repr=False)
 
     @classmethod
     def from_env(

@@ -39,6 +39,19 @@ __all__ = ["search"]
     show_default=True,
     help="Whether a result is a chunk or a sentence.",
 )
+@click.option(
+    "--rerank",
+    metavar="NAME",
+    help="Put results in the order of a reranker: embedding, bm25, "
+    "cross-encoder:MODEL, pointwise:FILE or zeroentropy:MODEL.",
+)
+@click.option(
+    "--rerank-candidates",
+    type=int,
+    default=50,
+    show_default=True,
+    help="Results that the reranker chooses from.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.pass_obj
 def search(
@@ -49,6 +62,8 @@ def search(
     corpus: str | None,
     filter_json: str | None,
     model_name: str | None,
+    rerank: str | None,
+    rerank_candidates: int,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -56,10 +71,12 @@ def search(
     from graph.cli_session import open_connection
     from retrieval.display import show_result
     from retrieval.questions import check_question
+    from retrieval.rerank.stage import stage_of
     from retrieval.search import search as answer
 
     options["filter"] = read_filter(filter_json)
     check_question(question, **options)
+    stage_of(rerank, rerank_candidates, k=options["k"], settings=settings)
     model = load_model(model_name, settings)
     with open_connection(settings) as connection:
         result = answer(
@@ -69,6 +86,8 @@ def search(
             corpus=corpus or settings.corpus,
             model=model,
             settings=settings,
+            rerank=rerank,
+            rerank_candidates=rerank_candidates,
             **options,
         )
     if as_json:
@@ -91,6 +110,7 @@ def _as_dict(result: SearchResult) -> dict[str, Any]:
                 "sentenceIds": [s.id for s in hit.sentences],
                 "text": hit.text,
                 "score": hit.score,
+                "rerankScore": hit.rerank_score,
                 "hop": hit.hop,
                 "path": list(hit.path),
                 "filled": hit.filled,

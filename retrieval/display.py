@@ -6,6 +6,8 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from graph.rows import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TextIO
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from retrieval.hits import Hit
+    from retrieval.rerank.stage import Reranked
     from retrieval.search import SearchResult
     from retrieval.traverse import Overlap, TraverseResult
     from retrieval.walk import FoundSentence, Step, StopReason, Walk
@@ -64,8 +68,11 @@ def show_result(result: SearchResult, file: TextIO) -> None:
     console.print(_headline(result.walk))
     if result.walk.steps:
         console.print(_table(result.walk))
-    for title, hits in groupby(result.hits, key=lambda hit: hit.chunk.title):
-        console.print(Text(_plain(title), style="bold"))
+    if result.reranked is not None:
+        console.print(_reranking(result.reranked))
+    for (title, score), hits in groupby(result.hits, key=_heading):
+        more = "" if score is None else f" [{score:.3f}]"
+        console.print(Text(_plain(title) + more, style="bold"))
         console.print(
             _sentences((hit.filled, s) for hit in hits for s in hit.sentences)
         )
@@ -167,6 +174,22 @@ def _headline(walk: Walk) -> Text:
         f"{walk.milliseconds:.0f} ms; it ended because "
         f"{stop_text(walk.stop_reason)}."
     )
+
+
+def _reranking(reranked: Reranked) -> Text:
+    """Return what the reranker did in one sentence."""
+    from rich.text import Text
+
+    return Text(
+        f"Of {counted(reranked.candidates, 'result')} the best by "
+        f"{_plain(reranked.name)} ({reranked.milliseconds:.0f} ms), its number in "
+        "brackets:"
+    )
+
+
+def _heading(hit: Hit) -> tuple[str, float | None]:
+    """Return what stands above a hit's sentences."""
+    return hit.chunk.title, hit.rerank_score
 
 
 def _table(walk: Walk, *, reasons: bool = False) -> Table:

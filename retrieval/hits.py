@@ -36,6 +36,8 @@ class Hit:
         hop: Edges followed from the anchor; None for a filled hit.
         path: Ids of the chunks from the anchor to this one.
         filled: Whether it comes from the anchor ranking, after the walk's end.
+        rerank_score: What a reranker gave it, which then says its place; None where
+            none was asked.
     """
 
     chunk: ChunkText
@@ -44,6 +46,7 @@ class Hit:
     hop: int | None
     path: tuple[str, ...]
     filled: bool = False
+    rerank_score: float | None = None
 
     @property
     def text(self) -> str:

@@ -17,6 +17,8 @@ from graph.errors import InputError, SettingsError
 from graph.language_models import LanguageModel
 from graph.settings import Settings
 from retrieval.link import Link
+from retrieval.rerank.base import BaseReranker  # noqa: TC001 - as above
+from retrieval.rerank.stage import CANDIDATES
 from retrieval.search import asearch, search
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ _PER_CALL = (
     "max_sentences",
     "preset",
     "reader",
+    "rerank",
+    "rerank_candidates",
 )
 
 
@@ -74,6 +78,9 @@ class KnowtrailRetriever(BaseRetriever):
         reader: `cypher`, `snapshot`, or `auto` for the snapshot where it is current.
         filter: What chunks must pass, see `retrieval.filters`.
         granularity: Whether a Document is a chunk or a sentence.
+        rerank: A reranker, or its name such as `bm25`, that puts the Documents in
+            another order; its number is `relevance_score` in their metadata.
+        rerank_candidates: Documents that it chooses from, `k` where that is more.
         embedder: The model of the corpus; None loads the one that the corpus names.
         model: The chat model of `llm_guided_traversal`, any of LangChain's; None loads
             the settings' one from Ollama.
@@ -97,6 +104,8 @@ class KnowtrailRetriever(BaseRetriever):
     reader: Literal["auto", "cypher", "snapshot"] = "auto"
     filter: dict[str, Any] | None = None
     granularity: Literal["chunk", "sentence"] = "chunk"
+    rerank: str | BaseReranker | None = None
+    rerank_candidates: int = CANDIDATES
     embedder: Embedder | None = Field(default=None, exclude=True, repr=False)
     model: LanguageModel | BaseChatModel | None = Field(
         default=None, exclude=True, repr=False
@@ -281,6 +290,7 @@ def _document(hit: Hit, result: SearchResult) -> Document:
     chunk = hit.chunk
     first, last = hit.sentences[0], hit.sentences[-1]
     of_sentence = result.walk.parameters["granularity"] == "sentence"
+    reranked = {} if hit.rerank_score is None else {"relevance_score": hit.rerank_score}
     return Document(
         id=first.id if of_sentence else chunk.id,
         page_content=hit.text,
@@ -299,5 +309,6 @@ def _document(hit: Hit, result: SearchResult) -> Document:
             "algorithm": result.walk.algorithm,
             "corpus": result.walk.corpus,
             "filled": hit.filled,
+            **reranked,
         },
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Unpack
 
 from retrieval.algorithms import DEFAULT_ALGORITHM
@@ -12,6 +13,14 @@ from retrieval.driving import arun, run
 from retrieval.hits import Hit, searching
 from retrieval.questions import Task, WalkSettings, check_question
 from retrieval.readers.opening import open_areader, open_reader
+from retrieval.rerank.stage import (
+    CANDIDATES,
+    Reranked,
+    Stage,
+    arerank_hits,
+    rerank_hits,
+    stage_of,
+)
 
 if TYPE_CHECKING:
     from graph.connection import AsyncConnection, Connection
@@ -20,6 +29,7 @@ if TYPE_CHECKING:
     from graph.settings import Settings
     from retrieval.hits import Granularity
     from retrieval.protocols import Vector, Walking
+    from retrieval.rerank.base import BaseReranker
     from retrieval.walk import Trail, Walk
 
 __all__ = [
@@ -40,11 +50,14 @@ class SearchResult:
 
     Attributes:
         walk: The walk itself.
-        hits: One for each result, in the order of the walk, filled ones last.
+        hits: One for each result, in the order of the walk, filled ones last; or in
+            the order of the reranker.
+        reranked: What the reranker did; None where none was asked.
     """
 
     walk: Walk
     hits: tuple[Hit, ...]
+    reranked: Reranked | None = None
 
 
 def search(
@@ -56,6 +69,8 @@ def search(
     algorithm: str = DEFAULT_ALGORITHM,
     k: int | None = None,
     granularity: Granularity = "chunk",
+    rerank: str | BaseReranker | None = None,
+    rerank_candidates: int = CANDIDATES,
     model: LanguageModel | None = None,
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
@@ -72,6 +87,9 @@ def search(
         k: Hits wanted; takes the place of `max_sentences`, and a walk that ends
             earlier is filled up from the anchor ranking. None: the walk as it is.
         granularity: Whether a hit is a chunk or a sentence.
+        rerank: A reranker or its name, see `retrieval.rerank.base.load_reranker`, that
+            puts the hits in another order; None leaves that of the walk.
+        rerank_candidates: Hits that it chooses from, `k` where that is more.
         model: The language model of `llm_guided_traversal`; None loads that of the
             settings.
         settings: Where embedder, language model and snapshots are found.
@@ -88,13 +106,23 @@ def search(
     task = check_question(
         question, algorithm=algorithm, k=k, granularity=granularity, **asked
     )
+    stage = stage_of(
+        rerank, rerank_candidates, k=k, settings=settings, embedder=embedder
+    )
     start = ground(connection, embedder, question, corpus=corpus, settings=settings)
     opened = open_reader(connection, start.corpus, task, settings=settings)
     asking = task.language_model(model, settings)
     begin = time.perf_counter()
-    trail, hits = run(opened.reader, searching_for(task, start.query), asking)
+    walking = searching_for(task, start.query, stage)
+    trail, hits = run(opened.reader, walking, asking)
     seconds = time.perf_counter() - begin
-    return result_of(task, start.corpus.name, trail, hits, seconds, reader=opened.name)
+    result = result_of(
+        task, start.corpus.name, trail, hits, seconds, reader=opened.name, stage=stage
+    )
+    if stage is None:
+        return result
+    hits, reranked = rerank_hits(stage, task, hits)
+    return replace(result, hits=hits, reranked=reranked)
 
 
 async def asearch(
@@ -106,6 +134,8 @@ async def asearch(
     algorithm: str = DEFAULT_ALGORITHM,
     k: int | None = None,
     granularity: Granularity = "chunk",
+    rerank: str | BaseReranker | None = None,
+    rerank_candidates: int = CANDIDATES,
     model: LanguageModel | None = None,
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
@@ -117,24 +147,42 @@ async def asearch(
     task = check_question(
         question, algorithm=algorithm, k=k, granularity=granularity, **asked
     )
+    stage = await asyncio.to_thread(
+        stage_of, rerank, rerank_candidates, k=k, settings=settings, embedder=embedder
+    )
     start = await aground(
         connection, embedder, question, corpus=corpus, settings=settings
     )
     opened = await open_areader(connection, start.corpus, task, settings=settings)
     asking = task.language_model(model, settings)
     begin = time.perf_counter()
-    trail, hits = await arun(opened.reader, searching_for(task, start.query), asking)
+    walking = searching_for(task, start.query, stage)
+    trail, hits = await arun(opened.reader, walking, asking)
     seconds = time.perf_counter() - begin
-    return result_of(task, start.corpus.name, trail, hits, seconds, reader=opened.name)
+    result = result_of(
+        task, start.corpus.name, trail, hits, seconds, reader=opened.name, stage=stage
+    )
+    if stage is None:
+        return result
+    hits, reranked = await arerank_hits(stage, task, hits)
+    return replace(result, hits=hits, reranked=reranked)
 
 
-def searching_for(task: Task, query: Vector) -> Walking[tuple[Trail, tuple[Hit, ...]]]:
-    """Return the walk of a task that ends with hits, to be run over a reader."""
+def searching_for(
+    task: Task, query: Vector, stage: Stage | None = None
+) -> Walking[tuple[Trail, tuple[Hit, ...]]]:
+    """Return the walk of a task that ends with hits, to be run over a reader.
+
+    Args:
+        task: The checked question.
+        query: Its vector.
+        stage: What chooses among the hits afterwards, and how many it wants.
+    """
     return searching(
         task.algorithm,
         query,
         task.options,
-        k=task.k,
+        k=task.k if stage is None else stage.candidates,
         granularity=task.granularity,
     )
 
@@ -147,8 +195,12 @@ def result_of(
     seconds: float,
     *,
     reader: str | None = None,
+    stage: Stage | None = None,
 ) -> SearchResult:
     """Return the outcome of a search with what it was made from."""
+    used: dict[str, str | int | None] = {}
+    if stage is not None:
+        used = {"rerank": stage.name, "rerankCandidates": stage.candidates}
     walk = task.walk(
         corpus,
         trail,
@@ -156,5 +208,6 @@ def result_of(
         k=task.k,
         granularity=task.granularity,
         reader=reader,
+        **used,
     )
     return SearchResult(walk=walk, hits=hits)

@@ -68,6 +68,8 @@ _TABLE = (
     ("algorithms", "LIST<STRING>", "how to walk, each once; all by default"),
     ("k", "INTEGER", "results wanted, in place of maxSentences"),
     ("granularity", "STRING", "whether a result is a chunk or a sentence"),
+    ("rerank", "STRING", "reranker that orders the results, such as bm25"),
+    ("rerank_candidates", "INTEGER", "results it chooses from, 50 by default"),
     ("max_sentences", "INTEGER", "sentences wanted, 10 by default"),
     ("max_hops", "INTEGER", "edges that may be followed, 20 by default"),
     ("anchors", "INTEGER", "chunks to start from, 1 to 20"),

@@ -41,6 +41,7 @@ _WALK = (
     *("filter", "preset", "reader", "model"),
 )
 _RECORDED = ("record", "trace")
+_RERANKED = ("rerank", "rerank_candidates")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +217,10 @@ def keywords(
         from graph.language_models import load_language_model
 
         found["model"] = load_language_model(found["model"], settings=settings)
+    if "rerank" in found:
+        from retrieval.rerank.doors import check_open
+
+        check_open(found["rerank"], settings)
     if procedure.records and not may_record:
         found["record"] = False
     return found
@@ -266,7 +271,7 @@ PROCEDURES: Mapping[str, Procedure] = {
             name="search",
             description="Rank chunks of a corpus by walking the graph for a question.",
             arguments=_fields(_QUESTION),
-            options=("algorithm", "k", "granularity", *_WALK),
+            options=("algorithm", "k", "granularity", *_RERANKED, *_WALK),
             columns=_fields(
                 ("rank", "INTEGER", "from 1"),
                 *_DOCUMENT,

@@ -188,8 +188,8 @@ def load_reranker(
             settings, or of the file.
 
     Raises:
-        InputError: If there is no such reranker; the message suggests one.
-        ModelError: If a model's file is missing or damaged.
+        InputError: If there is no such reranker (the message suggests one), or a
+            model's file is missing or damaged.
     """
     kind, _, what = str(name).partition(":")
     if kind not in RERANKERS:

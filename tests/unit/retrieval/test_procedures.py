@@ -25,6 +25,7 @@ ROWS = {
 NAMES = [
     *(("max_sentences", "maxSentences"), ("max_hops", "maxHops"), ("k", "k")),
     *(("corpus", "corpus"), ("filter", "filter"), ("algorithms", "algorithms")),
+    *(("rerank", "rerank"), ("rerank_candidates", "rerankCandidates")),
 ]
 
 

@@ -1,0 +1,221 @@
+"""Reranking as the last stage of a search: more candidates, another order, a cut."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from graph.errors import InputError
+from retrieval.rerank.base import (
+    BaseReranker,
+    achecked_scores,
+    checked_scores,
+    load_reranker,
+    reranker_name,
+)
+from retrieval.rerank.order import best_first
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graph.embedders import Embedder
+    from graph.settings import Settings
+    from retrieval.hits import Hit
+    from retrieval.questions import Task
+
+__all__ = ["CANDIDATES", "Reranked", "Stage", "arerank_hits", "rerank_hits", "stage_of"]
+
+CANDIDATES = 50
+MOST_CANDIDATES = 1_000
+_SLOW_TO_LOAD = ("cross-encoder:", "zeroentropy:")
+_LOADING = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reranked:
+    """What reranking did to a search.
+
+    Attributes:
+        name: The reranker.
+        candidates: Hits that were scored.
+        milliseconds: How long that took.
+    """
+
+    name: str
+    candidates: int
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """How the hits of a search are reranked.
+
+    Attributes:
+        name: The reranker.
+        reranker: What scores; None for the cosines that hits bring along, which are
+            those of the corpus's own vectors.
+        candidates: Hits that are scored.
+    """
+
+    name: str
+    reranker: BaseReranker | None
+    candidates: int
+
+
+def stage_of(
+    rerank: str | BaseReranker | None,
+    candidates: int,
+    *,
+    k: int | None = None,
+    settings: Settings | None = None,
+    embedder: Embedder | None = None,
+) -> Stage | None:
+    """Return the stage that a caller asks for, before anything is searched.
+
+    Args:
+        rerank: A reranker or its name, see `load_reranker`; None for no stage.
+        candidates: Hits to score; as many as `k` where that is more.
+        k: Hits wanted.
+        settings: Where models and keys are found.
+        embedder: The caller's embedder, for a reranker that needs one.
+
+    Raises:
+        InputError: If there is no such reranker, or the number is no good.
+    """
+    if rerank is None:
+        return None
+    whole = isinstance(candidates, int) and not isinstance(candidates, bool)
+    if not (whole and 1 <= candidates <= MOST_CANDIDATES):
+        msg = (
+            f"rerank_candidates is {str(candidates)[:80]}: give a whole number from 1 "
+            f"to {MOST_CANDIDATES}."
+        )
+        raise InputError(msg)
+    candidates = max(candidates, k or 0)
+    if rerank == "embedding":
+        return Stage(name="embedding", reranker=None, candidates=candidates)
+    if not isinstance(rerank, BaseReranker):
+        if not isinstance(rerank, str):
+            msg = f"rerank is {str(rerank)[:80]!r}: give a name or a BaseReranker."
+            raise InputError(msg)
+        rerank = _named(rerank, settings, embedder)
+    return Stage(name=reranker_name(rerank), reranker=rerank, candidates=candidates)
+
+
+def _named(
+    name: str, settings: Settings | None, embedder: Embedder | None
+) -> BaseReranker:
+    """Load a reranker; one that takes long is loaded once a process."""
+    if name.startswith(_SLOW_TO_LOAD):
+        with _LOADING:
+            return _kept(name, settings)
+    return load_reranker(name, settings=settings, embedder=embedder)
+
+
+@lru_cache(maxsize=4)
+def _kept(name: str, settings: Settings | None) -> BaseReranker:
+    """Load a reranker that is kept."""
+    return load_reranker(name, settings=settings)
+
+
+def rerank_hits(
+    stage: Stage, task: Task, hits: Sequence[Hit]
+) -> tuple[tuple[Hit, ...], Reranked]:
+    """Return the best hits in the reranker's order.
+
+    A chunk is scored by its whole text. Each hit then has those of its sentences that
+    no better hit has; a chunk of which none is left is left out.
+
+    Args:
+        stage: How to score.
+        task: The question, and how many hits or sentences are wanted.
+        hits: The candidates.
+
+    Raises:
+        ModelError: If the reranker gives no usable scores.
+    """
+    begin = time.perf_counter()
+    scores = (
+        [hit.score for hit in hits]
+        if stage.reranker is None
+        else checked_scores(stage.reranker, task.question, _texts(task, hits))
+    )
+    return _ordered(task, hits, scores), _told(stage, hits, begin)
+
+
+async def arerank_hits(
+    stage: Stage, task: Task, hits: Sequence[Hit]
+) -> tuple[tuple[Hit, ...], Reranked]:
+    """Do as `rerank_hits` does, without blocking; see there."""
+    begin = time.perf_counter()
+    scores = (
+        [hit.score for hit in hits]
+        if stage.reranker is None
+        else await achecked_scores(stage.reranker, task.question, _texts(task, hits))
+    )
+    return _ordered(task, hits, scores), _told(stage, hits, begin)
+
+
+def _told(stage: Stage, hits: Sequence[Hit], begin: float) -> Reranked:
+    """Return what was done since `begin`."""
+    return Reranked(
+        name=stage.name,
+        candidates=len(hits),
+        milliseconds=(time.perf_counter() - begin) * 1000,
+    )
+
+
+def _texts(task: Task, hits: Sequence[Hit]) -> list[str]:
+    """Return what is scored: the sentence, or the whole chunk."""
+    if task.granularity == "sentence":
+        return [hit.text for hit in hits]
+    return [hit.chunk.text for hit in hits]
+
+
+def _ordered(
+    task: Task, hits: Sequence[Hit], scores: Sequence[float]
+) -> tuple[Hit, ...]:
+    """Return hits by falling score, cut to what is wanted."""
+    by_sentence = task.granularity == "sentence"
+    ids = [h.sentences[0].id if by_sentence else h.chunk.id for h in hits]
+    ranked = [
+        replace(hits[place], rerank_score=scores[place])
+        for place in best_first(scores, ids)
+    ]
+    found = ranked if by_sentence else _cut_anew(ranked)
+    if task.k is not None:
+        return tuple(found[: task.k])
+    return tuple(_within(found, task.options.max_sentences))
+
+
+def _cut_anew(ranked: Sequence[Hit]) -> list[Hit]:
+    """Give each chunk those of its sentences that no better one has.
+
+    Every sentence of a candidate stands in one of the candidates, if not in its own
+    hit then in that of an earlier one which overlaps with it.
+    """
+    known = {(h.chunk.document_id, s.index): s for h in ranked for s in h.sentences}
+    found = []
+    for hit in ranked:
+        chunk = hit.chunk
+        places = range(chunk.first_sentence, chunk.last_sentence + 1)
+        taken = (known.pop((chunk.document_id, place), None) for place in places)
+        if sentences := tuple(s for s in taken if s is not None):
+            found.append(replace(hit, sentences=sentences))
+    return found
+
+
+def _within(hits: Sequence[Hit], most: int | None) -> list[Hit]:
+    """Return the first hits that have so many sentences, the last one cut."""
+    if most is None:
+        return list(hits)
+    found = []
+    for hit in hits:
+        if most <= 0:
+            break
+        found.append(replace(hit, sentences=hit.sentences[:most]))
+        most -= len(hit.sentences)
+    return found
