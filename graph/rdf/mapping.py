@@ -1,0 +1,357 @@
+"""Which node, property and relationship of the graph is which RDF, and back.
+
+`LABELS` and `TERMS` are the whole table; docs/reference/rdf-mapping.md is tested
+against it. `Mapping` applies it, with the prefixes that the database has for RDF of
+others, which is stored by the conventions of neosemantics: nodes `:Resource {uri}`, and
+labels, properties and relationship types called `prefix__name`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from graph.rdf.values import (
+    decimal_text,
+    is_vector,
+    literal_of,
+    order_of,
+    sort_key,
+    value_of,
+    vector_of,
+)
+from graph.rdf.vocabulary import (
+    DQV,
+    NIF,
+    OWL,
+    PROV,
+    RDFS,
+    SCHEMA,
+    SKOS,
+    XSD,
+    Value,
+    Vocabulary,
+    is_iri,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Mapping as Dictionary
+
+__all__ = [
+    "EMBEDDINGS",
+    "LABELS",
+    "ORDER",
+    "TERMS",
+    "LabelRule",
+    "Mapping",
+    "TermRule",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelRule:
+    """How nodes of a label are named and typed.
+
+    Attributes:
+        key: The property that names a node.
+        uri: Whether a node's own `uri`, where it has one, is its IRI.
+        types: Standard types, beside the label's own.
+        own: The label's own type below the base; empty for `class/LABEL`.
+    """
+
+    key: str = "id"
+    uri: bool = False
+    types: tuple[str, ...] = ()
+    own: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermRule:
+    """A standard predicate of a property.
+
+    Attributes:
+        label: Label of the nodes.
+        name: Name of the property.
+        term: The predicate; one that begins with `hc:` is below the base.
+        form: `any` value; `year` for text that is a year or a date, `decimal` for
+            finite numbers. A value that does not fit has the general predicate.
+    """
+
+    label: str
+    name: str
+    term: str
+    form: str = "any"
+
+
+LABELS: dict[str, LabelRule] = {
+    "Corpus": LabelRule(key="name"),
+    "Document": LabelRule(types=(f"{SCHEMA}Article",)),
+    "Chunk": LabelRule(types=(f"{NIF}Context",)),
+    "Sentence": LabelRule(types=(f"{NIF}Context",)),
+    "Theme": LabelRule(types=(f"{SKOS}Concept",)),
+    "Category": LabelRule(types=(f"{SKOS}Concept",)),
+    "Redirect": LabelRule(),
+    "Query": LabelRule(),
+    "Traversal": LabelRule(types=(f"{PROV}Activity",)),
+    "Step": LabelRule(),
+    "Extraction": LabelRule(types=(f"{PROV}Activity",)),
+    "Fact": LabelRule(),
+    "Concept": LabelRule(),
+    "Gap": LabelRule(),
+    "Entity": LabelRule(),
+    "SearchResult": LabelRule(),
+    "EvalRun": LabelRule(types=(f"{PROV}Activity",)),
+    "EvalRecord": LabelRule(),
+    "FieldResult": LabelRule(),
+    "Metric": LabelRule(types=(f"{DQV}QualityMeasurement",)),
+    "Battle": LabelRule(),
+    "OntologyClass": LabelRule(uri=True, types=(f"{OWL}Class",)),
+    "Custodian": LabelRule(uri=True, own="ontology/heritage#Custodian"),
+    "Conversation": LabelRule(uri=True),
+    "Turn": LabelRule(uri=True),
+    "Resource": LabelRule(key="uri", uri=True),
+}
+"""Label -> rule. A node with several of them has the rule of the first one."""
+
+TERMS: tuple[TermRule, ...] = (
+    TermRule(label="Document", name="title", term=f"{SCHEMA}name"),
+    TermRule(label="Document", name="text", term=f"{SCHEMA}text"),
+    TermRule(label="Document", name="url", term=f"{SCHEMA}url"),
+    TermRule(label="Document", name="language", term=f"{SCHEMA}inLanguage"),
+    TermRule(label="Chunk", name="text", term=f"{NIF}isString"),
+    TermRule(label="Chunk", name="startChar", term=f"{NIF}beginIndex"),
+    TermRule(label="Chunk", name="endChar", term=f"{NIF}endIndex"),
+    TermRule(label="Sentence", name="text", term=f"{NIF}isString"),
+    TermRule(label="Sentence", name="startChar", term=f"{NIF}beginIndex"),
+    TermRule(label="Sentence", name="endChar", term=f"{NIF}endIndex"),
+    TermRule(label="Theme", name="name", term=f"{SKOS}prefLabel"),
+    TermRule(label="Category", name="name", term=f"{SKOS}prefLabel"),
+    TermRule(label="Query", name="text", term=f"{SCHEMA}text"),
+    TermRule(label="Traversal", name="createdAt", term=f"{PROV}endedAtTime"),
+    TermRule(label="Metric", name="value", term=f"{DQV}value"),
+    TermRule(label="OntologyClass", name="name", term=f"{RDFS}label"),
+    TermRule(label="Custodian", name="name", term=f"{SCHEMA}name"),
+    TermRule(label="Custodian", name="institutionType", term="hc:institutionType"),
+    TermRule(label="Custodian", name="city", term=f"{SCHEMA}addressLocality"),
+    TermRule(label="Custodian", name="region", term=f"{SCHEMA}addressRegion"),
+    TermRule(label="Custodian", name="subregionCode", term="hc:subregionCode"),
+    TermRule(label="Custodian", name="countryCode", term="hc:countryCode"),
+    TermRule(label="Custodian", name="isil", term="hc:isil"),
+    TermRule(label="Custodian", name="ghcid", term="hc:ghcid"),
+    TermRule(
+        label="Custodian", name="founded", term=f"{SCHEMA}foundingDate", form="year"
+    ),
+    TermRule(label="Custodian", name="budget", term="hc:annualBudget", form="decimal"),
+    TermRule(label="Custodian", name="url", term=f"{SCHEMA}url"),
+    TermRule(label="Custodian", name="description", term=f"{SCHEMA}description"),
+)
+"""Every property with a standard predicate; any other has `BASE/property/NAME`."""
+
+EMBEDDINGS = frozenset({"embedding", "themeEmbedding"})
+"""Properties that an export without embeddings leaves out."""
+
+ORDER = "order"
+"""Datatype of the literal that says how a list is made from its members."""
+
+_YEAR = re.compile(r"\d{4}")
+_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+_FOREIGN = re.compile(r"([A-Za-z][A-Za-z0-9]*)__(.+)", re.DOTALL)
+_TYPED = re.compile(r"(.*)\^\^([A-Za-z][A-Za-z0-9]*)__([A-Za-z_][\w.-]*)", re.DOTALL)
+_TAGGED = re.compile(r"(.*)@([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """The table, for one base and the prefixes of one database.
+
+    Attributes:
+        vocabulary: The IRIs of ours.
+        foreign: Prefix -> namespace, for RDF of others.
+    """
+
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    foreign: Dictionary[str, str] = field(default_factory=dict)
+
+    def term(self, rule: TermRule) -> str:
+        """Return the predicate of a rule."""
+        if rule.term.startswith("hc:"):
+            return self.vocabulary.heritage + rule.term.removeprefix("hc:")
+        return rule.term
+
+    def own_type(self, label: str) -> str:
+        """Return the type that says which label a node has."""
+        rule = LABELS.get(label)
+        if rule is not None and rule.own:
+            return self.vocabulary.base + rule.own
+        return self.vocabulary.own_class(label)
+
+    def primary(self, labels: Iterable[str]) -> str | None:
+        """Return the label whose rule a node follows, None where it has none."""
+        held = set(labels)
+        return next((label for label in LABELS if label in held), None)
+
+    def node_iri(self, label: str, properties: Dictionary[str, Any]) -> str | None:
+        """Return a node's IRI, or blank node; None where it has no usable key.
+
+        Args:
+            label: The label whose rule it follows.
+            properties: At least its key, and its `uri` where it has one.
+        """
+        rule = LABELS[label]
+        uri = properties.get("uri") if rule.uri else None
+        if uri is not None and self.is_own_uri(uri):
+            return self.vocabulary.blank(uri) or str(uri)
+        key = properties.get(rule.key)
+        if not isinstance(key, str) or rule.key == "uri":
+            return None
+        return self.vocabulary.node(label, key)
+
+    def is_own_uri(self, uri: object) -> bool:
+        """Return whether a `uri` can be a node's IRI, and is not that of another."""
+        if not is_iri(uri):
+            return False
+        parsed = self.vocabulary.parse_node(str(uri))
+        return parsed is None or parsed[0] not in LABELS or LABELS[parsed[0]].uri
+
+    def types(self, labels: Iterable[str], primary: str) -> list[str]:
+        """Return the types that a node has by its labels, sorted.
+
+        `Resource` is how RDF of others is stored, and no type.
+        """
+        found = set(LABELS[primary].types)
+        for label in labels:
+            if label != "Resource":
+                expanded = self.expand(label)
+                found.add(self.own_type(label) if expanded is None else expanded)
+        return sorted(found)
+
+    def expand(self, name: str) -> str | None:
+        """Return the IRI that a name `prefix__local` stands for, if it does."""
+        found = _FOREIGN.fullmatch(name)
+        if found is None or found[1] not in self.foreign:
+            return None
+        iri = self.foreign[found[1]] + found[2]
+        return iri if is_iri(iri) else None
+
+    def short_names(self, iri: str) -> list[str]:
+        """Return every name `prefix__local` of an IRI, the shortest local part first."""
+        found = [
+            (-len(namespace), f"{prefix}__{iri[len(namespace) :]}")
+            for prefix, namespace in self.foreign.items()
+            if iri.startswith(namespace) and len(iri) > len(namespace)
+        ]
+        return [name for _, name in sorted(found)]
+
+    def shorten(self, iri: str) -> str | None:
+        """Return the name `prefix__local` of an IRI, None where no prefix fits."""
+        return next(iter(self.short_names(iri)), None)
+
+    def relationship(self, name: str) -> str:
+        """Return the predicate of a relationship's type."""
+        return self.expand(name) or self.vocabulary.relationship(name)
+
+    def property_values(
+        self, label: str, name: str, value: Any
+    ) -> list[tuple[str, list[Value]]]:
+        """Return the predicates of a property, each with its literals.
+
+        Args:
+            label: The label whose rule the node follows; empty for a relationship.
+            name: Name of the property.
+            value: What the driver gave.
+
+        Returns:
+            One predicate with one literal for each distinct member, and a second one
+            for the order of a list that is not just these members, sorted.
+        """
+        foreign = self.expand(name)
+        if foreign is None and is_vector(value):
+            vector = vector_of(value, self.vocabulary)
+            return [(self.vocabulary.property(name), [vector])]
+        rule = None if foreign else _RULES.get((label, name))
+        members = value if isinstance(value, list) else [value]
+        general = foreign or self.vocabulary.property(name)
+        literals = [self._literal(member, foreign) for member in members]
+        if rule is not None:
+            formed = [_formed(rule.form, member) for member in members]
+            if all(formed) or rule.form == "any":
+                general = self.term(rule)
+                literals = [
+                    f or plain for f, plain in zip(formed, literals, strict=True)
+                ]
+        distinct = sorted(set(literals), key=sort_key)
+        found = [(general, distinct)] if distinct else []
+        if isinstance(value, list):
+            order = order_of(literals, distinct)
+            if order is not None:
+                typed = Value(order, self.vocabulary.datatype(ORDER))
+                found.append((self.vocabulary.order(name), [typed]))
+        return found
+
+    def _literal(self, value: Any, foreign: str | None) -> Value:
+        """Return a literal, read as neosemantics writes it for predicates of others."""
+        if foreign is None or not isinstance(value, str):
+            return literal_of(value, self.vocabulary)
+        return self.tagged(value)
+
+    def tagged(self, text: str) -> Value:
+        """Read text that may end with a language or datatype, as neosemantics does."""
+        typed = _TYPED.fullmatch(text)
+        if typed is not None and typed[2] in self.foreign:
+            datatype = self.foreign[typed[2]] + typed[3]
+            return Value(typed[1], "" if datatype == f"{XSD}string" else datatype)
+        language = _TAGGED.fullmatch(text)
+        return Value(text) if language is None else Value(language[1], "", language[2])
+
+    def stored(self, literal: Value, *, foreign: bool) -> Any:
+        """Return the property value that a literal is stored as.
+
+        Args:
+            literal: Any literal.
+            foreign: Whether the property stands for a predicate of others.
+
+        Returns:
+            The value; None where the property is ours and holds no such literal, or a
+            datatype has no prefix.
+        """
+        value = value_of(literal, self.vocabulary)
+        if not foreign:
+            return value
+        if isinstance(value, str):
+            return value if self.tagged(value) == literal else f"{value}^^xsd__string"
+        exact = value is not None and not isinstance(value, list)
+        if exact and literal_of(value, self.vocabulary) == literal:
+            return value
+        if literal.language:
+            return f"{literal.text}@{literal.language}"
+        name = self.shorten(literal.datatype)
+        return None if name is None else f"{literal.text}^^{name}"
+
+
+_RULES = {(rule.label, rule.name): rule for rule in TERMS}
+
+
+def _formed(form: str, value: Any) -> Value | None:
+    """Return the literal that a form of a term has for a value, None without one."""
+    if form == "year" and isinstance(value, str):
+        if _YEAR.fullmatch(value) and value != "0000":
+            return Value(value, f"{XSD}gYear")
+        found = _DATE.fullmatch(value)
+        if found and value == _real_date(*map(int, found.groups())):
+            return Value(value, f"{XSD}date")
+    if form == "decimal" and isinstance(value, float) and abs(value) < 1e300:
+        text = decimal_text(value)
+        return Value(text, f"{XSD}decimal") if float(text) == value else None
+    return None
+
+
+def _real_date(year: int, month: int, day: int) -> str:
+    """Return a date as text, empty where there is no such day."""
+    from datetime import date
+
+    try:
+        return date(year, month, day).isoformat()
+    except ValueError:
+        return ""

@@ -1,0 +1,209 @@
+"""What a triple pattern can mean in the graph.
+
+A predicate of ours means one thing; one of others may be a property or a relationship,
+and `BASE/property/NAME` may be that of a node or of a relationship that is a statement.
+Each meaning is a `Reading`; a basic graph pattern is answered for every choice of
+readings in which each of its terms is of one kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rdflib.term import BNode, Literal, URIRef, Variable
+
+from graph.rdf.mapping import LABELS, TERMS
+from graph.rdf.vocabulary import RDF, Value
+
+if TYPE_CHECKING:
+    from rdflib.term import Node
+
+    from graph.rdf.mapping import Mapping
+
+    Pattern = tuple[Node, Node, Node]
+
+__all__ = ["NODE", "STATEMENT", "VALUE", "Reading", "readings", "table_types"]
+
+NODE = "node"
+STATEMENT = "statement"
+VALUE = "value"
+
+TYPE = f"{RDF}type"
+SUBJECT = f"{RDF}subject"
+PREDICATE = f"{RDF}predicate"
+OBJECT = f"{RDF}object"
+STATEMENT_CLASS = f"{RDF}Statement"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One meaning of a pattern.
+
+    Attributes:
+        form: `type`, `class` (a type that is a node of the ontology), `property`,
+            `relationship`, `subject`, `predicate`, `object`.
+        pattern: The pattern itself.
+        subject: Kind of its subject: `node` or `statement`.
+        object: Kind of its object: `node`, `value` (a literal, type or predicate).
+        names: Names of the properties or relationship types, of labels for `type`.
+        labels: For `property`: the labels whose nodes can have it, None for all.
+    """
+
+    form: str
+    pattern: Pattern
+    subject: str
+    object: str
+    names: tuple[str, ...] = ()
+    labels: frozenset[str] | None = None
+
+
+def is_variable(term: Any) -> bool:
+    """Return whether a term of a pattern is to be found."""
+    return isinstance(term, Variable | BNode)
+
+
+def readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
+    """Return what a pattern with a given predicate can mean.
+
+    Args:
+        mapping: The mapping of the database.
+        pattern: Subject and object may be variables, the predicate may not.
+    """
+    subject, predicate, found = pattern
+    if isinstance(subject, Literal) or not isinstance(predicate, URIRef):
+        return []
+    name = str(predicate)
+    parts = {SUBJECT: "subject", PREDICATE: "predicate", OBJECT: "object"}
+    result: list[Reading] = []
+    if name == TYPE:
+        result = _type_readings(mapping, pattern)
+    elif name in parts:
+        form = parts[name]
+        kind = VALUE if form == "predicate" else NODE
+        result = [Reading(form=form, pattern=pattern, subject=STATEMENT, object=kind)]
+    result += _property_readings(mapping, pattern)
+    if name != TYPE:
+        types = _relationship_names(mapping, name)
+        if types:
+            result.append(
+                Reading(
+                    form="relationship",
+                    pattern=pattern,
+                    subject=NODE,
+                    object=NODE,
+                    names=types,
+                )
+            )
+    return [reading for reading in result if _object_fits(reading, found)]
+
+
+def _object_fits(reading: Reading, found: Node) -> bool:
+    """Return whether a term can be the object of a reading."""
+    if is_variable(found):
+        return True
+    if reading.form in {"type", "class", "predicate"}:
+        return isinstance(found, URIRef)
+    return isinstance(found, Literal) == (reading.object == VALUE)
+
+
+def _relationship_names(mapping: Mapping, predicate: str) -> tuple[str, ...]:
+    """Return the relationship types that a predicate stands for."""
+    own = mapping.vocabulary.named("rel", predicate)
+    names = [] if own is None else [own]
+    names += mapping.short_names(predicate)
+    return tuple(n for n in names if mapping.relationship(n) == predicate)
+
+
+def _property_readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
+    """Return a pattern's readings as a property, of nodes and of relationships."""
+    predicate = str(pattern[1])
+    ruled = [rule for rule in TERMS if mapping.term(rule) == predicate]
+    general = [
+        name
+        for kind in ("property", "list")
+        if (name := mapping.vocabulary.named(kind, predicate)) is not None
+    ]
+    general += mapping.short_names(predicate)
+    found = []
+    if ruled or general:
+        labels = None if general else frozenset(rule.label for rule in ruled)
+        names = dict.fromkeys([*(rule.name for rule in ruled), *general])
+        found.append(
+            Reading(
+                form="property",
+                pattern=pattern,
+                subject=NODE,
+                object=VALUE,
+                names=tuple(names),
+                labels=labels,
+            )
+        )
+    if general:
+        found.append(
+            Reading(
+                form="property",
+                pattern=pattern,
+                subject=STATEMENT,
+                object=VALUE,
+                names=tuple(dict.fromkeys(general)),
+            )
+        )
+    return found
+
+
+def table_types(mapping: Mapping) -> frozenset[str]:
+    """Return every type that nodes have by their labels in the table."""
+    own = {mapping.own_type(label) for label in LABELS}
+    return frozenset(own.union(*(rule.types for rule in LABELS.values())))
+
+
+def _type_readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
+    """Return the readings of a pattern about a type."""
+    found = pattern[2]
+    of_node = Reading(form="type", pattern=pattern, subject=NODE, object=VALUE)
+    of_statement = Reading(
+        form="type", pattern=pattern, subject=STATEMENT, object=VALUE
+    )
+    if is_variable(found):
+        return [of_node, of_statement]
+    kind = str(found)
+    if kind == STATEMENT_CLASS and not mapping.short_names(kind):
+        return [of_statement]
+    names = [
+        label
+        for label, rule in LABELS.items()
+        if label != "Resource"
+        and (kind in rule.types or mapping.own_type(label) == kind)
+    ]
+    other = mapping.vocabulary.named("class", kind)
+    others = [] if other is None or other in names else [other]
+    others += mapping.short_names(kind)
+    names += [n for n in others if n not in names and _type_of(mapping, n) == kind]
+    result = [of_statement] if kind == STATEMENT_CLASS else []
+    if names:
+        result.append(
+            Reading(
+                form="type",
+                pattern=pattern,
+                subject=NODE,
+                object=VALUE,
+                names=tuple(names),
+            )
+        )
+    if kind not in table_types(mapping):
+        result.append(Reading(form="class", pattern=pattern, subject=NODE, object=NODE))
+    return result
+
+
+def _type_of(mapping: Mapping, label: str) -> str | None:
+    """Return the type that a label outside the table stands for."""
+    if label == "Resource":
+        return None
+    return mapping.expand(label) or mapping.own_type(label)
+
+
+def value_of_term(term: Literal) -> Value:
+    """Return a literal of rdflib as one of ours."""
+    datatype = "" if term.datatype is None else str(term.datatype)
+    return Value(str(term), datatype, term.language or "")

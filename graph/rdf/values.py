@@ -1,0 +1,365 @@
+"""Property values as RDF literals, and back, without loss.
+
+XSD datatypes stand for what they can hold; what they cannot hold, or what a reader
+would write in another way (nanoseconds, named time zones, years beyond 9999), has a
+datatype of ours and the text of Neo4j. A list of floating-point numbers is one base64
+literal: little-endian, in single precision where that is exact.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+import struct
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from graph.rdf.vocabulary import GEO, RDF, XSD, Value
+
+if TYPE_CHECKING:
+    from graph.rdf.vocabulary import Vocabulary
+
+__all__ = [
+    "decimal_text",
+    "is_vector",
+    "literal_of",
+    "order_of",
+    "ordered",
+    "sort_key",
+    "value_of",
+    "vector_of",
+]
+
+_INTEGER = re.compile(r"[+-]?\d+")
+_WKT = re.compile(r"(?:<([^>]+)> )?POINT(?: Z)? \(([^)]*)\)")
+_DURATION = re.compile(
+    r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(\.\d+)?S)?)?"
+)
+_OWN_DURATION = re.compile(r"P(-?\d+)M(-?\d+)DT(-?\d+)S(-?\d+)N")
+_OWN_TIME = re.compile(r"(.*?)\.(\d{9})([+-]\d\d:\d\d(?::\d\d)?)?(?:\[([^\]]+)\])?")
+_WGS84 = 4326
+_DAY = 86_400
+
+
+def literal_of(value: Any, vocabulary: Vocabulary) -> Value:
+    """Return a scalar property value as a literal.
+
+    Args:
+        value: What the driver gave for a property or for an element of a list.
+        vocabulary: Names our own datatypes.
+    """
+    if isinstance(value, str):
+        return Value(value)
+    if isinstance(value, bool):
+        return Value("true" if value else "false", f"{XSD}boolean")
+    if isinstance(value, int):
+        return Value(str(value), f"{XSD}integer")
+    if isinstance(value, float):
+        return Value(_float_text(value), f"{XSD}double")
+    if isinstance(value, bytes | bytearray):
+        return Value(base64.b64encode(value).decode("ascii"), f"{XSD}base64Binary")
+    return _driver_literal(value, vocabulary)
+
+
+def _float_text(value: float) -> str:
+    """Return a number as xsd:double writes it."""
+    if math.isfinite(value):
+        return repr(value)
+    if math.isnan(value):
+        return "NaN"
+    return "INF" if value > 0 else "-INF"
+
+
+def _driver_literal(value: Any, vocabulary: Vocabulary) -> Value:
+    """Return a temporal or spatial value as a literal."""
+    from neo4j.spatial import Point
+    from neo4j.time import Date, DateTime, Duration, Time
+
+    if isinstance(value, Point):
+        return Value(_point_text(value, vocabulary), f"{GEO}wktLiteral")
+    if isinstance(value, Duration):
+        return _duration_literal(value, vocabulary)
+    if isinstance(value, Date):
+        return Value(value.iso_format(), f"{XSD}date")
+    kind = "dateTime" if isinstance(value, DateTime) else "time"
+    if not isinstance(value, DateTime | Time):
+        msg = f"{type(value).__name__} is no value of a property"
+        raise TypeError(msg)
+    zone = getattr(value.tzinfo, "zone", None)
+    named = isinstance(zone, str) and zone != "UTC"
+    if named or value.nanosecond % 1000:
+        text = _nano_text(value) + (f"[{zone}]" if named else "")
+        return Value(text, vocabulary.datatype(kind))
+    return Value(value.to_native().isoformat(), f"{XSD}{kind}")
+
+
+def _nano_text(value: Any) -> str:
+    """Return a time with nine digits behind the point and its offset."""
+    offset = value.utcoffset()
+    text = str(value.replace(tzinfo=None).iso_format())
+    head, _, digits = text.partition(".")
+    return f"{head}.{digits or '0' * 9}{'' if offset is None else _offset_text(offset)}"
+
+
+def _offset_text(offset: timedelta) -> str:
+    """Return an offset from UTC as `+hh:mm`."""
+    seconds = int(offset.total_seconds())
+    sign, seconds = ("-", -seconds) if seconds < 0 else ("+", seconds)
+    text = f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}"
+    return f"{text}:{seconds % 60:02}" if seconds % 60 else text
+
+
+def _point_text(point: Any, vocabulary: Vocabulary) -> str:
+    """Return a point as well-known text."""
+    axes = " ".join(repr(float(axis)) for axis in point)
+    text = f"POINT{' Z' if len(point) == 3 else ''} ({axes})"
+    return (
+        text if point.srid == _WGS84 else f"<{vocabulary.base}srid/{point.srid}> {text}"
+    )
+
+
+def _duration_literal(value: Any, vocabulary: Vocabulary) -> Value:
+    """Return a duration, as XSD has it where that says the same."""
+    months, days, seconds, nanoseconds = value
+    if (
+        min(value) >= 0
+        and seconds < _DAY
+        and nanoseconds % 1000 == 0
+        and months < 12 * 9999
+        and days < 10**6
+    ):
+        return Value(
+            _duration_text(months, days, seconds, nanoseconds // 1000), f"{XSD}duration"
+        )
+    text = f"P{months}M{days}DT{seconds}S{nanoseconds}N"
+    return Value(text, vocabulary.datatype("duration"))
+
+
+def _duration_text(months: int, days: int, seconds: int, micros: int) -> str:
+    """Return the shortest text of a duration."""
+    years, months = divmod(months, 12)
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    fraction = f".{micros:06}".rstrip("0").rstrip(".") if micros else ""
+    day = [(years, "Y"), (months, "M"), (days, "D")]
+    clock = [(hours, "H"), (minutes, "M")]
+    text = "".join(f"{n}{unit}" for n, unit in day if n)
+    times = "".join(f"{n}{unit}" for n, unit in clock if n)
+    times += f"{rest}{fraction}S" if rest or fraction else ""
+    return f"P{text}{'T' + times if times else ''}" if text or times else "P0D"
+
+
+def value_of(literal: Value, vocabulary: Vocabulary) -> Any:
+    """Return the property value that a literal stands for.
+
+    Args:
+        literal: Any literal.
+        vocabulary: Names our own datatypes.
+
+    Returns:
+        The value, or None where no property value has this literal: it has a language,
+        an unknown datatype, or a text that its datatype does not allow.
+    """
+    if literal.language:
+        return None
+    if not literal.datatype or literal.datatype == f"{XSD}string":
+        return literal.text
+    try:
+        if literal.datatype.startswith(XSD):
+            return _xsd_value(literal.datatype.removeprefix(XSD), literal.text)
+        if literal.datatype == f"{GEO}wktLiteral":
+            return _point_value(literal.text, vocabulary)
+        if literal.datatype == f"{RDF}langString":
+            return None
+        own = vocabulary.datatype("")
+        if literal.datatype.startswith(own):
+            return _own_value(literal.datatype.removeprefix(own), literal.text)
+    except (ValueError, OverflowError, InvalidOperation, struct.error):
+        return None
+    return None
+
+
+def _xsd_value(kind: str, text: str) -> Any:
+    """Return the value of a literal with a datatype of XSD.
+
+    Raises:
+        ValueError: If the text does not fit the datatype.
+    """
+    from neo4j.time import Date, DateTime, Time
+
+    if kind == "boolean":
+        return {"true": True, "1": True, "false": False, "0": False}.get(text)
+    if kind == "integer" and _INTEGER.fullmatch(text):
+        number = int(text)
+        return number if -(2**63) <= number < 2**63 else None
+    if kind == "double":
+        return float(text)
+    if kind == "base64Binary":
+        return base64.b64decode(text, validate=True)
+    if kind == "duration":
+        return _duration_value(text)
+    if kind == "date":
+        return Date.from_native(date.fromisoformat(text))
+    if kind == "dateTime":
+        return DateTime.from_native(datetime.fromisoformat(text))
+    if kind == "time":
+        return Time.from_native(time.fromisoformat(text))
+    return None
+
+
+def _duration_value(text: str) -> Any:
+    """Read a duration as XSD writes it."""
+    from neo4j.time import Duration
+
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        return None
+    years, months, days, hours, minutes, seconds = (
+        int(n or 0) for n in found.groups()[:6]
+    )
+    nanoseconds = int(((found[7] or ".0")[1:] + "0" * 9)[:9])
+    return Duration(
+        months=years * 12 + months,
+        days=days,
+        seconds=hours * 3600 + minutes * 60 + seconds,
+        nanoseconds=nanoseconds,
+    )
+
+
+def _point_value(text: str, vocabulary: Vocabulary) -> Any:
+    """Read a point from well-known text."""
+    from neo4j.spatial import CartesianPoint, WGS84Point
+
+    found = _WKT.fullmatch(text)
+    if found is None:
+        return None
+    axes = [float(axis) for axis in found[2].split()]
+    system = found[1] or f"{vocabulary.base}srid/{_WGS84}"
+    kinds: dict[int, tuple[Any, int]]
+    kinds = {4326: (WGS84Point, 2), 4979: (WGS84Point, 3)}
+    kinds |= {7203: (CartesianPoint, 2), 9157: (CartesianPoint, 3)}
+    for srid, (kind, length) in kinds.items():
+        if system == f"{vocabulary.base}srid/{srid}" and len(axes) == length:
+            return kind(axes)
+    return None
+
+
+def _own_value(kind: str, text: str) -> Any:
+    """Return the value of a literal with a datatype of ours."""
+    if kind in {"float32Vector", "float64Vector"}:
+        raw = base64.b64decode(text, validate=True)
+        form, size = ("f", 4) if kind == "float32Vector" else ("d", 8)
+        return list(struct.unpack(f"<{len(raw) // size}{form}", raw)) or None
+    if kind == "duration":
+        from neo4j.time import Duration
+
+        found = _OWN_DURATION.fullmatch(text)
+        if found is None:
+            return None
+        months, days, seconds, nanoseconds = map(int, found.groups())
+        return Duration(
+            months=months, days=days, seconds=seconds, nanoseconds=nanoseconds
+        )
+    if kind in {"dateTime", "time"}:
+        return _own_time(kind, text)
+    return None
+
+
+def _own_time(kind: str, text: str) -> Any:
+    """Read a time with nine digits, an offset and the name of a zone."""
+    from neo4j.time import DateTime, Time
+
+    found = _OWN_TIME.fullmatch(text)
+    if found is None:
+        return None
+    head, digits, offset, zone = found.groups()
+    whole: Any
+    if kind == "time":
+        plain = time.fromisoformat(head)
+        whole = Time(plain.hour, plain.minute, plain.second, int(digits))
+    else:
+        day = datetime.fromisoformat(head)
+        whole = DateTime(
+            day.year, day.month, day.day, day.hour, day.minute, day.second, int(digits)
+        )
+    if offset is None:
+        return whole
+    shift = datetime.fromisoformat(f"2000-01-01T00:00:00{offset}").utcoffset()
+    if shift is None:
+        return None
+    if zone is None:
+        return whole.replace(tzinfo=timezone(shift))
+    try:
+        named = ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        return None
+    return whole.replace(tzinfo=timezone(shift)).as_timezone(named)
+
+
+def is_vector(value: Any) -> bool:
+    """Return whether a property value is a list of floating-point numbers."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], float)
+
+
+def vector_of(numbers: list[float], vocabulary: Vocabulary) -> Value:
+    """Return a list of numbers as one literal."""
+    raw = b""
+    try:
+        raw = struct.pack(f"<{len(numbers)}f", *numbers)
+        exact = list(struct.unpack(f"<{len(numbers)}f", raw)) == numbers
+    except OverflowError:
+        exact = False
+    if not exact:
+        raw = struct.pack(f"<{len(numbers)}d", *numbers)
+    kind = "float32Vector" if exact else "float64Vector"
+    return Value(base64.b64encode(raw).decode("ascii"), vocabulary.datatype(kind))
+
+
+def order_of(literals: list[Value], distinct: list[Value]) -> str | None:
+    """Return how a list is made from its distinct members.
+
+    Args:
+        literals: The members of the list, in its order.
+        distinct: The same, each once, sorted by `sort_key`.
+
+    Returns:
+        The place of each member among the distinct ones, with spaces between; None
+        where the list is just these, in this order, and more than one.
+    """
+    place = {literal: number for number, literal in enumerate(distinct)}
+    places = [place[literal] for literal in literals]
+    if len(places) > 1 and places == list(range(len(distinct))):
+        return None
+    return " ".join(map(str, places))
+
+
+def ordered(literals: set[Value], order: str | None) -> list[Value]:
+    """Return a list from its distinct members and what `order_of` said.
+
+    An order that does not fit the members (somebody added one) is not used: they are
+    then sorted.
+    """
+    distinct = sorted(literals, key=sort_key)
+    if order is None:
+        return distinct
+    texts = order.split()
+    if not all(re.fullmatch(r"\d{1,9}", text) for text in texts):
+        return distinct
+    places = list(map(int, texts))
+    if set(places) != set(range(len(distinct))):
+        return distinct
+    return [distinct[place] for place in places]
+
+
+def sort_key(literal: Value) -> tuple[str, str, str]:
+    """Return what literals are sorted by."""
+    return literal.text, literal.datatype, literal.language
+
+
+def decimal_text(value: float) -> str:
+    """Return a finite number as xsd:decimal, exactly as its shortest form reads."""
+    text = format(Decimal(repr(value)), "f")
+    return text if "." in text else f"{text}.0"

@@ -1,0 +1,263 @@
+"""The IRIs of the graph as RDF: names of nodes, properties, relationships, types.
+
+Nothing here needs rdflib. An IRI is a plain string, a blank node a string that begins
+with `_:`, and a literal a `Value`. Which property of which label has which predicate is
+the table in `graph.rdf.mapping`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+from graph.errors import SettingsError
+
+__all__ = [
+    "DCTERMS",
+    "DEFAULT_BASE",
+    "DQV",
+    "GEO",
+    "NIF",
+    "OWL",
+    "PREFIXES",
+    "PROV",
+    "RDF",
+    "RDFS",
+    "SCHEMA",
+    "SKOS",
+    "XSD",
+    "Value",
+    "Vocabulary",
+    "decode_name",
+    "encode_name",
+    "is_iri",
+]
+
+DEFAULT_BASE = "https://knowtrail.example/"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+OWL = "http://www.w3.org/2002/07/owl#"
+SKOS = "http://www.w3.org/2004/02/skos/core#"
+PROV = "http://www.w3.org/ns/prov#"
+DQV = "http://www.w3.org/ns/dqv#"
+DCTERMS = "http://purl.org/dc/terms/"
+SCHEMA = "https://schema.org/"
+GEO = "http://www.opengis.net/ont/geosparql#"
+NIF = "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#"
+
+PREFIXES = {
+    "rdf": RDF,
+    "rdfs": RDFS,
+    "xsd": XSD,
+    "owl": OWL,
+    "skos": SKOS,
+    "prov": PROV,
+    "dqv": DQV,
+    "dcterms": DCTERMS,
+    "schema": SCHEMA,
+    "geo": GEO,
+    "nif": NIF,
+}
+"""Prefixes that every file and every query has, beside those of the vocabulary."""
+
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`\ud800-\udfff]+")
+_BLANK = re.compile(r"bnode://([A-Za-z0-9_-]+)")
+_ESCAPE = re.compile(r"\.x([0-9A-F]{2})")
+_NAME_BYTES = frozenset(
+    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An RDF literal.
+
+    Attributes:
+        text: Its lexical form.
+        datatype: IRI of its datatype; empty for text.
+        language: Its language tag; empty without one.
+    """
+
+    text: str
+    datatype: str = ""
+    language: str = ""
+
+
+def is_iri(text: object) -> bool:
+    """Return whether a value is an absolute IRI without forbidden characters."""
+    return isinstance(text, str) and _IRI.fullmatch(text) is not None
+
+
+def encode_name(name: str) -> str:
+    """Return a property's name or a relationship's type as the end of an IRI.
+
+    Letters, digits and underscores stay; every other byte of its UTF-8 form, and a
+    digit at the beginning, becomes `.x` and two hexadecimal digits. Unlike percent
+    signs these are allowed in XML names, so that RDF/XML can hold any name.
+    """
+    return "".join(
+        chr(byte)
+        if byte in _NAME_BYTES and not (place == 0 and 48 <= byte <= 57)
+        else f".x{byte:02X}"
+        for place, byte in enumerate(name.encode("utf-8"))
+    )
+
+
+def decode_name(text: str) -> str | None:
+    """Return the name that `encode_name` made a text from; None for another text."""
+    try:
+        name = unquote(_ESCAPE.sub(r"%\1", text), errors="strict")
+    except UnicodeDecodeError:
+        return None
+    return name if encode_name(name) == text else None
+
+
+def _quoted(text: str) -> str:
+    """Percent-encode a text as one segment of a path."""
+    quoted = quote(text, safe="")
+    return quoted if quoted.strip(".") else quoted.replace(".", "%2E")
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The IRIs below one base.
+
+    Attributes:
+        base: What every IRI of ours begins with; ends with a slash.
+
+    Raises:
+        SettingsError: If the base is not an absolute IRI.
+    """
+
+    base: str = DEFAULT_BASE
+
+    def __post_init__(self) -> None:
+        """Check the base and end it with a slash."""
+        if not is_iri(self.base) or "#" in self.base or "?" in self.base:
+            msg = f"The base {self.base!r} is no IRI: write one such as {DEFAULT_BASE}."
+            raise SettingsError(msg)
+        if not self.base.endswith("/"):
+            object.__setattr__(self, "base", self.base + "/")
+
+    @property
+    def heritage(self) -> str:
+        """Return the namespace of heritage classes and properties, `hc:`."""
+        return f"{self.base}ontology/heritage#"
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """Return the prefixes of our own namespaces."""
+        return {
+            "kt": self.base,
+            "ktc": f"{self.base}class/",
+            "ktd": f"{self.base}datatype/",
+            "ktl": f"{self.base}list/",
+            "ktp": f"{self.base}property/",
+            "ktr": f"{self.base}rel/",
+            "hc": self.heritage,
+        }
+
+    def node(self, label: str, key: str) -> str:
+        """Return the IRI of a node by its label and its key, whatever that holds."""
+        return f"{self.base}{label}/{_quoted(key)}"
+
+    def parse_node(self, iri: str) -> tuple[str, str] | None:
+        """Return label and key of an IRI that `node` made; None for another."""
+        if not iri.startswith(self.base):
+            return None
+        label, slash, rest = iri[len(self.base) :].partition("/")
+        if not slash or "/" in rest or not label.isidentifier():
+            return None
+        key = _unquoted(rest)
+        return None if key is None else (label, key)
+
+    def property(self, name: str) -> str:
+        """Return the predicate of a property that no standard term stands for."""
+        return f"{self.base}property/{encode_name(name)}"
+
+    def order(self, name: str) -> str:
+        """Return the predicate that says in which order a list property stands."""
+        return f"{self.base}list/{encode_name(name)}"
+
+    def relationship(self, name: str) -> str:
+        """Return the predicate of a type of relationships."""
+        return f"{self.base}rel/{encode_name(name)}"
+
+    def own_class(self, label: str) -> str:
+        """Return the type that all nodes of a label have, and no others."""
+        return f"{self.base}class/{encode_name(label)}"
+
+    def datatype(self, name: str) -> str:
+        """Return a datatype of ours."""
+        return f"{self.base}datatype/{name}"
+
+    def named(self, kind: str, iri: str) -> str | None:
+        """Return the name in an IRI of one kind; None for an IRI of another.
+
+        Args:
+            kind: `property`, `list`, `rel` or `class`.
+            iri: What `property`, `order`, `relationship` or `own_class` made.
+        """
+        prefix = f"{self.base}{kind}/"
+        return decode_name(iri[len(prefix) :]) if iri.startswith(prefix) else None
+
+    def blank(self, uri: str) -> str | None:
+        """Return the blank node that a stored `uri` stands for, if it does."""
+        found = _BLANK.fullmatch(uri)
+        return None if found is None else f"_:{found[1]}"
+
+    def skolem(self, blank: str) -> str:
+        """Return the IRI that stands for a blank node in files."""
+        return f"{self.base}.well-known/genid/{blank.removeprefix('_:')}"
+
+    def unskolem(self, iri: str) -> str:
+        """Return the blank node that an IRI stands for, any other IRI as it is."""
+        prefix = f"{self.base}.well-known/genid/"
+        if not iri.startswith(prefix):
+            return iri
+        label = iri[len(prefix) :]
+        return f"_:{label}" if _BLANK.fullmatch(f"bnode://{label}") else iri
+
+    def statement(self, source: str, name: str, target: str, number: int) -> str:
+        """Return the IRI of a relationship as a reified statement.
+
+        Args:
+            source: IRI of the node it begins at.
+            name: Its type.
+            target: IRI of the node it leads to.
+            number: Its place among those of one type between these nodes.
+        """
+        ends = "/".join(_quoted(self._short(end)) for end in (source, target))
+        return f"{self.base}statement/{encode_name(name)}/{ends}/{number}"
+
+    def parse_statement(self, iri: str) -> tuple[str, str, str, int] | None:
+        """Return source, type, target and number of an IRI that `statement` made."""
+        prefix = f"{self.base}statement/"
+        parts = iri[len(prefix) :].split("/") if iri.startswith(prefix) else []
+        if len(parts) != 4 or not re.fullmatch(r"0|[1-9]\d{0,8}", parts[3]):
+            return None
+        name = decode_name(parts[0])
+        ends = [_unquoted(part) for part in parts[1:3]]
+        if name is None or ends[0] is None or ends[1] is None:
+            return None
+        return self._long(ends[0]), name, self._long(ends[1]), int(parts[3])
+
+    def _short(self, iri: str) -> str:
+        """Return an IRI without our base, where the rest is no IRI of its own."""
+        rest = iri.removeprefix(self.base)
+        return iri if is_iri(rest) or rest.startswith("_:") else rest
+
+    def _long(self, text: str) -> str:
+        """Return what `_short` made a text from."""
+        return text if is_iri(text) or text.startswith("_:") else self.base + text
+
+
+def _unquoted(text: str) -> str | None:
+    """Decode a percent-encoded segment; None where it is not as we encode."""
+    try:
+        plain = unquote(text, errors="strict")
+        return plain if _quoted(plain) == text else None
+    except (UnicodeDecodeError, UnicodeEncodeError):
+        return None
