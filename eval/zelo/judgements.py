@@ -1,0 +1,266 @@
+"""What is judged and what a judge says of it.
+
+A score lies in [-1, 1]: below 0 the left document (A) answers the query better, above 0
+the right one (B). A judge is shown left and right in a random order, drawn for each
+judgement and judge from its content, so that nothing else changes the draw; what it says
+is turned back at once, and its reasoning, which speaks of the order it saw, then begins
+with `(SWAPPED)`. A judgement that failed has no score.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from eval.zelo.battles import Battles
+from ingest.keys import content_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from retrieval.rerank.datasets import Document, Query
+
+__all__ = [
+    "SWAPPED",
+    "Answer",
+    "Judge",
+    "Judgement",
+    "Matchup",
+    "Price",
+    "battles_of",
+    "judgement_of",
+    "swaps",
+]
+
+SWAPPED = "(SWAPPED)\n"
+"""What the reasoning begins with where the judge saw the documents the other way."""
+
+_COIN = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matchup:
+    """Two documents of a query in the order in which they are shown.
+
+    Attributes:
+        query: The query.
+        left: The first document, A.
+        right: The second, B.
+        repetition: How often the query had this pair, in this order, before.
+        candidates: All documents of the query that are judged.
+    """
+
+    query: Query
+    left: Document
+    right: Document
+    repetition: int = 0
+    candidates: tuple[Document, ...] = ()
+
+    def turned(self) -> Matchup:
+        """Return the same with left and right changed."""
+        return Matchup(
+            query=self.query,
+            left=self.right,
+            right=self.left,
+            repetition=self.repetition,
+            candidates=self.candidates,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a judge said of documents in the order in which it saw them.
+
+    Attributes:
+        score: From -1, the first is better, to 1; None where it failed.
+        reasoning: Why.
+        error: Why there is no score.
+        came: Whether the judge answered at all; an answer may be of no use.
+        prompt_tokens: Tokens sent, of all attempts.
+        completion_tokens: Tokens of the answers.
+        shortened: Whether a document was shortened to fit.
+    """
+
+    score: float | None = None
+    reasoning: str = ""
+    error: str | None = None
+    came: bool = True
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    shortened: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What tokens cost, in USD a million."""
+
+    prompt: float = 0.0
+    completion: float = 0.0
+
+    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
+        """Return the price of tokens in USD."""
+        return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
+
+
+class Judge(Protocol):
+    """Says which of two documents answers a query better.
+
+    Attributes:
+        name: What results call it; different in an ensemble.
+        fingerprint: What its answers depend on, such as model and prompt: a judgement
+            of a judge with the same fingerprint is not asked for again.
+        concurrency: How many judgements may be under way.
+        price: What its tokens cost; None where nobody knows.
+    """
+
+    name: str
+    fingerprint: str
+    concurrency: int
+    price: Price | None
+
+    async def judge(self, matchup: Matchup) -> Answer:
+        """Judge documents in the order in which they are given.
+
+        Failures of one judgement are told in the answer.
+
+        Raises:
+            KnowtrailError: If no judgement can be had, such as without a valid key.
+        """
+        ...
+
+    def expected(self, matchup: Matchup) -> tuple[int, int]:
+        """Return the tokens of prompt and answer that a judgement is likely to take."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """One judge on one pair, turned back to the order of the pair.
+
+    Attributes:
+        query_id: Id of the query.
+        left_id: Id of the left document, A.
+        right_id: Id of the right document, B.
+        repetition: How often the query had the pair before.
+        judge: Name of the judge.
+        score: In [-1, 1], below 0 for the left document; None where it failed.
+        reasoning: Why; begins with `(SWAPPED)` where the judge saw the other order.
+        swapped: Whether it did.
+        error: Why there is no score.
+        came: Whether the judge answered at all.
+        prompt_tokens: Tokens sent.
+        completion_tokens: Tokens of the answers.
+        cost: What they cost in USD, as far as the price is known.
+        shortened: Whether a document was shortened to fit.
+    """
+
+    query_id: str
+    left_id: str
+    right_id: str
+    judge: str
+    repetition: int = 0
+    score: float | None = None
+    reasoning: str = ""
+    swapped: bool = False
+    error: str | None = None
+    came: bool = True
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+    shortened: bool = False
+
+
+def swaps(matchup: Matchup, judge: str, *, seed: int = 0) -> bool:
+    """Return whether a judge is shown the pair the other way round.
+
+    It is as likely as not, for each pair and judge by itself.
+
+    Args:
+        matchup: The pair.
+        judge: Name of the judge.
+        seed: For other draws.
+    """
+    key = content_key(
+        "zelo-swap",
+        seed,
+        matchup.query.id,
+        matchup.left.id,
+        matchup.right.id,
+        matchup.repetition,
+        judge,
+    )
+    return bool(int(key, 16) % _COIN)
+
+
+def judgement_of(
+    matchup: Matchup, judge: Judge, answer: Answer, *, swapped: bool
+) -> Judgement:
+    """Return an answer as a judgement on the pair.
+
+    A score that is no number in [-1, 1] is a failure: it is not taken for another.
+
+    Args:
+        matchup: The pair in its own order.
+        judge: Who judged.
+        answer: What it said.
+        swapped: Whether it saw the pair the other way round.
+    """
+    score, error = answer.score, answer.error
+    if score is not None and not (math.isfinite(score) and -1 <= score <= 1):
+        score, error = None, f"The score {score!r} is not in [-1, 1]."
+    if score is None and error is None:
+        error = "The judge gave no score."
+    if swapped and score is not None:
+        score = 0.0 - score
+    price = judge.price or Price()
+    return Judgement(
+        query_id=matchup.query.id,
+        left_id=matchup.left.id,
+        right_id=matchup.right.id,
+        repetition=matchup.repetition,
+        judge=judge.name,
+        score=score,
+        reasoning=SWAPPED + answer.reasoning if swapped else answer.reasoning,
+        swapped=swapped,
+        error=error,
+        came=answer.came,
+        prompt_tokens=answer.prompt_tokens,
+        completion_tokens=answer.completion_tokens,
+        cost=price.of(answer.prompt_tokens, answer.completion_tokens),
+        shortened=answer.shortened,
+    )
+
+
+def battles_of(
+    ids: Sequence[str], judgements: Iterable[Judgement], judges: Sequence[str]
+) -> Battles:
+    """Return the judgements of one query as battles to be fitted.
+
+    Args:
+        ids: Ids of all its documents, in order.
+        judgements: What was said of them; in any order.
+        judges: Names of the judges, one a column.
+
+    Returns:
+        One row a pair and repetition, sorted by documents; NaN where a judge is
+        missing.
+    """
+    number = {name: i for i, name in enumerate(ids)}
+    column = {name: i for i, name in enumerate(judges)}
+    rows: dict[tuple[int, int, int], list[float]] = {}
+    for one in judgements:
+        place = (number[one.left_id], number[one.right_id], one.repetition)
+        row = rows.setdefault(place, [math.nan] * len(judges))
+        if one.score is not None:
+            row[column[one.judge]] = one.score
+    pairs = sorted(rows)
+    return Battles.of(
+        len(ids),
+        np.array([left for left, _, _ in pairs], dtype=np.intp),
+        np.array([right for _, right, _ in pairs], dtype=np.intp),
+        np.array([rows[p] for p in pairs], dtype=np.float64).reshape(-1, len(judges)),
+        judges=tuple(judges),
+    )

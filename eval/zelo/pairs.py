@@ -1,0 +1,298 @@
+"""Which documents of a query are judged against each other.
+
+- `cycles`: the documents are put in a random circle and each is judged against the
+  next, `cycle_num` times. A circle of n has n pairs, each document stands on the left
+  in one and on the right in another, and all are connected. Circles are drawn
+  independently, so a pair may come again: it is then judged again.
+- `dense`: every two documents once, n (n - 1) / 2 pairs.
+- `adaptive`: one circle, then as many further pairs as `cycles` has, in rounds of n;
+  each round takes the pairs that reduce the uncertainty of the scores most, given what
+  was answered (`most_informative`).
+
+No document is judged against itself. One document alone needs no pairs, nor does none;
+two have the pair in both orders in each circle, and `adaptive` and `dense` treat them
+as any others.
+
+A circle is drawn from seed, query id, document ids and its number alone: it does not
+depend on the order of queries or documents or on what else runs, and asking for more
+circles keeps the first ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from graph.errors import InputError
+from ingest.keys import content_key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from retrieval.rerank.datasets import Document
+
+__all__ = [
+    "Coverage",
+    "Pair",
+    "PairMode",
+    "PairSettings",
+    "coverage",
+    "cycle_pairs",
+    "dense_pairs",
+    "most_informative",
+]
+
+PairMode = Literal["cycles", "dense", "adaptive"]
+Pair = tuple[int, int]
+"""Numbers of the left and the right document, counted from 0."""
+
+LARGEST_DENSE = 1_000
+"""Documents whose pairs are all taken, or weighed against each other, at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairSettings:
+    """How pairs are chosen.
+
+    Attributes:
+        mode: See the module.
+        cycle_num: How many circles; `adaptive` chooses as many pairs.
+        document_threshold: Take the first so many documents of a query, in the order
+            of the file; None takes all.
+        seed: Of the circles.
+    """
+
+    mode: PairMode = "cycles"
+    cycle_num: int = 4
+    document_threshold: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        Raises:
+            InputError: If one is no good.
+        """
+        if self.mode not in get_args(PairMode):
+            msg = f"No mode of pairs {self.mode!r}: use {', '.join(get_args(PairMode))}"
+            raise InputError(msg + ".")
+        for name in ("cycle_num", "document_threshold"):
+            value = getattr(self, name)
+            if value is None and name == "document_threshold":
+                continue
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                msg = f"{name} is {value!r}: give a whole number from 1."
+                raise InputError(msg)
+
+    def considered(self, documents: Sequence[Document]) -> tuple[Document, ...]:
+        """Return the documents of a query that are judged.
+
+        Raises:
+            InputError: If there are too many for the mode.
+        """
+        taken = tuple(documents[: self.document_threshold])
+        if self.mode != "cycles" and len(taken) > LARGEST_DENSE:
+            msg = (
+                f"{len(taken)} documents are too many for pairs by mode {self.mode!r}: "
+                f"set a document threshold of at most {LARGEST_DENSE}."
+            )
+            raise InputError(msg)
+        return taken
+
+    def begin(self, query_id: str, ids: Sequence[str]) -> list[Pair]:
+        """Return the pairs that are judged first: all of them, but for `adaptive`.
+
+        Args:
+            query_id: Id of the query.
+            ids: Ids of the documents that are judged.
+        """
+        if self.mode == "dense":
+            return dense_pairs(len(ids))
+        count = 1 if self.mode == "adaptive" else self.cycle_num
+        return cycle_pairs(query_id, ids, cycle_num=count, seed=self.seed)
+
+    def planned(self, n: int) -> int:
+        """Return how many pairs n documents will have in all."""
+        if n < 2:
+            return 0
+        return n * (n - 1) // 2 if self.mode == "dense" else self.cycle_num * n
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """How well the pairs of a query hold together.
+
+    Attributes:
+        degree: For each document in how many pairs it stands.
+        component: For each document the number of its connected component, counted in
+            the order of their first documents; one without a pair is one by itself.
+    """
+
+    degree: tuple[int, ...]
+    component: tuple[int, ...]
+
+    @property
+    def components(self) -> int:
+        """Return how many parts there are that no pair connects."""
+        return max(self.component, default=-1) + 1
+
+    @property
+    def connected(self) -> bool:
+        """Return whether every two documents can be compared."""
+        return self.components <= 1
+
+
+def cycle_pairs(
+    query_id: str, ids: Sequence[str], *, cycle_num: int = 4, seed: int = 0
+) -> list[Pair]:
+    """Return the pairs of random circles through all documents.
+
+    Args:
+        query_id: Id of the query.
+        ids: Different ids of its documents.
+        cycle_num: How many circles.
+        seed: For other circles.
+
+    Returns:
+        The circles one after the other, n pairs each; none for fewer than 2 documents.
+    """
+    if len(ids) < 2:
+        return []
+    pairs: list[Pair] = []
+    for cycle in range(cycle_num):
+        # Sorting by hashes is a shuffle that no order of the input changes.
+        circle = sorted(
+            range(len(ids)),
+            key=lambda i: content_key("zelo-circle", seed, query_id, cycle, ids[i]),
+        )
+        pairs += zip(circle, [*circle[1:], circle[0]], strict=True)
+    return pairs
+
+
+def dense_pairs(n: int) -> list[Pair]:
+    """Return every two of n documents once, each about as often left as right."""
+    return [
+        (i, j) if (i + j) % 2 else (j, i) for i in range(n) for j in range(i + 1, n)
+    ]
+
+
+def coverage(n: int, pairs: Sequence[Pair]) -> Coverage:
+    """Return degree and connectivity of n documents.
+
+    Args:
+        n: How many documents.
+        pairs: The pairs, or those of them that were judged.
+    """
+    parent = list(range(n))
+
+    def root(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    degree = [0] * n
+    for i, j in pairs:
+        degree[i] += 1
+        degree[j] += 1
+        parent[root(max(i, j))] = root(min(i, j))
+    numbers: dict[int, int] = {}
+    component = tuple(numbers.setdefault(root(i), len(numbers)) for i in range(n))
+    return Coverage(degree=tuple(degree), component=component)
+
+
+def most_informative(
+    scores: NDArray[np.float64],
+    pairs: Sequence[Pair],
+    answers: Sequence[float],
+    *,
+    count: int,
+    judges: int = 1,
+    ridge: float = 0.1,
+) -> list[Pair]:
+    """Return the next pairs to be judged: those that reduce uncertainty most.
+
+    The answer of one judge about i and j carries the information p (1 - p) about the
+    difference of their scores, p being the chance that j wins by the current scores.
+    The covariance of the scores is the inverse of all information so far; what a new
+    pair takes from the sum of its variances (the squared standard errors) follows by
+    the formula of Sherman and Morrison. Pairs are taken one after the other, each
+    counted as judged before the next is chosen, so that a round does not ask the same
+    thing over and over. This is the sequential A-optimal design of V. V. Fedorov
+    (Theory of Optimal Experiments, 1972), for paired comparisons as in Glickman and
+    Jensen (Adaptive paired comparison design, J. Stat. Plan. Inference 127, 2005), who
+    use another measure of information. Ties go to documents with lower numbers.
+
+    Args:
+        scores: Current scores of n documents; NaN, for one without a battle, is taken
+            as 0.
+        pairs: The pairs so far.
+        answers: How many judges answered each.
+        count: How many pairs to return.
+        judges: How many answers a new pair will have.
+        ridge: Precision of the prior of the scores, as in the fit.
+
+    Returns:
+        Pairs; the document that stood on the left less often stands there.
+    """
+    n = len(scores)
+    if n < 2:
+        return []
+    known = np.nan_to_num(scores, nan=0.0)
+    information = _information(known)
+    spread = _covariance(information, pairs, answers, ridge)
+    lefts = np.bincount([i for i, _ in pairs], minlength=n)
+    one, two = np.triu_indices(n, 1)
+    weight = judges * information[one, two]
+    chosen: list[Pair] = []
+    for _ in range(count):
+        squared = spread @ spread
+        between = _between(spread, one, two)
+        gain = weight * _between(squared, one, two) / (1 + weight * between)
+        best = int(np.argmax(np.round(gain, 12)))
+        i, j = int(one[best]), int(two[best])
+        step = spread[:, i] - spread[:, j]
+        spread -= (
+            np.outer(step, step) * weight[best] / (1 + weight[best] * between[best])
+        )
+        if lefts[i] > lefts[j]:
+            i, j = j, i
+        lefts[i] += 1
+        chosen.append((i, j))
+    return chosen
+
+
+def _information(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return p (1 - p) of one answer for every two documents, n x n."""
+    half = np.clip((scores[:, None] - scores[None, :]) / 2, -300, 300)
+    return np.asarray(0.25 / np.cosh(half) ** 2, dtype=np.float64)
+
+
+def _covariance(
+    information: NDArray[np.float64],
+    pairs: Sequence[Pair],
+    answers: Sequence[float],
+    ridge: float,
+) -> NDArray[np.float64]:
+    """Return the covariance of the scores after the pairs so far, n x n."""
+    n = len(information)
+    precision = np.eye(n) * ridge
+    for (i, j), times in zip(pairs, answers, strict=True):
+        each = times * information[i, j]
+        precision[i, i] += each
+        precision[j, j] += each
+        precision[i, j] -= each
+        precision[j, i] -= each
+    return np.linalg.inv(precision)
+
+
+def _between(
+    matrix: NDArray[np.float64], one: NDArray[np.intp], two: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return (e_i - e_j)' M (e_i - e_j) for many i and j."""
+    diagonal = np.diag(matrix)
+    return np.asarray(diagonal[one] + diagonal[two] - 2 * matrix[one, two])
