@@ -44,6 +44,7 @@ BINS = 10
 DIGITS = 4
 RESAMPLES = 1_000
 SEED = 42
+_CELLS = 2_000_000
 
 
 def mean(values: Sequence[float]) -> float:
@@ -281,14 +282,23 @@ def bootstrap_rows(
         raise InputError(msg)
     if not len(rows):
         return dict.fromkeys(("mean", "ci_low", "ci_high", "std"), 0.0)
-    rng = np.random.default_rng(SEED)
-    means = np.stack([
-        rows[rng.integers(0, len(rows), size=len(rows))].mean(axis=0)
-        for _ in range(n_bootstrap)
-    ])
+    means = _resampled_means(rows, n_bootstrap)
     drawn = statistic(means)
     tail = 100 * (1 - ci) / 2
     low, high = np.percentile(drawn, [tail, 100 - tail])
     value = statistic(rows.mean(axis=0, keepdims=True))[0]
     found = {"mean": value, "ci_low": low, "ci_high": high, "std": drawn.std()}
     return {name: round(float(number), DIGITS) for name, number in found.items()}
+
+
+def _resampled_means(
+    rows: NDArray[np.float64], n_bootstrap: int
+) -> NDArray[np.float64]:
+    """Return the column means of each resample, in blocks of bounded size."""
+    rng = np.random.default_rng(SEED)
+    most = max(1, _CELLS // rows.size)
+    blocks = []
+    for start in range(0, n_bootstrap, most):
+        size = (min(most, n_bootstrap - start), len(rows))
+        blocks.append(rows[rng.integers(0, len(rows), size=size)].mean(axis=1))
+    return np.concatenate(blocks)
