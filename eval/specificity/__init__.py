@@ -1,0 +1,1 @@
+"""Measurement of answers from templates over a graph of heritage institutions."""
