@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
-from html import escape
 
-from eval.records import sendable
+from eval.report.text import shown_text
 
 __all__ = ["marked_difference", "shown_text"]
 
 _PIECES = re.compile(r"\w+|\s+|[^\w\s]")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-
-
-def shown_text(text: str) -> str:
-    """Return a text as HTML shows it: escaped, control characters made visible.
-
-    Args:
-        text: Any text.
-    """
-    plain = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", sendable(text))
-    return escape(plain, quote=True)
 
 
 def marked_difference(gold: str, extracted: str) -> tuple[str, str]:

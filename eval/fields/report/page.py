@@ -6,11 +6,12 @@ bounded by what `ReportGatherer` keeps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from eval.fields.report.differing import marked_difference, shown_text
+from eval.fields.report.differing import marked_difference
+from eval.report import Table, html_page, interval_cells, shown_text, table
+from eval.report import facts as facts_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,27 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Table", "report_page"]
 
 FIELD_ROWS = 150
-TABLE_ROWS = 200
 _STEPS = 10
 _STATUSES = ("match", "mismatch", "omission", "hallucination")
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A further table of the report.
-
-    Attributes:
-        title: Its heading.
-        note: One sentence below the heading.
-        columns: Names of its columns.
-        rows: Its cells as text.
-    """
-
-    title: str
-    note: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
 
 
 def report_page(
@@ -71,31 +53,14 @@ def report_page(
     """
     style = resources.files("eval.fields.report").joinpath("report.css")
     body = [
-        f"<h1>{shown_text(title)}</h1>",
-        *_facts(facts),
+        *facts_list(facts),
         *_metrics(intervals),
         *_counts(result),
         *_heat_map(gathered.heat, result.per_schema_path),
-        *(line for table in tables for line in _table(table)),
+        *(line for one in tables for line in table(one)),
         *_worst(gathered.worst, result.total_records),
     ]
-    head = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{shown_text(title)}</title>",
-        f"<style>{style.read_text('utf-8')}</style></head><body><main>",
-    ]
-    return "\n".join([*head, *body, "</main></body></html>", ""])
-
-
-def _facts(facts: Mapping[str, str]) -> Iterator[str]:
-    """Yield what was evaluated."""
-    yield '<dl class="facts">'
-    for name, value in facts.items():
-        yield f"<div><dt>{shown_text(name)}</dt><dd>{shown_text(value)}</dd></div>"
-    yield "</dl>"
+    return html_page(title, body, style=style.read_text("utf-8"))
 
 
 def _metrics(intervals: Mapping[str, Interval]) -> Iterator[str]:
@@ -107,22 +72,11 @@ def _metrics(intervals: Mapping[str, Interval]) -> Iterator[str]:
         '<table class="metrics"><tbody>'
     )
     for name, interval in intervals.items():
-        drawn = ""
-        ends = "one record: no interval"
-        if interval.low == interval.low:
-            low, high = max(0.0, interval.low), min(1.0, interval.high)
-            ends = f"{interval.low:.3f} to {interval.high:.3f}"
-            drawn = (
-                f'<i class="range" style="left:{low:.1%};width:{high - low:.1%}"></i>'
-            )
-        value = min(1.0, max(0.0, interval.value))
-        yield (
-            f"<tr><th>{shown_text(name.replace('_f', ' F').replace('_', ' '))}</th>"
-            f'<td class="number">{interval.value:.3f}</td>'
-            f'<td class="ends">{ends}</td>'
-            f'<td class="axis"><span>{drawn}<i class="point" '
-            f'style="left:{value:.1%}"></i></span></td></tr>'
+        cells = interval_cells(
+            interval.value, interval.low, interval.high, none="one record: no interval"
         )
+        label = shown_text(name.replace("_f", " F").replace("_", " "))
+        yield f"<tr><th>{label}</th>{cells}</tr>"
     yield "</tbody></table>"
 
 
@@ -214,20 +168,6 @@ def _bar(counts: Mapping[str, int]) -> str:
     )
     told = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
     return f'<span class="bar" title="{told}">{parts}</span>'
-
-
-def _table(table: Table) -> Iterator[str]:
-    """Yield a further table."""
-    yield f"<h2>{shown_text(table.title)}</h2><p>{shown_text(table.note)}</p>"
-    yield '<div class="wide"><table class="plain"><thead><tr>'
-    yield "".join(f"<th>{shown_text(name)}</th>" for name in table.columns)
-    yield "</tr></thead><tbody>"
-    for row in table.rows[:TABLE_ROWS]:
-        cells = "".join(f"<td><bdi>{shown_text(cell)}</bdi></td>" for cell in row)
-        yield f"<tr>{cells}</tr>"
-    yield "</tbody></table></div>"
-    if (left := len(table.rows) - TABLE_ROWS) > 0:
-        yield f"<p>{left} more rows are not shown.</p>"
 
 
 def _worst(records: Sequence[WorstRecord], total: int) -> Iterator[str]:
