@@ -27,6 +27,7 @@ __all__ = [
     "corpus_lock",
     "delete_corpus",
     "list_corpora",
+    "only_corpus",
     "open_corpus",
     "stored_corpus",
 ]
@@ -217,6 +218,23 @@ def stored_corpus(connection: Connection, name: str) -> StoredCorpus:
     return stored
 
 
+def only_corpus(connection: Connection, name: str | None) -> str:
+    """Return the name of a stored corpus: the one that is named, or the only one.
+
+    Raises:
+        UnknownCorpusError: If there is none of that name.
+        InputError: If none is named and there is not exactly one.
+    """
+    if name is not None:
+        return stored_corpus(connection, name).name
+    names = [row["name"] for row in list_corpora(connection)]
+    if len(names) == 1:
+        return str(names[0])
+    stored = ", ".join(map(repr, names[:5])) or "none yet"
+    msg = f"Name the corpus with --corpus: there is {stored}."
+    raise InputError(msg)
+
+
 def list_corpora(connection: Connection) -> list[dict[str, Any]]:
     """Return name, state and document count of every corpus, sorted by name."""
     return connection.read("corpus/list")
@@ -238,7 +256,7 @@ def delete_corpus(connection: Connection, name: str) -> Counters:
                 (f"ingest/remove_{what}", {"ids": part})
                 for what in ("sentences", "chunks", "documents")
             ])
-    for what in ("themes", "categories", "redirects", "walks"):
+    for what in ("extractions", "themes", "categories", "redirects", "walks"):
         name_of = f"corpus/delete_{what}"
         while (gone := connection.write(name_of, name=name, limit=5000)).changed:
             total += gone

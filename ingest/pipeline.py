@@ -25,7 +25,12 @@ from ingest.reading import begun, position
 from ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
 from ingest.report import IngestReport
 from ingest.seen import Seen
-from ingest.store import EmbeddedDocument, batched, write_documents
+from ingest.store import (
+    EmbeddedDocument,
+    batched,
+    extractions_of,
+    write_documents,
+)
 from ingest.themes import theme_source
 
 if TYPE_CHECKING:
@@ -340,6 +345,7 @@ class _Run:
         for part in batched(ids, 10):
             self._report.written += self._connection.write_all([
                 self._begin(),
+                *extractions_of(self._connection, part),
                 *(
                     (f"ingest/remove_{what}", {"ids": part})
                     for what in ("sentences", "chunks", "documents")

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
     from ingest.options import IngestOptions
     from ingest.prepare import PreparedDocument
 
-__all__ = ["EmbeddedDocument", "intra_edges", "similar_rows", "write_documents"]
+__all__ = [
+    "EmbeddedDocument",
+    "extractions_of",
+    "intra_edges",
+    "similar_rows",
+    "write_documents",
+]
 
 Step = tuple[str, "Mapping[str, Any]"]
 ROWS = 1000
@@ -87,10 +93,26 @@ def write_documents(
     """
     total = Counters()
     for batch in _transactions(documents):
-        total += connection.write_all(
-            _steps(batch, connection.capabilities, corpus, version, options)
-        )
+        replaced = [d.document.id for d in batch if d.replaces]
+        total += connection.write_all([
+            *extractions_of(connection, replaced),
+            *_steps(batch, connection.capabilities, corpus, version, options),
+        ])
     return total
+
+
+def extractions_of(connection: Connection, documents: Sequence[str]) -> list[Step]:
+    """Return the step that removes what was extracted from documents, if anything.
+
+    Args:
+        connection: The database.
+        documents: Ids of documents that are replaced or deleted.
+    """
+    if not documents:
+        return []
+    rows = connection.read("extraction/of_sources", ids=list(documents))
+    ids = [row["id"] for row in rows]
+    return [("extraction/remove", {"ids": ids})] if ids else []
 
 
 def _transactions(

@@ -1,10 +1,41 @@
-"""Web search as a source: results live or recorded, with retries."""
+"""Web search as a source: results live or recorded, with retries.
+
+A file of recorded results is JSON: an object of question -> list of results, each with
+`title`, `url` and `content`; or the list of objects with `question` and `results`
+(or `raw_text`) that the benchmark writes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import logging
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["WebResult"]
+from graph.errors import InputError, MissingExtraError, SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+__all__ = [
+    "RecordedResults",
+    "WebResult",
+    "read_recorded",
+    "results_text",
+    "search_results",
+    "write_recorded",
+]
+
+_LOG = logging.getLogger(__name__)
+TRIES = 3
+BASE_SECONDS = 2.0
+MOST_CHARACTERS = 20_000
+"""Characters of a result that are kept; search engines give far fewer."""
+
+RecordedResults = dict[str, "tuple[WebResult, ...]"]
+"""Question -> what was found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,3 +45,166 @@ class WebResult:
     title: str
     url: str
     content: str
+
+
+def search_results(
+    query: str,
+    *,
+    count: int = 5,
+    recorded: Mapping[str, Sequence[WebResult]] | None = None,
+    recorded_only: bool = False,
+    sleep: Callable[[float], object] = time.sleep,
+) -> tuple[WebResult, ...]:
+    """Search the web, or look up what was found before.
+
+    A search that fails is tried three times, 2 and 4 seconds apart.
+
+    Args:
+        query: What is searched.
+        count: Results wanted.
+        recorded: Results of earlier searches, which come first.
+        recorded_only: Never search live.
+        sleep: Waits between tries.
+
+    Returns:
+        The results; none where nothing was found or every try failed (logged).
+
+    Raises:
+        InputError: If the query is empty, or not recorded although it must be.
+        MissingExtraError: If a live search needs the extra `search`.
+    """
+    if not query.strip():
+        msg = f"The search is {query!r}: write what to look for."
+        raise InputError(msg)
+    if recorded is not None and query in recorded:
+        return tuple(recorded[query])[:count]
+    if recorded_only:
+        msg = f"No results are recorded for {query[:80]!r}: search live, or add them."
+        raise InputError(msg)
+    for attempt in range(1, TRIES + 1):
+        try:
+            return _live(query, count)
+        except MissingExtraError:
+            raise
+        except Exception as error:  # the client's engines raise what they like
+            _LOG.warning("Search %d of %d failed: %.200s", attempt, TRIES, error)
+            if attempt < TRIES:
+                sleep(BASE_SECONDS**attempt)
+    return ()
+
+
+def _live(query: str, count: int) -> tuple[WebResult, ...]:
+    """Ask a search engine."""
+    try:
+        from ddgs import DDGS
+        from ddgs.exceptions import DDGSException
+    except ImportError as error:
+        msg = "Web search needs an extra: pip install 'knowtrail[search]'."
+        raise MissingExtraError(msg) from error
+    try:
+        found = DDGS().text(query, max_results=count)
+    except DDGSException as error:
+        if "no results" in str(error).casefold():
+            return ()
+        raise
+    return tuple(
+        WebResult(
+            title=str(row.get("title", ""))[:500],
+            url=str(row.get("href", ""))[:2000],
+            content=str(row.get("body", ""))[:MOST_CHARACTERS],
+        )
+        for row in found[:count]
+    )
+
+
+def results_text(results: Sequence[WebResult]) -> str:
+    """Return results as one text, numbered, with title and address.
+
+    Args:
+        results: What was found; none give an empty text.
+    """
+    return "\n\n".join(
+        f"[Result {number}]\nTitle: {r.title}\nURL: {r.url}\nContent: {r.content}"
+        for number, r in enumerate(results, start=1)
+    )
+
+
+def read_recorded(path: Path) -> RecordedResults:
+    """Read a file of recorded results.
+
+    Raises:
+        SourceError: If it is not such a file; says where.
+    """
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        msg = f"Cannot read the search results {path}: {error.strerror}."
+        raise SourceError(msg) from error
+    except (ValueError, RecursionError) as error:
+        msg = f"The search results {path} are not JSON: {error}."
+        raise SourceError(msg) from error
+    if isinstance(data, list):
+        pairs = [
+            (row.get("question"), row.get("results", row.get("raw_text")))
+            if isinstance(row, dict)
+            else (None, None)
+            for row in data
+        ]
+    elif isinstance(data, dict):
+        pairs = list(data.items())
+    else:
+        pairs = [(None, None)]
+    return {
+        _question(question, path, number): _results(found, path, number)
+        for number, (question, found) in enumerate(pairs, start=1)
+    }
+
+
+def _question(question: object, path: Path, number: int) -> str:
+    """Return the question of a record."""
+    if isinstance(question, str) and question.strip():
+        return question
+    msg = f"Record {number} of {path} has no question."
+    raise SourceError(msg)
+
+
+def _results(found: object, path: Path, number: int) -> tuple[WebResult, ...]:
+    """Return the results of a record; a text is one result."""
+    if isinstance(found, str):
+        found = [{"title": "", "url": "", "content": found}] if found else []
+    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+        msg = f"Record {number} of {path} has no list of results."
+        raise SourceError(msg)
+    return tuple(_result(row) for row in found)
+
+
+def _result(row: dict[str, Any]) -> WebResult:
+    """Return a result, by our names or those of search clients."""
+    return WebResult(
+        title=str(row.get("title", ""))[:500],
+        url=str(row.get("url", row.get("href", "")))[:2000],
+        content=str(row.get("content", row.get("body", "")))[:MOST_CHARACTERS],
+    )
+
+
+def write_recorded(path: Path, found: Mapping[str, Sequence[WebResult]]) -> None:
+    """Write a file of recorded results, whole or not at all.
+
+    Args:
+        path: Where to; an older file is replaced.
+        found: Question -> what was found.
+
+    Raises:
+        StorageError: If it cannot be written.
+    """
+    from graph.errors import StorageError
+
+    data = {question: [asdict(r) for r in rows] for question, rows in found.items()}
+    part = path.with_name(f"{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(json.dumps(data, ensure_ascii=False, indent=2), "utf-8")
+        part.replace(path)
+    except OSError as error:
+        msg = f"Cannot write {path}: {error.strerror}."
+        raise StorageError(msg) from error
