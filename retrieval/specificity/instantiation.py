@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from graph.errors import InputError
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Binding", "Instantiated", "Run", "TemplateInstantiator", "missing_slots"]
 
-SlotValues = "Mapping[str, str | tuple[str, ...]]"
-_YEARS = ("-9999", "9999")
+ALWAYS = (-9999, 9999)
+"""Years that any date lies between."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +99,7 @@ class TemplateInstantiator:
         Args:
             template: Which template; not `none`.
             slots: Values by slot name; a tuple for slots that have several. A date is
-                a year, or `first/last` years, of which one may be missing; a budget
-                is a decimal number of euro.
+                a year, or `first/last` years; a budget is a number of euro.
 
         Raises:
             InputError: If a required slot has no value, or a value has not the form
@@ -162,6 +163,8 @@ def _run(
     for slot in template.slots.values():
         value = slots.get(slot.name) or slot.default
         bindings.update(_bindings(slot, value))
+    if any(slot.type == "date" for slot in template.slots.values()):
+        bindings |= _years(slots.get("date"), slots.get("date_relation", "in"))
     return Run(sparql=variant.sparql, bindings=bindings, label=label or {})
 
 
@@ -180,36 +183,51 @@ def _variant(template: Template, slots: Mapping[str, str]) -> Variant:
 
 def _bindings(slot: Slot, value: str | None) -> dict[str, Binding]:
     """Return the variables of a slot with what they are bound to."""
-    if slot.type == "date":
-        return _years(value)
-    if value is None or slot.type == "number":
+    if value is None or slot.type in {"number", "date"}:
         return {}
     if slot.values and value not in slot.values:
         msg = f"Slot {slot.name!r} is {value[:80]!r}: use one of {slot.values}."
         raise InputError(msg)
     if slot.type == "budget":
-        return {slot.name: Binding(value=_decimal(slot.name, value), datatype="decimal")}
+        return {
+            slot.name: Binding(value=_decimal(slot.name, value), datatype="decimal")
+        }
     return {slot.name: Binding(value=value)}
 
 
-def _years(value: str | None) -> dict[str, Binding]:
-    """Return the range of years of a date: `1800`, `1800/1850`, `/1850`, `1800/`."""
-    first, slash, last = (value or "/").partition("/")
-    years = (first or _YEARS[0], (last if slash else first) or _YEARS[1])
-    for year in years:
-        if not year.removeprefix("-").isascii() or not year.removeprefix("-").isdigit():
-            msg = f"Slot 'date' is {str(value)[:80]!r}: write a year, or first/last."
-            raise InputError(msg)
+def _years(value: str | None, relation: str) -> dict[str, Binding]:
+    """Return the range of years that a date means.
+
+    Args:
+        value: A year, `first/last` years, or None for any.
+        relation: `in`, `before`, `after`, `since` or `until`.
+    """
+    first, last = ALWAYS
+    if value is not None:
+        begin, slash, end = value.partition("/")
+        low, high = _year(value, begin), _year(value, end if slash else begin)
+        first = {"before": first, "until": first, "after": high + 1}.get(relation, low)
+        last = {"after": last, "since": last, "before": low - 1}.get(relation, high)
     return {
-        "date_from": Binding(value=years[0], datatype="integer"),
-        "date_to": Binding(value=years[1], datatype="integer"),
+        "date_from": Binding(value=str(first), datatype="integer"),
+        "date_to": Binding(value=str(last), datatype="integer"),
     }
+
+
+def _year(whole: str, part: str) -> int:
+    """Return a year as a number.
+
+    Raises:
+        InputError: If it is none.
+    """
+    if re.fullmatch(r"-?[0-9]{1,4}", part):
+        return int(part)
+    msg = f"Slot 'date' is {whole[:80]!r}: write a year, or first/last year."
+    raise InputError(msg)
 
 
 def _decimal(name: str, value: str) -> str:
     """Return a decimal number as it is written in XSD."""
-    from decimal import Decimal, InvalidOperation
-
     try:
         number = Decimal(value)
     except InvalidOperation as error:

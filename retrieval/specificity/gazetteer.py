@@ -1,0 +1,270 @@
+"""Names of places, institutions and identifiers that the graph has, and how to spell them.
+
+A gazetteer holds every distinct name, so it grows with the custodians: about 1 kB each.
+"""
+
+from __future__ import annotations
+
+import gettext
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from graph.errors import MissingExtraError
+from retrieval.specificity.words import data_file, normal, type_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rdflib import Graph
+
+    from graph.connection import Connection
+
+__all__ = [
+    "Entry",
+    "Gazetteer",
+    "build_gazetteer",
+    "gazetteer_of_graph",
+    "read_gazetteer",
+]
+
+KINDS = ("city", "region", "country", "name")
+"""In the order in which a word that can be several is taken."""
+
+_ARTICLES = frozenset({"the", "de", "het", "a", "an", "een", "of", "van", "and", "en"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Entry:
+    """What a name can stand for.
+
+    Attributes:
+        kind: `city`, `region`, `country` or `name`.
+        value: What the graph has: a name, or the code of a country.
+        about: Where it is, to tell it from others; empty if unknown.
+        known: Whether the graph has it.
+    """
+
+    kind: str
+    value: str
+    about: str = ""
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gazetteer:
+    """Names by their normal form.
+
+    Attributes:
+        entries: Normal form of a name -> what it can stand for.
+        identifiers: ISIL and GHCID in lower case -> as the graph has them.
+        regions: ISO 3166-2 codes in lower case -> name of the region in the graph.
+        longest: Words of the longest name.
+        names: Normal forms by kind, for names with typing errors.
+    """
+
+    entries: Mapping[str, tuple[Entry, ...]]
+    identifiers: Mapping[str, str] = field(default_factory=dict)
+    regions: Mapping[str, str] = field(default_factory=dict)
+    longest: int = 1
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def read_gazetteer(connection: Connection) -> Gazetteer:
+    """Read the names of the graph in the database."""
+    return build_gazetteer(connection.read("retrieval/specificity_gazetteer"))
+
+
+def gazetteer_of_graph(graph: Graph, *, base: str) -> Gazetteer:
+    """Read the names of an RDF graph."""
+    from retrieval.specificity.execution import namespaces
+
+    used = namespaces(base)
+    hc, schema = used["hc"], used["schema"]
+    columns = {
+        "name": schema.name,
+        "city": schema.addressLocality,
+        "region": schema.addressRegion,
+        "subregion": hc.subregionCode,
+        "country": hc.countryCode,
+        "isil": hc.isil,
+        "ghcid": hc.ghcid,
+    }
+    rows: dict[Any, dict[str, str]] = {
+        subject: {} for subject in graph.subjects(used["rdf"].type, hc.Custodian)
+    }
+    for column, predicate in columns.items():
+        for subject, value in graph.subject_objects(predicate):
+            if subject in rows:
+                rows[subject][column] = str(value)
+    return build_gazetteer(rows[subject] for subject in sorted(rows))
+
+
+def build_gazetteer(rows: Iterable[Mapping[str, str | None]]) -> Gazetteer:
+    """Return the gazetteer of custodians.
+
+    Args:
+        rows: For each: name, city, region, subregion, country, isil, ghcid, of which
+            any may be missing.
+    """
+    builder = _Builder()
+    for row in rows:
+        builder.custodian(row)
+    return builder.done()
+
+
+class _Builder:
+    """Collects names."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, set[Entry]] = {}
+        self._identifiers: dict[str, str] = {}
+        self._regions: dict[str, str] = {}
+        self._cities: dict[str, set[str]] = {}
+        self._region_countries: dict[str, set[str]] = {}
+        self._countries: set[str] = set()
+
+    def custodian(self, row: Mapping[str, str | None]) -> None:
+        """Note the names of one custodian."""
+        city, region = row.get("city"), row.get("region")
+        country, name = row.get("country"), row.get("name")
+        where = [part for part in (city, region, country) if part]
+        if country:
+            self._countries.add(country)
+        if city:
+            self._cities.setdefault(city, set()).add(", ".join(where[1:]))
+        if region:
+            self._region_countries.setdefault(region, set()).add(country or "")
+            if code := row.get("subregion"):
+                self._regions.setdefault(code.casefold(), region)
+        if name:
+            self._add(name, Entry(kind="name", value=name, about=", ".join(where)))
+        for key in ("isil", "ghcid"):
+            if identifier := row.get(key):
+                self._identifiers.setdefault(identifier.casefold(), identifier)
+
+    def _add(self, name: str, entry: Entry) -> None:
+        """Note a name."""
+        words = normal(name).split()
+        if words and words[0] in {"the", "de", "het"} and len(words) > 1:
+            self._entries.setdefault(" ".join(words[1:]), set()).add(entry)
+        if words:
+            self._entries.setdefault(" ".join(words), set()).add(entry)
+
+    def done(self) -> Gazetteer:
+        """Return the gazetteer."""
+        for city, places in self._cities.items():
+            about = "; ".join(sorted(place for place in places if place))
+            self._place("city", city, about)
+        for region, countries in self._region_countries.items():
+            self._place("region", region, ", ".join(sorted(c for c in countries if c)))
+        self._other_spellings()
+        for name, code in _country_names():
+            known = code in self._countries
+            self._add(name, Entry(kind="country", value=code, known=known))
+        self._drop_common_names()
+        entries = {
+            form: tuple(sorted(found, key=lambda e: (KINDS.index(e.kind), e)))
+            for form, found in self._entries.items()
+        }
+        by_kind: dict[str, set[str]] = {kind: set() for kind in KINDS}
+        for form, found in entries.items():
+            for entry in found:
+                by_kind[entry.kind].add(form)
+        return Gazetteer(
+            entries=entries,
+            identifiers=self._identifiers,
+            regions=self._regions,
+            longest=min(max((f.count(" ") + 1 for f in entries), default=1), 16),
+            names={kind: tuple(sorted(forms)) for kind, forms in by_kind.items()},
+        )
+
+    def _place(self, kind: str, name: str, about: str) -> None:
+        """Note a place under its own name."""
+        self._add(name, Entry(kind=kind, value=name, about=about))
+
+    def _other_spellings(self) -> None:
+        """Note the names in other languages of the places that the graph has."""
+        data = data_file("places.yaml")
+        for kind, key in (("city", "cities"), ("region", "regions")):
+            for same in data[key]:
+                found = [
+                    entry
+                    for name in same
+                    for entry in self._entries.get(normal(name), ())
+                    if entry.kind == kind
+                ]
+                for name in same:
+                    for entry in found:
+                        self._add(name, entry)
+        for code, region in self._regions.items():
+            for name in _subdivision_names(code.upper()):
+                self._add(
+                    name, Entry(kind="region", value=region, about=code[:2].upper())
+                )
+
+    def _drop_common_names(self) -> None:
+        """Leave out names of institutions that are no more than a word for one.
+
+        A question for museums must not be one for an institution named Museum.
+        """
+        words = type_words()
+        for form, found in list(self._entries.items()):
+            places = {e for e in found if e.kind != "name"}
+            rest = [w for w in form.split() if w not in _ARTICLES]
+            common = (
+                form in words.letters
+                or form in words.generic
+                or all(w in words.letters or w in words.generic for w in rest)
+                or len(form) < 3
+                or form.isdigit()
+            )
+            if places or common:
+                self._entries[form] = places
+                if not places:
+                    del self._entries[form]
+
+
+@lru_cache(maxsize=1)
+def _country_names() -> tuple[tuple[str, str], ...]:
+    """Return names of countries in English and Dutch with their ISO 3166-1 codes."""
+    pycountry = _pycountry()
+    dutch = gettext.translation("iso3166-1", pycountry.LOCALES_DIR, languages=["nl"])
+    names: list[tuple[str, str]] = []
+    for country in pycountry.countries:
+        own = [country.name]
+        own += [getattr(country, a, "") for a in ("common_name", "official_name")]
+        for name in [n for n in own if n]:
+            names += [(name, country.alpha_2), (dutch.gettext(name), country.alpha_2)]
+        if "," in country.name:
+            last, _, first = country.name.partition(", ")
+            names.append((f"{first} {last}", country.alpha_2))
+    for code, others in data_file("places.yaml")["countries"].items():
+        names += [(name, code) for name in others]
+    return tuple(dict.fromkeys(names))
+
+
+def _subdivision_names(code: str) -> list[str]:
+    """Return the names of an ISO 3166-2 code, in its own language and in Dutch."""
+    pycountry = _pycountry()
+    found = pycountry.subdivisions.get(code=code)
+    if found is None:
+        return []
+    dutch = gettext.translation("iso3166-2", pycountry.LOCALES_DIR, languages=["nl"])
+    names = {found.name, dutch.gettext(found.name)}
+    names |= {part.strip() for name in names for part in name.split("[")[0].split("/")}
+    return sorted(names)
+
+
+def _pycountry() -> Any:
+    """Import pycountry.
+
+    Raises:
+        MissingExtraError: If the extra `templates` is not installed.
+    """
+    try:
+        import pycountry
+    except ImportError as error:
+        msg = "Templates need an extra: pip install 'knowtrail[templates]'."
+        raise MissingExtraError(msg) from error
+    return pycountry

@@ -1,0 +1,259 @@
+"""Years, amounts of money and identifiers in Dutch and English questions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+__all__ = ["Found", "amounts", "identifiers", "years"]
+
+_SCALES = {
+    "k": 3,
+    "thousand": 3,
+    "duizend": 3,
+    "m": 6,
+    "mln": 6,
+    "mio": 6,
+    "mn": 6,
+    "million": 6,
+    "millions": 6,
+    "miljoen": 6,
+    "bn": 9,
+    "billion": 9,
+    "miljard": 9,
+    "mld": 9,
+}
+_NUMBERS = {
+    "one": 1,
+    "a": 1,
+    "een": 1,
+    "\u00e9\u00e9n": 1,
+    "two": 2,
+    "twee": 2,
+    "three": 3,
+    "drie": 3,
+    "four": 4,
+    "vier": 4,
+    "five": 5,
+    "vijf": 5,
+    "six": 6,
+    "zes": 6,
+    "seven": 7,
+    "zeven": 7,
+    "eight": 8,
+    "acht": 8,
+    "nine": 9,
+    "negen": 9,
+    "ten": 10,
+    "tien": 10,
+    "twenty": 20,
+    "twintig": 20,
+    "fifty": 50,
+    "vijftig": 50,
+    "hundred": 100,
+    "a hundred": 100,
+    "honderd": 100,
+    "half a": Decimal("0.5"),
+    "half": Decimal("0.5"),
+    "een half": Decimal("0.5"),
+    "anderhalf": Decimal("1.5"),
+    "one and a half": Decimal("1.5"),
+}
+_NUMBER_WORDS = "|".join(sorted(map(re.escape, _NUMBERS), key=len, reverse=True))
+_AMOUNT = re.compile(
+    r"(?P<before>\u20ac|\$|\u00a3|\b(?:eur|usd|gbp)\b)?\s*"
+    rf"(?:(?P<digits>\d[\d.,\u00a0' ]*\d|\d)|\b(?P<word>{_NUMBER_WORDS})\b)"
+    rf"\s*(?:(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})\b)?\s*"
+    r"(?P<after>\u20ac|\$|\u00a3|\b(?:euros?|eur|usd|gbp|dollars?|pounds?|ponden|pond)\b)?",
+    re.IGNORECASE,
+)
+_MONEY_CUE = re.compile(
+    r"budget|begroting|\bspend|spending|funding|\bgeven\b.*\buit\b|besteden|uitgeven"
+    r"|inkomsten|income|revenue|per jaar|a year|per year|yearly|annual|jaarlijks",
+    re.IGNORECASE,
+)
+_FOREIGN = re.compile(r"\$|\u00a3|usd|gbp|dollar|pound|pond", re.IGNORECASE)
+_CENTURY = re.compile(
+    r"\b(?:(\d{1,2})(?:st|nd|rd|th|e|de|ste)|"
+    r"(sixteenth|seventeenth|eighteenth|nineteenth|twentieth|twenty-first|"
+    r"zestiende|zeventiende|achttiende|negentiende|twintigste|eenentwintigste))"
+    r"[ -](?:century|centuries|eeuw)\b",
+    re.IGNORECASE,
+)
+_CENTURIES = {
+    "sixteenth": 16,
+    "zestiende": 16,
+    "seventeenth": 17,
+    "zeventiende": 17,
+    "eighteenth": 18,
+    "achttiende": 18,
+    "nineteenth": 19,
+    "negentiende": 19,
+    "twentieth": 20,
+    "twintigste": 20,
+    "twenty-first": 21,
+    "eenentwintigste": 21,
+}
+_DATE = re.compile(
+    r"\b(?:\d{1,2}[ ./-](?:\d{1,2}|[a-z]{3,9})[ ./-])?(?P<year>1[0-9]{3}|20[0-9]{2}|[5-9]\d{2})"
+    r"(?P<decade>(?:s|'s|er jaren)\b)?(?:-\d{2}-\d{2})?(?![\d.,]*\d)",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"\b(?:between|from|tussen|van)\s*$", re.IGNORECASE)
+_BEFORE = re.compile(
+    r"\b(?:before|v(?:oo|\u00f3\u00f3)r|earlier than|older than|ouder dan|eerder dan"
+    r"|prior to|until|up to|tot|predating|by)(?:\s+(?:the|de|het|year|jaar|het jaar"
+    r"|the year))*\s*$",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"\b(?:after|na|later than|later dan|since|sinds|vanaf|from|newer than|nieuwer dan"
+    r"|younger than|jonger dan)(?:\s+(?:the|de|het|year|jaar|het jaar|the year))*\s*$",
+    re.IGNORECASE,
+)
+_SINCE = re.compile(
+    r"\b(?:since|sinds|vanaf|from)(?:\s+(?:the|het|year|jaar))*\s*$", re.IGNORECASE
+)
+_UNTIL = re.compile(
+    r"\b(?:until|up to|tot en met|t/m|by)(?:\s+(?:the|het|year|jaar))*\s*$",
+    re.IGNORECASE,
+)
+_IDENTIFIER = re.compile(
+    r"(?<![\w-])(?:[A-Za-z]{2}|O|OCLC|EUR|oclc|o)-[A-Za-z0-9][A-Za-z0-9:/-]*[A-Za-z0-9]"
+    r"|(?<![\w-])[A-Z]{2}-[A-Z0-9](?![\w-])"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A quantity or code in a text.
+
+    Attributes:
+        value: A year or range of years, an amount in euro, or an identifier.
+        start: Where it begins.
+        end: Where it ends.
+        foreign: Whether an amount is in another currency than euro.
+        relation: Of a year: `in`, `before`, `after`, `since` or `until`.
+    """
+
+    value: str
+    start: int
+    end: int
+    foreign: bool = False
+    relation: str = "in"
+
+
+def amounts(text: str) -> list[Found]:
+    """Return the amounts of money in a text, as decimal numbers.
+
+    A number is one where a currency or a scale such as `million` stands beside it, or
+    where the text speaks of a budget and it is no year.
+    """
+    cue = _MONEY_CUE.search(text)
+    found = []
+    for match in _AMOUNT.finditer(text):
+        currency = match["before"] or match["after"]
+        scale = match["scale"]
+        number = _number(match["digits"], match["word"])
+        if number is None or (match["word"] and not scale):
+            continue
+        plain_year = not scale and not currency and 1000 <= number <= 2100
+        if not currency and not (cue and not plain_year) and not (scale and cue):
+            if scale not in {"million", "miljoen", "mln", "miljard"}:
+                continue
+        whole = number * Decimal(10) ** _SCALES.get((scale or "").casefold(), 0)
+        start, end = match.span()
+        piece = text[start:end]
+        start += len(piece) - len(piece.lstrip())
+        end -= len(piece) - len(piece.rstrip())
+        shown = format(whole.quantize(Decimal("0.01")), "f").rstrip("0").rstrip(".")
+        foreign = bool(currency and _FOREIGN.search(currency))
+        found.append(Found(value=shown, start=start, end=end, foreign=foreign))
+    return found
+
+
+def _number(digits: str | None, word: str | None) -> Decimal | None:
+    """Return a number as people write it: groups of three, or a decimal sign."""
+    if word is not None:
+        return Decimal(_NUMBERS[word.casefold()])
+    if digits is None:
+        return None
+    bare = re.sub(r"[\u00a0' ]", "", digits).strip(".,")
+    if re.fullmatch(r"\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{1,2})?", bare):
+        tail = re.search(r"[.,](\d{1,2})$", bare)
+        head = bare[: tail.start()] if tail else bare
+        whole = re.sub(r"[.,]", "", head)
+        return Decimal(f"{whole}.{tail[1]}" if tail else whole)
+    if re.fullmatch(r"\d+(?:[.,]\d+)?", bare) and len(bare) <= 18:
+        return Decimal(bare.replace(",", "."))
+    return None
+
+
+def years(text: str) -> list[Found]:
+    """Return the years in a text, with `before` and the like as relation.
+
+    A century or decade is its first and last year, such as `1801/1900`, and so is
+    `between 1800 and 1850`.
+    """
+    plain: list[tuple[int, int, int, int]] = []
+    for match in _CENTURY.finditer(text):
+        number = int(match[1]) if match[1] else _CENTURIES[match[2].casefold()]
+        if 5 <= number <= 21:
+            plain.append((*match.span(), 100 * number - 99, 100 * number))
+    for match in _DATE.finditer(text):
+        first = int(match["year"])
+        last = first + 9 if match["decade"] and first % 10 == 0 else first
+        plain.append((*match.span(), first, last))
+    plain.sort()
+    found: list[Found] = []
+    skip = -1
+    for n, (start, end, first, last) in enumerate(plain):
+        if n == skip:
+            continue
+        before, relation = text[:start], "in"
+        value = str(first) if first == last else f"{first}/{last}"
+        following = plain[n + 1] if n + 1 < len(plain) else None
+        if (
+            following
+            and _BETWEEN.search(before)
+            and re.fullmatch(
+                r"\s*(?:and|en|to|tot|until|-|\u2013|t/m|tot en met)\s*",
+                text[end : following[0]],
+            )
+        ):
+            value = f"{first}/{following[3]}"
+            end, skip = following[1], n + 1
+        else:
+            relation = _relation(before)
+        found.append(Found(value=value, start=start, end=end, relation=relation))
+    return found
+
+
+def _relation(before: str) -> str:
+    """Return what the words before a year say of it."""
+    tests = (("since", _SINCE), ("until", _UNTIL), ("before", _BEFORE))
+    for relation, test in (*tests, ("after", _AFTER)):
+        if test.search(before):
+            return relation
+    return "in"
+
+
+def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Found]:
+    """Return what looks like an ISIL or a GHCID.
+
+    Args:
+        text: A question.
+        known: Identifiers of the graph in lower case; they are taken in any case,
+            others only where they begin with capitals and are more than a word.
+    """
+    found = []
+    for match in _IDENTIFIER.finditer(text):
+        word = match.group()
+        prefix, _, rest = word.partition("-")
+        looks = prefix.isupper() and (
+            any(c.isdigit() or c.isupper() for c in rest) or "-" in rest
+        )
+        if word.casefold() in known or (looks and len(word) >= 4):
+            found.append(Found(value=word, start=match.start(), end=match.end()))
+    return found

@@ -1,0 +1,319 @@
+"""Slot values of a question for a template, and what is doubtful about them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from retrieval.specificity.words import normal, tokens_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from retrieval.specificity.gazetteer import Entry
+    from retrieval.specificity.mentions import Mention, MentionFinder
+    from retrieval.specificity.templates import Slot, Template
+
+__all__ = ["Doubt", "SlotExtractor", "SlotValues", "Slots"]
+
+SlotValues = dict[str, "str | tuple[str, ...]"]
+PLACES = ("city", "region", "country")
+_CHOICES: dict[str, tuple[tuple[str, str], ...]] = {
+    "order": (
+        (
+            "newest",
+            r"newest|youngest|latest|most recent\w*|recentst?e?|nieuwst\w*|jongst\w*"
+            r"|recent\w*|laatst?e? (?:opgericht|gesticht)\w*|last (?:founded|established)"
+            r"|het laatst|founded last|last to (?:be founded|open)",
+        ),
+        ("oldest", r"oldest|earliest|oudst\w*|vroegst\w*|first|eerst\w*"),
+    ),
+    "comparison": (
+        (
+            "at_most",
+            r"at most|no more than|not more than|up to|maximum|hoogstens|maximaal"
+            r"|ten hoogste|niet meer dan|or less|of minder",
+        ),
+        (
+            "at_least",
+            r"at least|minimum|no less than|or more|minstens|minimaal|ten minste"
+            r"|tenminste|of meer|niet minder dan|vanaf",
+        ),
+        (
+            "below",
+            r"less than|under|below|fewer than|lower than|smaller than|minder dan|onder"
+            r"|lager dan|kleiner dan|beneden",
+        ),
+        (
+            "above",
+            r"more than|over|above|exceed\w*|larger than|bigger than|greater than"
+            r"|higher than|meer dan|boven|ruim|hoger dan|groter dan|overstijg\w*",
+        ),
+    ),
+}
+_SUPERLATIVE = re.compile(_CHOICES["order"][0][1] + "|" + _CHOICES["order"][1][1])
+_COUNTS = {
+    "two": 2, "twee": 2, "three": 3, "drie": 3, "four": 4, "vier": 4, "five": 5,
+    "vijf": 5, "six": 6, "zes": 6, "seven": 7, "zeven": 7, "eight": 8, "acht": 8,
+    "nine": 9, "negen": 9, "ten": 10, "tien": 10, "twenty": 20, "twintig": 20,
+}  # fmt: skip
+_LIMIT = re.compile(
+    rf"\b(?:top[ -]?)?(\d{{1,3}}|{'|'.join(_COUNTS)})\s+(?:{_SUPERLATIVE.pattern})"
+    r"|\btop[ -]?(\d{1,3})\b"
+)
+_LEADS = re.compile(
+    r"^(?:(?:please|can you|could you|kun je|kunt u|and|en)\s+)*(?:"
+    r"where(?: is|'s)|what(?: is|'s| are)?(?: the \S+(?: code)? of)?|when (?:was|were)|"
+    r"tell me (?:more )?about|tell me|give me (?:\w+ )?(?:information|details) (?:about|on|of)|"
+    r"find|search for|look up|show(?: me)?(?: the details of)?|i am looking for|"
+    r"in which (?:city|town|country) (?:is|lies)|which type of institution is|"
+    r"what do you know (?:about|of)|who (?:is|are)|do you know|"
+    r"waar (?:is|ligt|staat|vind ik|bevindt zich)|wat (?:is|zijn)(?: (?:de|het) \S+ van)?|"
+    r"wanneer (?:is|werd|was)|vertel (?:me|mij)?(?: \w+)? ?over|vertel|"
+    r"wat weet (?:je|u) (?:over|van)|zoek|toon(?: de gegevens van)?|"
+    r"geef (?:me )?(?:informatie|gegevens|details) (?:over|van)|ik zoek|ken je|"
+    r"in welke (?:stad|plaats) (?:ligt|staat|is)|wat voor (?:\w+ )?is"
+    r")\s+(?:the |de |het |institution |instelling |museum called |called |genaamd )*",
+    re.IGNORECASE,
+)
+_TAILS = re.compile(
+    r"\s*(?:located|situated|founded|established|gevestigd|gelegen|opgericht|gesticht|"
+    r"geopend|opened|please|alsjeblieft|aub|for me|op)?[\s?.!]*$",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile("[\"\u201c\u201e\u00ab']([^\"\u201c\u201d\u201e\u00ab\u00bb]{2,120})[\"\u201d\u00bb']")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """Something about a slot value that the user should know.
+
+    Attributes:
+        kind: `typo` (read as another spelling), `also` (could be another kind of
+            place), `several` (several places have that name), `ambiguous` (no value
+            taken), `unknown` (nobody knows that name) or `currency`.
+        slot: Which slot.
+        text: As it was written.
+        candidates: What it can be, the most likely first.
+    """
+
+    kind: str
+    slot: str
+    text: str
+    candidates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slots:
+    """What a question says for a template.
+
+    Attributes:
+        values: By slot name; a tuple where a slot has several. Defaults are left out.
+        doubts: What is not certain.
+    """
+
+    values: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    doubts: tuple[Doubt, ...] = ()
+
+    def first(self) -> dict[str, str]:
+        """Return one value a slot."""
+        return {n: v if isinstance(v, str) else v[0] for n, v in self.values.items()}
+
+
+class SlotExtractor:
+    """Fills the slots of a template from what a question names."""
+
+    def __init__(self, finder: MentionFinder) -> None:
+        self._finder = finder
+
+    def extract(
+        self,
+        question: str,
+        template: Template,
+        mentions: Sequence[Mention] | None = None,
+    ) -> Slots:
+        """Return the slot values of a question.
+
+        Args:
+            question: A question that stands alone.
+            template: Whose slots.
+            mentions: What the question names, if that is known already.
+        """
+        if mentions is None:
+            mentions = self._finder.find(question)
+        values: SlotValues = {}
+        doubts: list[Doubt] = []
+        for slot in template.slots.values():
+            if slot.type in PLACES:
+                continue
+            value, new = self._value(slot, question, mentions)
+            doubts += new
+            if value:
+                values[slot.name] = value
+        places, new = self._places(template, mentions)
+        ordered = {n: (places | values)[n] for n in template.slots if n in places | values}
+        return Slots(values=ordered, doubts=tuple(dict.fromkeys([*doubts, *new])))
+
+    def _value(
+        self, slot: Slot, question: str, mentions: Sequence[Mention]
+    ) -> tuple[str | tuple[str, ...] | None, list[Doubt]]:
+        """Return the value of a slot that is no place."""
+        of_kind = [m for m in mentions if m.kind == slot.type]
+        if slot.type == "choice":
+            return _choice(slot, question, mentions), []
+        if slot.type == "number":
+            return _limit(question), []
+        if slot.type == "name":
+            return self._name(question, of_kind)
+        if slot.type == "institution_type":
+            letters = tuple(dict.fromkeys(m.value for m in of_kind))
+            doubts = [_typo(m, slot.name, m.value) for m in of_kind if m.score < 100]
+            return (letters[0] if len(letters) == 1 else letters or None), doubts
+        if slot.type == "budget" and of_kind and of_kind[0].foreign:
+            doubt = Doubt(kind="currency", slot=slot.name, text=of_kind[0].text)
+            return None, [doubt]
+        return (of_kind[0].value if of_kind else None), []
+
+    def _places(
+        self, template: Template, mentions: Sequence[Mention]
+    ) -> tuple[SlotValues, list[Doubt]]:
+        """Return the places that a question names, for the slots there are."""
+        wanted = [n for n, s in template.slots.items() if s.type in PLACES]
+        values: dict[str, list[str]] = {}
+        doubts: list[Doubt] = []
+        for mention in mentions if wanted else ():
+            if mention.kind not in (*PLACES, "place"):
+                continue
+            kind = mention.kind if mention.kind in wanted or len(wanted) > 1 else wanted[0]
+            value = mention.as_kind(kind)
+            if value and kind in wanted:
+                values.setdefault(kind, []).append(value)
+            doubts += self._doubts(mention, kind, value)
+        many = set(template.each)
+        return {
+            kind: tuple(dict.fromkeys(found)) if kind in many else found[0]
+            for kind, found in values.items()
+        }, doubts
+
+    def _doubts(self, mention: Mention, kind: str, value: str | None) -> list[Doubt]:
+        """Return what is doubtful about a place."""
+        same = [o for o in mention.options if o.kind == kind]
+        if mention.kind == "place":
+            near, _ = self._finder.nearest(mention.text, PLACES, cutoff=60.0)
+            return [_doubt("unknown", kind, mention, near)]
+        if not value:
+            if same:
+                return [_doubt("ambiguous", kind, mention, same)]
+            return [_doubt("unknown", kind, mention, mention.options)]
+        doubts = []
+        if mention.score < 100:
+            doubts.append(_typo(mention, kind, value))
+        others = [o for o in mention.options if o.kind in PLACES and o.kind != kind]
+        if others:
+            doubts.append(_doubt("also", kind, mention, others))
+        about = next((o.about for o in same if o.value == value), "")
+        if "; " in about:
+            where = tuple(f"{value} ({place})" for place in about.split("; "))
+            doubts.append(
+                Doubt(kind="several", slot=kind, text=mention.text, candidates=where)
+            )
+        return doubts
+
+    def _name(
+        self, question: str, of_kind: Sequence[Mention]
+    ) -> tuple[str | None, list[Doubt]]:
+        """Return the name of an institution."""
+        if of_kind:
+            mention = max(of_kind, key=lambda m: len(m.text))
+            if mention.value:
+                return mention.value, []
+            options = [o for o in mention.options if o.kind == "name"]
+            if options:
+                return None, [_doubt("ambiguous", "name", mention, options)]
+        text = mention.text if of_kind else _asked_name(question)
+        if not text:
+            return None, []
+        near = self._near_names(text)
+        shown = tuple(_shown(entry) for entry in near)
+        if not near:
+            return None, [Doubt(kind="unknown", slot="name", text=text)]
+        if len({entry.value for entry in near}) == 1:
+            doubt = Doubt(kind="typo", slot="name", text=text, candidates=(near[0].value,))
+            return near[0].value, [doubt]
+        return None, [
+            Doubt(kind="ambiguous", slot="name", text=text, candidates=shown[:10])
+        ]
+
+    def _near_names(self, text: str) -> list[Entry]:
+        """Return institutions whose name is nearly a text, or has all its words."""
+        near, score = self._finder.nearest(text, ("name",))
+        words = set(normal(text).split())
+        gazetteer = self._finder.gazetteer
+        holding = [
+            entry
+            for form in gazetteer.names.get("name", ())
+            if words and words <= set(form.split())
+            for entry in gazetteer.entries[form]
+            if entry.kind == "name"
+        ]
+        like = near if score >= 88.0 or not holding else ()
+        return list(dict.fromkeys([*like, *holding]))
+
+
+def _asked_name(question: str) -> str:
+    """Return the part of a question that must be a name."""
+    if quoted := _QUOTED.search(question):
+        return quoted[1].strip()
+    rest = _LEADS.sub("", question.strip())
+    rest = _TAILS.sub("", rest).strip(" ?!.,;:")
+    if len(rest.split()) <= 8:
+        return rest
+    capital = [t for t in tokens_of(rest) if t.text[0].isupper()]
+    if not capital:
+        return ""
+    return rest[capital[0].start : capital[-1].end]
+
+
+def _choice(slot: Slot, question: str, mentions: Sequence[Mention]) -> str | None:
+    """Return what a question says of a choice, None where it says nothing."""
+    if slot.name == "date_relation":
+        dates = [m for m in mentions if m.kind == "date"]
+        relation = dates[0].relation if dates else "in"
+        return relation if relation in slot.values and relation != slot.default else None
+    text = question.casefold()
+    for value, pattern in _CHOICES.get(slot.name, ()):
+        if value in slot.values and re.search(rf"\b(?:{pattern})\b", text):
+            return value
+    return None
+
+
+def _limit(question: str) -> str | None:
+    """Return how many are asked for: `the 5 oldest`, or one by `is the oldest`."""
+    text = question.casefold()
+    if found := _LIMIT.search(text):
+        word = found[1] or found[2]
+        number = _COUNTS.get(word) or int(word)
+        return str(number) if number else None
+    single = re.search(r"\b(?:is|was|what's|welk|heeft|has)\b", text)
+    many = re.search(r"\b(?:are|were|zijn|welke|geef|list|toon|show|waren)\b", text)
+    if single and not many and re.search(rf"\b(?:{_SUPERLATIVE.pattern})\b", text):
+        return "1"
+    return None
+
+
+def _typo(mention: Mention, slot: str, value: str) -> Doubt:
+    """Return that a word was read as another one."""
+    return Doubt(kind="typo", slot=slot, text=mention.text, candidates=(value,))
+
+
+def _doubt(kind: str, slot: str, mention: Mention, options: Sequence[Entry]) -> Doubt:
+    """Return a doubt with its candidates."""
+    shown = tuple(dict.fromkeys(_shown(option) for option in options))
+    return Doubt(kind=kind, slot=slot, text=mention.text, candidates=shown[:10])
+
+
+def _shown(entry: Entry) -> str:
+    """Return an entry with its kind and place."""
+    kind = "" if entry.kind == "name" else f"{entry.kind} "
+    return f"{kind}{entry.value}" + (f" ({entry.about})" if entry.about else "")
