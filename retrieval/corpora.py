@@ -31,6 +31,7 @@ __all__ = [
     "aground",
     "corpora",
     "ground",
+    "loaded_embedder",
     "pick_corpus",
     "question_vector",
 ]
@@ -173,11 +174,11 @@ def pick_corpus(stored: Sequence[CorpusInfo], name: str | None) -> CorpusInfo:
 
 @lru_cache(maxsize=4)
 def _load(name: str, settings: Settings | None) -> Embedder:
-    """Load an embedder; see `_loaded`."""
+    """Load an embedder; see `loaded_embedder`."""
     return load_embedder(name, settings=settings)
 
 
-def _loaded(name: str, settings: Settings | None) -> Embedder:
+def loaded_embedder(name: str, settings: Settings | None) -> Embedder:
     """Load an embedder once a process, also when several threads want it at once."""
     with _LOADING:
         return _load(name, settings)
@@ -196,10 +197,10 @@ def agreed_embedder(
     """
     if embedder is None:
         chosen = DEFAULT_EMBEDDER if settings is None else settings.embedder
-        embedder = _loaded(chosen, settings)
+        embedder = loaded_embedder(chosen, settings)
         stored = info.embedder or embedder_name(embedder)
         if chosen == DEFAULT_EMBEDDER and stored != embedder_name(embedder):
-            return _loaded(stored, settings)
+            return loaded_embedder(stored, settings)
     name = embedder_name(embedder)
     if info.embedder is not None and info.embedder != name:
         msg = (

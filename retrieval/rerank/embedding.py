@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graph.embedders import embed_texts, embedder_name, load_embedder
+from graph.embedders import embed_texts, embedder_name
 from graph.errors import VectorError
 from graph.settings import DEFAULT_EMBEDDER
+from retrieval.corpora import loaded_embedder
 from retrieval.cosine import cosines
 from retrieval.rerank.base import LocalReranker
 
@@ -84,5 +85,5 @@ def load(
     """Return the reranker, see `retrieval.rerank.base.load_reranker`."""
     if embedder is None:
         name = DEFAULT_EMBEDDER if settings is None else settings.embedder
-        embedder = load_embedder(name, settings=settings)
+        embedder = loaded_embedder(name, settings)
     return EmbeddingReranker(embedder)

@@ -1,0 +1,288 @@
+"""A pointwise reranker is trained on annotated queries, and measured on held-out ones.
+
+Scores of one query say which of its documents is better and nothing beyond; zELO scores
+have the mean 0 in every query, however good its documents are. So the mean over each
+query is taken from features and scores before the fit (fixed effects): what is learned
+is what sets a document apart from its rivals, and a constant for each query costs
+nothing.
+
+The model is ridge regression (Hoerl and Kennard, Technometrics 12, 1970). Features are
+scaled to a standard deviation of 1 within queries and each block of n embedding
+features then by 1 / sqrt(n), so that before the data speak each block counts as much as
+the cosine or BM25 alone. The penalty is chosen by cross-validation over whole queries
+of the training part. Queries are held out whole, by a hash of seed and id, so that a
+query stays where it is when others are added.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eval.statistics import Comparison, Interval, bootstrap_interval, compare_paired
+from eval.zelo.metrics import ndcg
+from graph.embedders import dimensions_of, embedder_name
+from graph.errors import InputError
+from graph.progress import silent
+from ingest.keys import content_key
+from retrieval.rerank.datasets import read_annotated
+from retrieval.rerank.features import features
+from retrieval.rerank.model_file import PointwiseModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from graph.embedders import Embedder
+    from graph.progress import Progress
+    from retrieval.protocols import Vector
+    from retrieval.rerank.datasets import AnnotatedQueryDocuments
+
+__all__ = ["PENALTIES", "Training", "held_out", "train"]
+
+PENALTIES = tuple(float(10**power) for power in range(-2, 5))
+FOLDS = 5
+STAGE = "Embedding documents"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """What was trained, and how good it is on queries that it never saw.
+
+    Attributes:
+        model: The model, made of the training part alone.
+        trained: Ids of the queries that it was fitted to.
+        held_out: Ids of the queries that it was measured on.
+        documents: Documents of all queries.
+        penalty: The ridge penalty that cross-validation chose.
+        ndcg: nDCG on the held-out queries, see `eval.zelo.metrics`.
+        against_embedding: The cosine (first) and the model (second) on these.
+        against_bm25: BM25 (first) and the model (second).
+    """
+
+    model: PointwiseModel
+    trained: tuple[str, ...]
+    held_out: tuple[str, ...]
+    documents: int
+    penalty: float
+    ndcg: Interval
+    against_embedding: Comparison
+    against_bm25: Comparison
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Rows:
+    """A query's features, of which there are many, and scores."""
+
+    query_id: str
+    features: NDArray[np.float32]
+    scores: Vector
+
+    @property
+    def exact(self) -> Vector:
+        """Return the features in float64."""
+        return self.features.astype(np.float64)
+
+    @property
+    def centred(self) -> tuple[Vector, Vector]:
+        """Return both without their means over the query."""
+        rows = self.exact
+        return rows - rows.mean(axis=0), self.scores - self.scores.mean()
+
+
+def train(
+    source: str | Path | Iterable[AnnotatedQueryDocuments],
+    embedder: Embedder,
+    *,
+    share: float = 0.2,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Training:
+    """Train a pointwise model on annotated queries.
+
+    Args:
+        source: An annotated file, or its queries; those with fewer than two documents
+            teach nothing and are left out.
+        embedder: The model of the features.
+        share: Share of the queries that is held out, above 0 and below 1.
+        seed: Chooses the held-out queries and the folds.
+        progress: Told of each query.
+
+    Returns:
+        The model and what it is worth.
+
+    Raises:
+        InputError: If there are too few queries, or all scores are equal.
+        SourceError: If the file is no good.
+    """
+    if not 0 < share < 1:
+        msg = f"The held-out share is {share}: give a number between 0 and 1."
+        raise InputError(msg)
+    items = read_annotated(source) if isinstance(source, str | Path) else source
+    rows = [row for row in _embedded(items, embedder, progress) if len(row.scores) > 1]
+    names = held_out([row.query_id for row in rows], share=share, seed=seed)
+    test = [row for row in rows if row.query_id in names]
+    fitted = [row for row in rows if row.query_id not in names]
+    penalty = _chosen_penalty(fitted, seed)
+    mean, scale, weights = _Sums.of(fitted).fit(penalty)
+    model = PointwiseModel(
+        embedder=embedder_name(embedder),
+        dimensions=dimensions_of(embedder),
+        mean=mean,
+        scale=scale,
+        weights=weights,
+        trained={
+            "queries": len(fitted),
+            "documents": sum(len(row.scores) for row in fitted),
+            "heldOutQueries": len(test),
+            "penalty": penalty,
+            "seed": seed,
+        },
+    )
+    measured = [ndcg(row.scores, model.scores(row.exact)) for row in test]
+    return Training(
+        model=model,
+        trained=tuple(row.query_id for row in fitted),
+        held_out=tuple(row.query_id for row in test),
+        documents=sum(len(row.scores) for row in rows),
+        penalty=penalty,
+        ndcg=bootstrap_interval(measured, seed=seed),
+        against_embedding=_compared(test, -2, measured, seed),
+        against_bm25=_compared(test, -1, measured, seed),
+    )
+
+
+def held_out(names: Sequence[str], *, share: float, seed: int) -> set[str]:
+    """Return the ids of the queries to hold out: those with the least hashes.
+
+    Args:
+        names: Ids of all queries.
+        share: Share to hold out; at least one, and at least two are left.
+        seed: Chooses them.
+
+    Raises:
+        InputError: If there are fewer than three queries.
+    """
+    if len(names) < 3:
+        msg = (
+            f"There are {len(names)} queries with two documents or more: training "
+            "needs three, better hundreds."
+        )
+        raise InputError(msg)
+    count = min(max(1, round(share * len(names))), len(names) - 2)
+    return set(sorted(names, key=lambda name: content_key(seed, name))[:count])
+
+
+def _embedded(
+    items: Iterable[AnnotatedQueryDocuments], embedder: Embedder, progress: Progress
+) -> Iterable[_Rows]:
+    """Yield each query's features and scores."""
+    for done, item in enumerate(items, start=1):
+        if item.documents:
+            texts = [document.content for document in item.documents]
+            yield _Rows(
+                query_id=item.query.id,
+                features=features(embedder, item.query.query, texts).astype(np.float32),
+                scores=np.array([document.score for document in item.documents]),
+            )
+        progress(STAGE, done, None)
+
+
+def _compared(
+    test: Sequence[_Rows], column: int, measured: Sequence[float], seed: int
+) -> Comparison:
+    """Compare the ranking by one feature with the model's."""
+    other = [ndcg(row.scores, row.exact[:, column]) for row in test]
+    return compare_paired(other, measured, seed=seed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Sums:
+    """All that a ridge regression needs to know of its rows, however many they are.
+
+    Attributes:
+        products: Features times features, summed over rows without their query's mean.
+        answers: Features times scores, summed likewise.
+        features: Features, summed as they are.
+        count: How many rows there are.
+    """
+
+    products: Vector
+    answers: Vector
+    features: Vector
+    count: int
+
+    @classmethod
+    def of(cls, rows: Iterable[_Rows]) -> _Sums:
+        """Return the sums of rows."""
+        found: _Sums | None = None
+        for row in rows:
+            own, target = row.centred
+            one = cls(
+                products=own.T @ own,
+                answers=own.T @ target,
+                features=row.features.sum(axis=0, dtype=np.float64),
+                count=len(target),
+            )
+            found = one if found is None else found.plus(one)
+        if found is None:
+            msg = "There are no rows to sum."
+            raise InputError(msg)
+        return found
+
+    def plus(self, other: _Sums, sign: int = 1) -> _Sums:
+        """Return the sums of both, or those without the other's."""
+        return _Sums(
+            products=self.products + sign * other.products,
+            answers=self.answers + sign * other.answers,
+            features=self.features + sign * other.features,
+            count=self.count + sign * other.count,
+        )
+
+    def fit(self, penalty: float) -> tuple[Vector, Vector, Vector]:
+        """Return mean, scale and weights of a ridge regression."""
+        spread = np.sqrt(np.maximum(np.diag(self.products), 0) / self.count)
+        spread[spread < 1e-9] = 1.0
+        blocks = np.full(len(spread), math.sqrt((len(spread) - 2) // 2))
+        blocks[-2:] = 1.0
+        scale = spread * blocks
+        system = self.products / np.outer(scale, scale)
+        system[np.diag_indices_from(system)] += penalty
+        weights: Vector = np.linalg.solve(system, self.answers / scale)
+        return self.features / self.count, scale, weights
+
+
+def _chosen_penalty(rows: Sequence[_Rows], seed: int) -> float:
+    """Return the penalty with the best nDCG over folds of whole queries.
+
+    Of equal ones the largest is taken, which trusts the data least.
+
+    Raises:
+        InputError: If the documents of every query have equal scores.
+    """
+    if not any(row.centred[1].any() for row in rows):
+        msg = (
+            "The documents of each query have equal scores: there is nothing to learn. "
+            "Annotate them with another judge."
+        )
+        raise InputError(msg)
+    order = sorted(rows, key=lambda row: content_key("fold", seed, row.query_id))
+    folds = [order[fold::FOLDS] for fold in range(min(FOLDS, len(order)))]
+    sums = [_Sums.of(fold) for fold in folds]
+    whole = sums[0]
+    for one in sums[1:]:
+        whole = whole.plus(one)
+    totals = dict.fromkeys(PENALTIES, 0.0)
+    for fold, own in zip(folds, sums, strict=True):
+        others = whole.plus(own, -1)
+        for penalty in PENALTIES:
+            mean, scale, weights = others.fit(penalty)
+            for row in fold:
+                found = ((row.exact - mean) / scale) @ weights
+                totals[penalty] += ndcg(row.scores, found)
+    return max(PENALTIES, key=lambda penalty: (totals[penalty], penalty))
