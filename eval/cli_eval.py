@@ -10,6 +10,7 @@ __all__ = ["evaluation"]
 
 _COMMANDS = {
     "fields": ("eval.cli_fields:fields", "Extracted records against gold, by field."),
+    "skn": ("eval.cli_skn:skn", "Extraction formats, by what an agent makes of them."),
 }
 """Command -> (where it lives, one line for the list)."""
 

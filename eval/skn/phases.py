@@ -73,7 +73,7 @@ class Phases:
             self.before_calls()
 
     def search(self, sample: Sample) -> Found:
-        """Return the search results of a sample; a failed search is not kept.
+        """Return the search results of a sample; where there are none, keep nothing.
 
         Args:
             sample: Whose question is searched for.

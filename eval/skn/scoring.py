@@ -167,8 +167,8 @@ def _failures(
         "agent_failure_rate": _share(
             sum(bool(row.get(f"{variant}_reasoning_error")) for row in rows), len(rows)
         ),
-        "search_failure_rate": _share(
-            sum(bool(row.get("search_error")) for row in rows), len(rows)
+        "empty_search_rate": _share(
+            sum(not row["raw_text"].strip() for row in rows), len(rows)
         ),
     }
 

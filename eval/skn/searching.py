@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from eval.skn.samples import json_file
-from graph.errors import InputError, KnowtrailError, MissingExtraError, SourceError
+from graph.errors import InputError, SourceError
 from graph.prompts import whole_characters
-from ingest.extraction.web import WebResult
+from ingest.extraction.web import WebResult, results_text, search_results
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,12 +22,11 @@ __all__ = [
     "RESULTS",
     "Found",
     "load_search_results",
-    "results_text",
     "search_web",
     "searched",
 ]
 
-_LOG = logging.getLogger(__name__)
+NOTHING = "the search found nothing, or failed three times"
 RESULTS = 5
 """How many results of a search are taken."""
 LONGEST_PAGE = 20_000
@@ -45,7 +43,7 @@ class Found:
         results: The results, where they are known one by one.
         seconds: Time that it took; 0 for recorded ones.
         recorded: Whether it comes from a file.
-        error: Why there is nothing, where the search failed.
+        error: Why there is nothing, where a search of the web found nothing.
     """
 
     raw_text: str
@@ -60,8 +58,9 @@ class Found:
 
     @classmethod
     def of(cls, results: Sequence[WebResult], **about: Any) -> Found:
-        """Return results with their text."""
-        return cls(raw_text=results_text(results), results=tuple(results), **about)
+        """Return results with their text; of a page only text is taken."""
+        tidied = tuple(_tidied(result) for result in results)
+        return cls(raw_text=results_text(tidied), results=tidied, **about)
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Found:
@@ -70,23 +69,16 @@ class Found:
         return cls(**{**value, "results": results})
 
 
-def results_text(results: Sequence[WebResult]) -> str:
-    """Return results as one text, as all extractors read it.
-
-    Args:
-        results: The results; of a page so many characters are taken as `LONGEST_PAGE`
-            says, without control characters.
-    """
-    return "\n\n".join(
-        f"[Result {number}]\nTitle: {_tidy(result.title)}\nURL: {_tidy(result.url)}\n"
-        f"Content: {_tidy(result.content)}"
-        for number, result in enumerate(results, start=1)
-    )
-
-
 def _tidy(text: str) -> str:
     """Return a page's text without what is no text, cut where it is too long."""
     return _CONTROL.sub(" ", whole_characters(text[:LONGEST_PAGE])).strip()
+
+
+def _tidied(result: WebResult) -> WebResult:
+    """Return a result of which only text is left."""
+    return WebResult(
+        title=_tidy(result.title), url=_tidy(result.url), content=_tidy(result.content)
+    )
 
 
 def search_web(query: str, num_results: int = RESULTS) -> str:
@@ -106,19 +98,11 @@ def search_web(query: str, num_results: int = RESULTS) -> str:
 
 
 def _live(query: str, count: int) -> Found:
-    """Search the web; an error is told in the result."""
-    from ingest.extraction.web import search_results
-
+    """Search the web; that nothing is found is told in the result."""
     start = time.monotonic()
-    try:
-        results = search_results(query, count=count)
-    except MissingExtraError:
-        raise
-    except KnowtrailError as error:
-        _LOG.warning("No search results: %s", error)
-        taken = time.monotonic() - start
-        return Found(raw_text="", seconds=taken, error=str(error))
-    return Found.of(results, seconds=time.monotonic() - start)
+    results = search_results(query, count=count)
+    taken = time.monotonic() - start
+    return Found.of(results, seconds=taken, error=None if results else NOTHING)
 
 
 def searched(

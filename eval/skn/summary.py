@@ -85,7 +85,7 @@ _COSTS = {
     "extraction_failure_rate": "extractions that failed",
     "extraction_repair_rate": "extractions that were repaired",
     "agent_failure_rate": "answers that did not come",
-    "search_failure_rate": "searches that failed",
+    "empty_search_rate": "searches that found nothing",
 }
 
 
