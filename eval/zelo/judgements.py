@@ -1,10 +1,10 @@
 """What is judged and what a judge says of it.
 
-A score lies in [-1, 1]: below 0 the left document (A) answers the query better, above 0
-the right one (B). A judge is shown left and right in a random order, drawn for each
-judgement and judge from its content, so that nothing else changes the draw; what it says
-is turned back at once, and its reasoning, which speaks of the order it saw, then begins
-with `(SWAPPED)`. A judgement that failed has no score.
+A score lies in [-1, 1]: below 0 the left document (A) answers the query better, above
+0 the right one (B). A judge is shown left and right in a random order, drawn for each
+judgement and judge from its content, so that nothing else changes the draw; what it
+says is turned back at once, and its reasoning, which speaks of the order it saw, then
+begins with `(SWAPPED)`. A judgement that failed has no score.
 """
 
 from __future__ import annotations

@@ -287,7 +287,7 @@ def _covariance(
         precision[j, j] += each
         precision[i, j] -= each
         precision[j, i] -= each
-    return np.linalg.inv(precision)
+    return np.asarray(np.linalg.inv(precision), dtype=np.float64)
 
 
 def _between(

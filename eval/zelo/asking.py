@@ -1,0 +1,316 @@
+"""Asking judges about pairs: side by side, within a budget, each answer kept."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from eval.zelo.fit import REGULARISATION, fit_battles
+from eval.zelo.journal import judgement_key
+from eval.zelo.judgements import Matchup, Price, battles_of, judgement_of, swaps
+from eval.zelo.pairs import most_informative
+from graph.errors import InputError, KnowtrailError
+from ingest.keys import content_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from eval.zelo.journal import Journal
+    from eval.zelo.judgements import Judge, Judgement
+    from eval.zelo.pairs import Pair, PairSettings
+    from graph.progress import Progress
+    from retrieval.rerank.datasets import Document, Query, QueryDocuments
+
+__all__ = [
+    "Asking",
+    "Counts",
+    "Stop",
+    "check_judges",
+    "known_judgements",
+    "matchups",
+    "plan_key",
+]
+
+Stop = Literal["budget", "interrupted", "error"]
+
+STAGE = "Judging pairs"
+QUERIES_AT_ONCE = 16
+_PAIRS_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What a run did.
+
+    Attributes:
+        asked: Judgements that were asked for.
+        reused: Judgements that an earlier run, or this one, had.
+        failed: Judgements asked for that failed.
+    """
+
+    asked: int = 0
+    reused: int = 0
+    failed: int = 0
+
+
+def matchups(
+    query: Query, documents: Sequence[Document], pairs: Iterable[Pair]
+) -> Iterator[Matchup]:
+    """Yield the pairs of a query with their texts; pairs that come again are counted.
+
+    Args:
+        query: The query.
+        documents: Its documents that are judged.
+        pairs: Numbers of documents.
+
+    Yields:
+        One for each pair, in order.
+    """
+    seen: dict[Pair, int] = {}
+    candidates = tuple(documents)
+    for pair in pairs:
+        seen[pair] = seen.get(pair, -1) + 1
+        yield Matchup(
+            query=query,
+            left=documents[pair[0]],
+            right=documents[pair[1]],
+            repetition=seen[pair],
+            candidates=candidates,
+        )
+
+
+def plan_key(
+    settings: PairSettings,
+    query: Query,
+    documents: Sequence[Document],
+    judges: Sequence[Judge],
+) -> str:
+    """Return what the pairs of adaptive rounds depend on, answers apart."""
+    return content_key(
+        "zelo-plan",
+        settings.seed,
+        query.id,
+        query.query,
+        *(text for d in documents for text in (d.id, d.content)),
+        *(text for judge in judges for text in (judge.name, judge.fingerprint)),
+    )
+
+
+def known_judgements(
+    journal: Journal, matchup: Matchup, judges: Sequence[Judge]
+) -> list[Judgement]:
+    """Return what is known about a pair, in the order of the judges."""
+    found = (journal.get(judgement_key(matchup, judge)) for judge in judges)
+    return [one for one in found if one is not None]
+
+
+class Asking:
+    """One run of questions to judges.
+
+    Attributes:
+        stopped: Why no more is asked; None while it goes on.
+        counts: What was done so far.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        judges: Sequence[Judge],
+        settings: PairSettings,
+        *,
+        budget: float | None = None,
+        retry_failed: bool = False,
+        magnitude: bool = False,
+        progress: Progress,
+        total: int | None = None,
+    ) -> None:
+        """Prepare a run in the running loop.
+
+        Args:
+            journal: Where judgements are kept.
+            judges: Who is asked.
+            settings: Which pairs.
+            budget: USD that the journal's judgements may cost in all; None for no end.
+            retry_failed: Whether to ask again where an answer was of no use.
+            magnitude: How adaptive rounds read scores.
+            progress: Told of each judgement.
+            total: How many there will be.
+        """
+        self.stopped: Stop | None = None
+        self._journal = journal
+        self._judges = judges
+        self._settings = settings
+        self._budget = budget
+        self._retry_failed = retry_failed
+        self._magnitude = magnitude
+        self._progress = progress
+        self._total = total
+        self._desks = {j.name: asyncio.Semaphore(j.concurrency) for j in judges}
+        self._reserved = 0.0
+        self._error: BaseException | None = None
+        self._asked = self._reused = self._failed = 0
+
+    @property
+    def counts(self) -> Counts:
+        """Return what was done so far."""
+        return Counts(asked=self._asked, reused=self._reused, failed=self._failed)
+
+    def stop(self, reason: Stop) -> None:
+        """Ask nothing more; what is under way is waited for and kept."""
+        self.stopped = self.stopped or reason
+
+    async def ask_all(self, items: Iterable[QueryDocuments]) -> None:
+        """Ask about all queries, several side by side.
+
+        Raises:
+            KnowtrailError: If a judge cannot be asked at all; answers that were under
+                way are kept before.
+        """
+        running: set[asyncio.Task[None]] = set()
+        try:
+            for item in items:
+                if self.stopped:
+                    break
+                running.add(asyncio.create_task(self._ask_query(item)))
+                if len(running) >= QUERIES_AT_ONCE:
+                    done, running = await asyncio.wait(
+                        running, return_when=asyncio.FIRST_COMPLETED
+                    )
+                    for task in done:
+                        task.result()
+            await asyncio.gather(*running)
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+        if self._error is not None:
+            raise self._error
+
+    async def _ask_query(self, item: QueryDocuments) -> None:
+        """Ask about one query."""
+        documents = self._settings.considered(item.documents)
+        pairs = self._settings.begin(item.query.id, [d.id for d in documents])
+        await self._ask_pairs(matchups(item.query, documents, pairs))
+        if self._settings.mode == "adaptive" and len(documents) > 1:
+            await self._ask_rounds(item.query, documents, pairs)
+
+    async def _ask_rounds(
+        self, query: Query, documents: Sequence[Document], pairs: list[Pair]
+    ) -> None:
+        """Choose further pairs by what was answered, round by round."""
+        plan = plan_key(self._settings, query, documents, self._judges)
+        for number in range(self._settings.cycle_num - 1):
+            if self.stopped:
+                return
+            known = self._journal.rounds(plan)
+            if number >= len(known):
+                chosen = self._next_round(query, documents, pairs)
+                self._journal.add_round(plan, chosen)
+                known = self._journal.rounds(plan)
+            begun = len(pairs)
+            pairs += known[number]
+            both = list(matchups(query, documents, pairs))
+            await self._ask_pairs(both[begun:])
+
+    def _next_round(
+        self, query: Query, documents: Sequence[Document], pairs: Sequence[Pair]
+    ) -> list[Pair]:
+        """Return as many pairs as there are documents."""
+        ids = [document.id for document in documents]
+        answers: list[Judgement] = []
+        counts = []
+        for matchup in matchups(query, documents, pairs):
+            said = known_judgements(self._journal, matchup, self._judges)
+            answers += said
+            counts.append(float(sum(one.score is not None for one in said)))
+        battles = battles_of(ids, answers, [judge.name for judge in self._judges])
+        fit = fit_battles(battles, magnitude=self._magnitude)
+        return most_informative(
+            fit.scores,
+            pairs,
+            counts,
+            count=len(ids),
+            judges=len(self._judges),
+            ridge=REGULARISATION,
+        )
+
+    async def _ask_pairs(self, pairs: Iterable[Matchup]) -> None:
+        """Ask every judge about pairs."""
+        waiting: list[tuple[Matchup, Judge]] = []
+        for matchup in pairs:
+            waiting += [(matchup, judge) for judge in self._judges]
+            if len(waiting) >= _PAIRS_AT_ONCE:
+                await asyncio.gather(*(self._ask(m, j) for m, j in waiting))
+                waiting.clear()
+        await asyncio.gather(*(self._ask(m, j) for m, j in waiting))
+
+    async def _ask(self, matchup: Matchup, judge: Judge) -> None:
+        """Ask one judge about one pair, unless that is known."""
+        key = judgement_key(matchup, judge)
+        if self._is_known(key):
+            self._reused += 1
+            self._tell()
+            return
+        async with self._desks[judge.name]:
+            if self.stopped:
+                return
+            swapped = swaps(matchup, judge.name, seed=self._settings.seed)
+            shown = matchup.turned() if swapped else matchup
+            expected = (judge.price or Price()).of(*judge.expected(shown))
+            if not self._affords(expected):
+                self.stop("budget")
+                return
+            self._reserved += expected
+            try:
+                answer = await judge.judge(shown)
+                judgement = judgement_of(matchup, judge, answer, swapped=swapped)
+                self._journal.add(key, judgement)
+            except KnowtrailError as error:
+                self._error = self._error or error
+                self.stop("error")
+                return
+            finally:
+                self._reserved -= expected
+        self._asked += 1
+        self._failed += judgement.score is None
+        self._tell()
+
+    def _is_known(self, key: str) -> bool:
+        """Return whether a judgement need not be asked for."""
+        state = self._journal.state(key)
+        return state == "scored" or (state == "useless" and not self._retry_failed)
+
+    def _affords(self, expected: float) -> bool:
+        """Return whether a judgement fits into the budget with those under way."""
+        if self._budget is None or expected == 0:
+            return True
+        return self._journal.spent + self._reserved + expected <= self._budget
+
+    def _tell(self) -> None:
+        self._progress(STAGE, self._asked + self._reused, self._total)
+
+
+def check_judges(judges: Sequence[Judge], budget: float | None) -> None:
+    """Refuse judges that cannot work together.
+
+    Raises:
+        InputError: If there are none, two have one name, or one has no price where
+            there is a budget.
+    """
+    if not judges:
+        raise InputError("There is no judge: name at least one.")
+    names = [judge.name for judge in judges]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        msg = f"Two judges are called {twice[0]!r}: give them different names."
+        raise InputError(msg)
+    if budget is None:
+        return
+    if not budget >= 0:
+        raise InputError(f"The budget is {budget}: give USD, at least 0.")
+    if unknown := [judge.name for judge in judges if judge.price is None]:
+        msg = (
+            f"The price of judge {unknown[0]!r} is not known, so no budget can hold: "
+            "add it to the judges' configuration (knowtrail eval zelo judges)."
+        )
+        raise InputError(msg)

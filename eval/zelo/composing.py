@@ -1,0 +1,250 @@
+"""From judgements to scores: the annotated file, and what else a run leaves.
+
+A document that no judge answered about has no score. As the annotated format demands
+one, such a document is left out there; `fits.jsonl` has it with a null score, and the
+run reports it. A document that is alone in its query needs no battle: it has score 0.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from eval.zelo.asking import known_judgements, matchups, plan_key
+from eval.zelo.fit import REGULARISATION, fit_many
+from eval.zelo.judgements import battles_of
+from eval.zelo.scored_pairs import PairFile, pair_row, scored_row
+from retrieval.rerank.datasets import (
+    AnnotatedDocument,
+    AnnotatedQueryDocuments,
+    read_queries,
+    whole_file,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from eval.zelo.battles import Battles
+    from eval.zelo.fit import Fit, Method
+    from eval.zelo.journal import Journal
+    from eval.zelo.judgements import Judge, Judgement, Matchup
+    from eval.zelo.pairs import PairSettings
+    from retrieval.rerank.datasets import Document, Query
+
+__all__ = ["Composer", "FitSettings", "ScoredQuery", "pairs_of"]
+
+PAIRS, SCORES, FITS = "pairs.json", "ai_scores.json", "fits.jsonl"
+_FITTED_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitSettings:
+    """How scores are found; see `eval.zelo.fit.fit_many`.
+
+    Attributes:
+        method: `maximum_likelihood` or `published`.
+        magnitude: Whether a judge's score counts by its size.
+        regularisation: Weight of the squared scores.
+    """
+
+    method: Method = "maximum_likelihood"
+    magnitude: bool = False
+    regularisation: float = REGULARISATION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredQuery:
+    """A query with what its judgements come to.
+
+    Attributes:
+        query: The query.
+        documents: All its documents, in the order of the file.
+        judged: How many of them, from the first, were to be judged.
+        pairs: The pairs.
+        judgements: What is known about each pair.
+        fit: Scores of the documents that were to be judged.
+    """
+
+    query: Query
+    documents: tuple[Document, ...]
+    judged: int
+    pairs: tuple[Matchup, ...]
+    judgements: tuple[tuple[Judgement, ...], ...]
+    fit: Fit
+
+    def score(self, number: int) -> float | None:
+        """Return the score of a document, None where it was not judged."""
+        if number >= self.judged:
+            return None
+        if self.judged == 1:
+            return 0.0
+        score = float(self.fit.scores[number])
+        judged = self.fit.degree[number] > 0 and math.isfinite(score)
+        return score if judged else None
+
+    @property
+    def unjudged(self) -> tuple[str, ...]:
+        """Return the ids of documents without a score."""
+        return tuple(
+            document.id
+            for number, document in enumerate(self.documents)
+            if self.score(number) is None
+        )
+
+    def annotated(self) -> AnnotatedQueryDocuments:
+        """Return the query with the documents that have a score."""
+        found = []
+        for number, document in enumerate(self.documents):
+            score = self.score(number)
+            if score is not None:
+                found.append(
+                    AnnotatedDocument(
+                        id=document.id,
+                        content=document.content,
+                        metadata=document.metadata,
+                        score=score,
+                    )
+                )
+        return AnnotatedQueryDocuments(query=self.query, documents=tuple(found))
+
+    def row(self) -> dict[str, Any]:
+        """Return the line of `fits.jsonl`."""
+        return {
+            "query": {"id": self.query.id, "query": self.query.query},
+            "method": self.fit.method,
+            "components": self.fit.components,
+            "converged": self.fit.converged,
+            "documents": [
+                self._document(number, document)
+                for number, document in enumerate(self.documents)
+            ],
+        }
+
+    def _document(self, number: int, document: Document) -> dict[str, Any]:
+        """Return a document of `fits.jsonl`."""
+        score = self.score(number)
+        judged = number < self.judged and self.fit.degree[number] > 0
+        error = float(self.fit.standard_errors[number]) if judged else math.nan
+        return {
+            "id": document.id,
+            "score": score,
+            "standard_error": error if math.isfinite(error) else None,
+            "battles": int(self.fit.degree[number]) if number < self.judged else 0,
+            "component": int(self.fit.component[number]) if judged else None,
+        }
+
+
+def pairs_of(
+    journal: Journal | None,
+    settings: PairSettings,
+    judges: Sequence[Judge],
+    query: Query,
+    documents: Sequence[Document],
+) -> Iterator[Matchup]:
+    """Yield the pairs of a query, with the adaptive rounds that were chosen so far."""
+    pairs = settings.begin(query.id, [document.id for document in documents])
+    if journal is not None and settings.mode == "adaptive" and len(documents) > 1:
+        plan = plan_key(settings, query, documents, judges)
+        for chosen in journal.rounds(plan)[: settings.cycle_num - 1]:
+            pairs += chosen
+    yield from matchups(query, documents, pairs)
+
+
+class Composer:
+    """Fits the judgements of a journal and writes the files of its folder."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        judges: Sequence[Judge],
+        pairs: PairSettings,
+        fit: FitSettings,
+    ) -> None:
+        """Choose what is composed, and how.
+
+        Args:
+            journal: Has the judgements.
+            judges: Whose judgements count.
+            pairs: Which pairs were judged.
+            fit: How they are fitted.
+        """
+        self._journal = journal
+        self._judges = judges
+        self._pairs = pairs
+        self._fit = fit
+
+    def scored(self, source: Path) -> Iterator[ScoredQuery]:
+        """Yield the queries of a file with their scores, in order."""
+        items = read_queries(source)
+        while batch := [self._known(q, d) for q, d in _some(items)]:
+            fits = fit_many(
+                [battles for *_, battles in batch],
+                method=self._fit.method,
+                magnitude=self._fit.magnitude,
+                regularisation=self._fit.regularisation,
+            )
+            for (query, documents, pairs, said, battles), fit in zip(
+                batch, fits, strict=True
+            ):
+                yield ScoredQuery(
+                    query=query,
+                    documents=documents,
+                    judged=battles.n,
+                    pairs=pairs,
+                    judgements=said,
+                    fit=fit,
+                )
+
+    def _known(
+        self, query: Query, documents: tuple[Document, ...]
+    ) -> tuple[
+        Query,
+        tuple[Document, ...],
+        tuple[Matchup, ...],
+        tuple[tuple[Judgement, ...], ...],
+        Battles,
+    ]:
+        """Return what is known of a query."""
+        taken = self._pairs.considered(documents)
+        pairs = tuple(pairs_of(self._journal, self._pairs, self._judges, query, taken))
+        said = tuple(
+            tuple(known_judgements(self._journal, pair, self._judges)) for pair in pairs
+        )
+        battles = battles_of(
+            [document.id for document in taken],
+            (one for each in said for one in each),
+            [judge.name for judge in self._judges],
+        )
+        return query, documents, pairs, said, battles
+
+    def written(self, source: Path) -> Iterator[ScoredQuery]:
+        """Do as `scored` does and write the files of the folder besides.
+
+        They take their places at the end.
+        """
+        folder = self._journal.folder
+        with ExitStack() as stack:
+            pairs = PairFile(stack.enter_context(whole_file(folder / PAIRS)), "pairs")
+            scores = PairFile(
+                stack.enter_context(whole_file(folder / SCORES)), "scored_pairs"
+            )
+            fits = stack.enter_context(whole_file(folder / FITS))
+            for item in self.scored(source):
+                for pair, said in zip(item.pairs, item.judgements, strict=True):
+                    pairs.add(pair_row(pair))
+                    if said:
+                        scores.add(scored_row(pair, said))
+                fits.write(json.dumps(item.row(), ensure_ascii=False) + "\n")
+                yield item
+            pairs.end()
+            scores.end()
+
+
+def _some(items: Iterator[Any]) -> list[tuple[Query, tuple[Document, ...]]]:
+    """Return the next queries that are fitted together."""
+    return [(i.query, i.documents) for i in islice(items, _FITTED_AT_ONCE)]

@@ -1,0 +1,155 @@
+"""Judges without a language model: rerankers, and functions.
+
+A reranker scores all candidates of a query once; its judgement on two is the difference
+of their scores, squashed into [-1, 1] by tanh. Which one it prefers is certain; by how
+much depends on the scale, which is why a fit by votes (the default) looks at the sign
+alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import TYPE_CHECKING
+
+from eval.zelo.judgements import Answer, Price
+from retrieval.rerank.base import achecked_scores, reranker_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eval.zelo.judgements import Matchup
+    from retrieval.rerank.base import BaseReranker
+    from retrieval.rerank.datasets import Document, Query
+
+__all__ = ["FunctionJudge", "RerankerJudge", "squashed"]
+
+SCALES = {"embedding": 0.1, "bm25": 2.0, "cross-encoder": 2.0}
+"""Difference of scores that counts as clear (tanh 1 = 0.76), by kind of reranker."""
+
+_REMEMBERED = 64
+
+
+def squashed(difference: float, scale: float) -> float:
+    """Return a difference of scores in [-1, 1]; equal scores give 0."""
+    return math.tanh(difference / scale)
+
+
+class FunctionJudge:
+    """A function that says which of two documents answers a query better.
+
+    Attributes:
+        name: What results call it.
+        fingerprint: What its judgements are known by.
+        concurrency: 1, as a function is called in the loop itself.
+        price: Nothing.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[[Query, Document, Document], float | None],
+        *,
+        fingerprint: str | None = None,
+    ) -> None:
+        """Name a judge.
+
+        Args:
+            name: What results call it.
+            function: Takes the query and two documents, returns a score in [-1, 1],
+                below 0 for the first one; None is a failure.
+            fingerprint: Another one where the function changes; None takes the name.
+        """
+        self.name = name
+        self.fingerprint = fingerprint or f"function:{name}"
+        self.concurrency = 1
+        self.price: Price | None = Price()
+        self._function = function
+
+    async def judge(self, matchup: Matchup) -> Answer:
+        """Ask the function."""
+        return Answer(score=self._function(matchup.query, matchup.left, matchup.right))
+
+    def expected(self, matchup: Matchup) -> tuple[int, int]:
+        """Return no tokens."""
+        return 0, 0
+
+
+class RerankerJudge:
+    """A reranker as a judge; the candidates of a query are scored once together.
+
+    Attributes:
+        name: What results call it.
+        fingerprint: What its scores depend on.
+        concurrency: Judgements side by side; they wait for the same scores.
+        price: Nothing, but for rerankers that others run, whose price nobody knows.
+    """
+
+    def __init__(
+        self,
+        reranker: BaseReranker,
+        *,
+        name: str | None = None,
+        scale: float | None = None,
+        price: Price | None = None,
+    ) -> None:
+        """Wrap a reranker, which scores nothing yet.
+
+        Args:
+            reranker: Any reranker.
+            name: What results call it; None takes its own name.
+            scale: Difference of scores that counts as clear; None takes one that suits
+                the kind of reranker.
+            price: None for nothing.
+        """
+        self.name = name or reranker_name(reranker)
+        kind = reranker_name(reranker).partition(":")[0]
+        self._scale = scale or SCALES.get(kind, 1.0)
+        self.fingerprint = f"reranker:{reranker.fingerprint}:{self._scale:g}"
+        self.concurrency = 256
+        self.price: Price | None = price or Price()
+        self._reranker = reranker
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._scoring = asyncio.Semaphore()
+        self._known: dict[str, asyncio.Task[dict[str, float]]] = {}
+
+    async def judge(self, matchup: Matchup) -> Answer:
+        """Compare the scores of two documents.
+
+        Raises:
+            ModelError: If the reranker has no score for every document.
+        """
+        scores = await self._scores(matchup)
+        left, right = scores[matchup.left.id], scores[matchup.right.id]
+        return Answer(
+            score=squashed(right - left, self._scale),
+            reasoning=f"{self.name} scores A {left:.4g} and B {right:.4g}.",
+        )
+
+    def expected(self, matchup: Matchup) -> tuple[int, int]:
+        """Return no tokens."""
+        return 0, 0
+
+    async def _scores(self, matchup: Matchup) -> dict[str, float]:
+        """Return the scores of all candidates, by id."""
+        if self._loop is not asyncio.get_running_loop():
+            self._loop = asyncio.get_running_loop()
+            self._scoring = asyncio.Semaphore(max(1, self._reranker.concurrency))
+            self._known.clear()
+        key = matchup.query.id
+        if key not in self._known:
+            while len(self._known) >= _REMEMBERED:
+                self._known.pop(next(iter(self._known)))
+            self._known[key] = asyncio.ensure_future(self._scored(matchup))
+        return await asyncio.shield(self._known[key])
+
+    async def _scored(self, matchup: Matchup) -> dict[str, float]:
+        """Score the candidates of a query."""
+        documents = matchup.candidates or (matchup.left, matchup.right)
+        async with self._scoring:
+            scores = await achecked_scores(
+                self._reranker,
+                matchup.query.query,
+                [document.content for document in documents],
+            )
+        return {d.id: s for d, s in zip(documents, scores, strict=True)}
