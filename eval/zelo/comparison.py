@@ -1,0 +1,284 @@
+"""Several rankings against one ground truth: means with intervals, paired differences.
+
+Queries are what is drawn: a metric's interval is over the queries for which it is
+defined, a difference over those for which both rankings have it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from eval.corrections import corrected
+from eval.records import EvalRecord, EvalRun, Metric
+from eval.statistics import bootstrap_interval, compare_paired
+from eval.zelo.metrics import (
+    accuracy,
+    ndcg,
+    recall,
+    truth_scores,
+    two_scores,
+)
+from eval.zelo.standard import standard_measures
+from graph.errors import InputError, SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from eval.statistics import Comparison, Interval
+    from eval.zelo.metrics import Ties
+
+__all__ = [
+    "Benchmark",
+    "Difference",
+    "RankingSettings",
+    "as_metrics",
+    "as_records",
+    "as_run",
+    "benchmark_files",
+    "differences",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingSettings:
+    """How rankings are compared with the truth.
+
+    Attributes:
+        k: How many of a ranking recall and the standard measures look at.
+        k_gt: How many of the truth recall looks for; None for k.
+        document_limit: How many documents of each query are looked at, the first of the
+            ranking's file; None for all.
+        skip_unjudged: Whether what the truth lacks is passed over.
+        ties: How pairs with equal scores count in the accuracy.
+        threshold: Above which a true score is relevant to the standard measures; None
+            takes whole numbers as grades, and else 0.
+        seed: Of the intervals.
+    """
+
+    k: int = 10
+    k_gt: int | None = None
+    document_limit: int | None = None
+    skip_unjudged: bool = False
+    ties: Ties = "wrong"
+    threshold: float | None = None
+    seed: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings as they are stored."""
+        names = ("k", "k_gt", "document_limit", "skip_unjudged", "ties", "threshold")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """One ranking against the truth.
+
+    Attributes:
+        name: What the ranking is called.
+        queries: Ids of its queries, in its order.
+        values: For each metric one number a query, NaN where it is not defined.
+        means: For each metric its mean with the interval; None where no query has it.
+        unjudged: Documents that were passed over since the truth lacks them.
+        absent: Queries of the truth that the ranking lacks.
+    """
+
+    name: str
+    queries: tuple[str, ...]
+    values: Mapping[str, tuple[float, ...]]
+    means: Mapping[str, Interval | None] = field(default_factory=dict)
+    unjudged: int = 0
+    absent: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A ranking less the first one, for one metric.
+
+    Attributes:
+        name: The ranking.
+        metric: The metric.
+        found: Both means, over the queries that both have, and their difference.
+        p_value: That of the comparison, corrected by Holm's method for the number of
+            rankings that are compared by this metric.
+    """
+
+    name: str
+    metric: str
+    found: Comparison
+    p_value: float
+
+
+def benchmark_files(
+    truth: Path, rankings: Sequence[Path], *, settings: RankingSettings | None = None
+) -> list[Benchmark]:
+    """Return each ranking against the truth.
+
+    Args:
+        truth: Annotated file of the ground truth.
+        rankings: Annotated files of the rankings under test.
+        settings: How they are compared.
+
+    Raises:
+        InputError: If a ranking has what the truth lacks, or has no query.
+        SourceError: If a file is no good.
+    """
+    chosen = settings or RankingSettings()
+    true = truth_scores(truth)
+    return [
+        _benchmark(true, path, name, chosen)
+        for path, name in zip(rankings, _names(rankings), strict=True)
+    ]
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Return names by which the files can be told apart, short where they may be."""
+    stems = [path.stem for path in paths]
+    if len(set(stems)) == len(stems):
+        return stems
+    names = [path.as_posix() for path in paths]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"The ranking {twice} is given twice: give each once.")
+    return names
+
+
+def _benchmark(
+    truth: Mapping[str, Mapping[str, float]],
+    path: Path,
+    name: str,
+    chosen: RankingSettings,
+) -> Benchmark:
+    """Return one ranking against the truth."""
+    try:
+        pairs = list(
+            two_scores(
+                truth,
+                path,
+                document_limit=chosen.document_limit,
+                skip_unjudged=chosen.skip_unjudged,
+            )
+        )
+    except SourceError:
+        raise
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    if not pairs:
+        raise InputError(f"{path} has no query that the truth has: nothing to compare.")
+    k, wanted = chosen.k, chosen.k_gt or chosen.k
+    found = f"recall@{k}" if wanted == k else f"recall@{k} of {wanted}"
+    values = {
+        "ndcg": [ndcg(pair.truth, pair.test) for pair in pairs],
+        "accuracy": [
+            accuracy(pair.truth, pair.test, ties=chosen.ties) for pair in pairs
+        ],
+        found: [recall(pair.truth, pair.test, k, k_gt=wanted) for pair in pairs],
+        **standard_measures(
+            pairs, (f"nDCG@{k}", "RR", f"R@{k}"), threshold=chosen.threshold
+        ),
+    }
+    return Benchmark(
+        name=name,
+        queries=tuple(pair.query_id for pair in pairs),
+        values={metric: tuple(numbers) for metric, numbers in values.items()},
+        means={
+            metric: _mean(numbers, chosen.seed) for metric, numbers in values.items()
+        },
+        unjudged=sum(pair.unjudged for pair in pairs),
+        absent=len(truth) - len(pairs),
+    )
+
+
+def _mean(numbers: Sequence[float], seed: int) -> Interval | None:
+    """Return the mean of the numbers that are defined."""
+    defined = [number for number in numbers if not isnan(number)]
+    return bootstrap_interval(defined, seed=seed) if defined else None
+
+
+def differences(benchmarks: Sequence[Benchmark], *, seed: int = 0) -> list[Difference]:
+    """Return each ranking less the first one, metric by metric.
+
+    Args:
+        benchmarks: Rankings against the same truth.
+        seed: Of the intervals and tests.
+    """
+    found = []
+    for metric in benchmarks[0].values if benchmarks else ():
+        first = _defined(benchmarks[0], metric)
+        compared = []
+        for other in benchmarks[1:]:
+            second = _defined(other, metric)
+            both = [query for query in first if query in second]
+            if both:
+                one = [first[query] for query in both]
+                two = [second[query] for query in both]
+                compared.append((other.name, compare_paired(one, two, seed=seed)))
+        p_values = corrected([each.p_value for _, each in compared])
+        found += [
+            Difference(name=name, metric=metric, found=each, p_value=float(p_value))
+            for (name, each), p_value in zip(compared, p_values, strict=True)
+        ]
+    return found
+
+
+def _defined(benchmark: Benchmark, metric: str) -> dict[str, float]:
+    """Return a metric of the queries that have it."""
+    pairs = zip(benchmark.queries, benchmark.values[metric], strict=True)
+    return {query: value for query, value in pairs if not isnan(value)}
+
+
+def as_run(
+    benchmark: Benchmark, truth: Path, ranking: Path, settings: RankingSettings
+) -> EvalRun:
+    """Return a benchmark as a run of kind `zelo`; equal files give the same run.
+
+    Args:
+        benchmark: What was found.
+        truth: File of the truth.
+        ranking: File of the ranking.
+        settings: How they were compared.
+    """
+    try:
+        commit = version("knowtrail")
+    except PackageNotFoundError:
+        commit = ""
+    return EvalRun(
+        kind="zelo",
+        dataset=truth.stem,
+        configuration={"ranking": benchmark.name, **settings.as_dict()},
+        commit=commit,
+        key=f"{_digest(truth)}:{_digest(ranking)}:{settings.seed}",
+    )
+
+
+def _digest(path: Path) -> str:
+    """Return a digest of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
+
+
+def as_records(benchmark: Benchmark) -> Iterator[EvalRecord]:
+    """Yield the queries of a benchmark as records of a run."""
+    for place, query in enumerate(benchmark.queries):
+        scores = {
+            _property(metric): numbers[place]
+            for metric, numbers in benchmark.values.items()
+            if not isnan(numbers[place])
+        }
+        yield EvalRecord(record_id=query, scores=scores)
+
+
+def as_metrics(benchmark: Benchmark) -> Iterator[Metric]:
+    """Yield the means of a benchmark as metrics of a run."""
+    for metric, mean in benchmark.means.items():
+        if mean is not None:
+            yield Metric.of(metric, mean)
+
+
+def _property(metric: str) -> str:
+    """Return the name of a metric as a property: letters, digits and underscores."""
+    return "".join(char if char.isalnum() else "_" for char in metric)
