@@ -1,0 +1,243 @@
+"""ZeroEntropy's rerankers, over its HTTP interface.
+
+As its public reference says (`POST /v1/models/rerank`, read in November 2026):
+
+    request   {"model": "zerank-2", "query": "...", "documents": ["...", "..."]}
+              with the header  Authorization: Bearer KEY
+    answer    {"results": [{"index": 1, "relevance_score": 0.93}, ...], ...}
+
+Results come best first, `index` is the place in the request. A request may have
+5,000,000 bytes, counted as 150 and those of the query and the document for each
+document; more documents are sent in several requests, as each is scored by itself. A
+busy service answers 429; that, errors of the server and broken connections are tried
+again, later each time. Using it costs money and sends the texts to that company.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from graph.errors import ModelError, SettingsError
+from retrieval.rerank.base import BaseReranker
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+    import httpx
+    from tenacity import RetryCallState
+
+    from graph.embedders import Embedder
+    from graph.settings import Settings
+
+__all__ = ["ZeroEntropyReranker", "load"]
+
+_LOG = logging.getLogger(__name__)
+URL = "https://api.zeroentropy.dev/v1/models/rerank"
+CONCURRENCY = 64
+ATTEMPTS = 7
+SECONDS = 60.0
+_BUSY = frozenset({408, 429, 500, 502, 503, 504})
+_LONGEST_PAUSE = 30.0
+_OVERHEAD = 150
+_LARGEST = 4_500_000
+"""Bytes of one request, below the service's limit."""
+
+
+class _BusyError(Exception):
+    """The service cannot answer now; `after` says when it can, if it told."""
+
+    def __init__(self, reason: str, *, after: float | None = None) -> None:
+        super().__init__(reason)
+        self.after = after
+
+
+class ZeroEntropyReranker(BaseReranker):
+    """A reranker that ZeroEntropy runs.
+
+    At most 64 requests are under way at a time, for each event loop.
+
+    Args:
+        model: Its name there, such as `zerank-2`.
+        key: The key of the service; never shown and never logged.
+        url: Another address that speaks the same.
+        attempts: How often a request is tried.
+        sleep: Waits between tries, for tests.
+
+    Raises:
+        SettingsError: If there is no key.
+    """
+
+    concurrency = CONCURRENCY
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        key: str | None,
+        url: str = URL,
+        attempts: int = ATTEMPTS,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        if not key or not key.strip():
+            msg = (
+                "ZeroEntropy's rerankers need a key: set ZEROENTROPY_API_KEY, or take "
+                "a reranker that runs here, such as bm25."
+            )
+            raise SettingsError(msg)
+        self.name = f"zeroentropy:{model}"
+        self._model = model
+        self._key = key.strip()
+        self._url = url
+        self._attempts = attempts
+        self._sleep = sleep
+        self._ssl: ssl.SSLContext | None = None
+        self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+            WeakKeyDictionary()
+        )
+
+    async def score(self, query: str, documents: Sequence[str]) -> list[float]:
+        """Return the service's number for each document.
+
+        Raises:
+            ModelError: If the service does not answer, refuses or answers nonsense.
+            SettingsError: If it refuses the key.
+        """
+        import httpx
+
+        if self._ssl is None:
+            self._ssl = httpx.create_ssl_context()
+        scores: list[float] = []
+        async with httpx.AsyncClient(
+            verify=self._ssl,
+            timeout=SECONDS,
+            headers={"Authorization": f"Bearer {self._key}"},
+        ) as client:
+            for part in _parts(query, documents):
+                scores += await self._asked(client, query, part)
+        return scores
+
+    async def _asked(
+        self, client: httpx.AsyncClient, query: str, documents: list[str]
+    ) -> list[float]:
+        """Send one request, again while the service is busy."""
+        from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
+
+        retrying = AsyncRetrying(
+            retry=retry_if_exception_type(_BusyError),
+            stop=stop_after_attempt(self._attempts),
+            wait=_pause,
+            sleep=self._sleep,
+            before_sleep=self._note,
+            reraise=True,
+        )
+        body = {"model": self._model, "query": query, "documents": documents}
+        try:
+            answer: Any = await retrying(self._once, client, body)
+        except _BusyError as error:
+            msg = (
+                f"No answer from {self._url} after {self._attempts} tries: {error}. "
+                "Check the network, or try again later."
+            )
+            raise ModelError(msg) from error
+        return self._scores(answer, len(documents))
+
+    async def _once(self, client: httpx.AsyncClient, body: dict[str, Any]) -> Any:
+        """Send one request and tell a busy service from one that refuses."""
+        import httpx
+
+        gate = self._gates.setdefault(
+            asyncio.get_running_loop(), asyncio.Semaphore(CONCURRENCY)
+        )
+        try:
+            async with gate:
+                response = await client.post(self._url, json=body)
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+            msg = f"{self._url!r} is no address of ZeroEntropy's service: {error}."
+            raise SettingsError(msg) from error
+        except httpx.TransportError as error:
+            raise _BusyError(str(error) or type(error).__name__) from error
+        status = response.status_code
+        if status in _BUSY:
+            reason = f"status {status} {response.reason_phrase}".strip()
+            raise _BusyError(reason, after=_seconds(response))
+        if status in {401, 403}:
+            msg = f"{self._url} refuses the key ({status}): check ZEROENTROPY_API_KEY."
+            raise SettingsError(msg)
+        if status != 200:
+            said = response.text[:200].replace(self._key, "...")
+            msg = f"{self._url} refuses model {self._model!r} ({status}): {said!r}."
+            raise ModelError(msg)
+        try:
+            return response.json()
+        except ValueError as error:
+            msg = "an answer that is not JSON"
+            raise _BusyError(msg) from error
+
+    def _scores(self, answer: Any, n: int) -> list[float]:
+        """Return the scores of an answer in the order of the request.
+
+        Raises:
+            ModelError: If it does not have one for each document.
+        """
+        try:
+            found = {
+                int(result["index"]): float(result["relevance_score"])
+                for result in answer["results"]
+            }
+            if len(answer["results"]) == n == len(found):
+                return [found[place] for place in range(n)]
+        except (KeyError, TypeError, ValueError) as error:
+            msg = f"{self._url} gave an answer of another form: {str(answer)[:200]!r}."
+            raise ModelError(msg) from error
+        msg = f"{self._url} gave {len(found)} scores for {n} documents."
+        raise ModelError(msg)
+
+    def _note(self, state: RetryCallState) -> None:
+        """Log why a request is tried again."""
+        error = state.outcome.exception() if state.outcome else None
+        pause = state.next_action.sleep if state.next_action else 0
+        _LOG.info("%s: %s; asking again in %.1f s", self._url, error, pause)
+
+
+def _parts(query: str, documents: Sequence[str]) -> Iterator[list[str]]:
+    """Yield documents in groups that fit into a request; a large one stands alone."""
+    fixed = _OVERHEAD + len(query.encode("utf-8", "replace"))
+    part: list[str] = []
+    size = 0
+    for document in documents:
+        own = fixed + len(document.encode("utf-8", "replace"))
+        if part and size + own > _LARGEST:
+            yield part
+            part, size = [], 0
+        part.append(document)
+        size += own
+    if part:
+        yield part
+
+
+def _pause(state: RetryCallState) -> float:
+    """Return how long to wait: as told, else longer each time and at random."""
+    from tenacity import wait_random_exponential
+
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, _BusyError) and error.after is not None:
+        return min(error.after, _LONGEST_PAUSE)
+    return wait_random_exponential(multiplier=0.5, max=_LONGEST_PAUSE)(state)
+
+
+def _seconds(response: httpx.Response) -> float | None:
+    """Return the seconds of a `Retry-After`, None where there is no such number."""
+    value = response.headers.get("Retry-After", "")
+    return float(value) if value.isascii() and value.isdigit() else None
+
+
+def load(
+    what: str, *, settings: Settings | None, embedder: Embedder | None
+) -> ZeroEntropyReranker:
+    """Return the reranker, see `retrieval.rerank.base.load_reranker`."""
+    key = None if settings is None else settings.zeroentropy_key
+    return ZeroEntropyReranker(what, key=key)
