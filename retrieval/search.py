@@ -87,8 +87,8 @@ def search(
         k: Hits wanted; takes the place of `max_sentences`, and a walk that ends
             earlier is filled up from the anchor ranking. None: the walk as it is.
         granularity: Whether a hit is a chunk or a sentence.
-        rerank: A reranker or its name, see `retrieval.rerank.base.load_reranker`, that
-            puts the hits in another order; None leaves that of the walk.
+        rerank: What puts the hits in another order: a reranker or its name, see
+            `load_reranker`.
         rerank_candidates: Hits that it chooses from, `k` where that is more.
         model: The language model of `llm_guided_traversal`; None loads that of the
             settings.
@@ -113,16 +113,13 @@ def search(
     opened = open_reader(connection, start.corpus, task, settings=settings)
     asking = task.language_model(model, settings)
     begin = time.perf_counter()
-    walking = searching_for(task, start.query, stage)
-    trail, hits = run(opened.reader, walking, asking)
+    trail, hits = run(opened.reader, searching_for(task, start.query, stage), asking)
     seconds = time.perf_counter() - begin
+    hits, reranked = rerank_hits(stage, task, hits)
     result = result_of(
         task, start.corpus.name, trail, hits, seconds, reader=opened.name, stage=stage
     )
-    if stage is None:
-        return result
-    hits, reranked = rerank_hits(stage, task, hits)
-    return replace(result, hits=hits, reranked=reranked)
+    return replace(result, reranked=reranked)
 
 
 async def asearch(
@@ -159,13 +156,11 @@ async def asearch(
     walking = searching_for(task, start.query, stage)
     trail, hits = await arun(opened.reader, walking, asking)
     seconds = time.perf_counter() - begin
+    hits, reranked = await arerank_hits(stage, task, hits)
     result = result_of(
         task, start.corpus.name, trail, hits, seconds, reader=opened.name, stage=stage
     )
-    if stage is None:
-        return result
-    hits, reranked = await arerank_hits(stage, task, hits)
-    return replace(result, hits=hits, reranked=reranked)
+    return replace(result, reranked=reranked)
 
 
 def searching_for(

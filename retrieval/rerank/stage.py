@@ -122,21 +122,23 @@ def _kept(name: str, settings: Settings | None) -> BaseReranker:
 
 
 def rerank_hits(
-    stage: Stage, task: Task, hits: Sequence[Hit]
-) -> tuple[tuple[Hit, ...], Reranked]:
+    stage: Stage | None, task: Task, hits: tuple[Hit, ...]
+) -> tuple[tuple[Hit, ...], Reranked | None]:
     """Return the best hits in the reranker's order.
 
     A chunk is scored by its whole text. Each hit then has those of its sentences that
     no better hit has; a chunk of which none is left is left out.
 
     Args:
-        stage: How to score.
+        stage: How to score; None leaves the hits as they are.
         task: The question, and how many hits or sentences are wanted.
         hits: The candidates.
 
     Raises:
         ModelError: If the reranker gives no usable scores.
     """
+    if stage is None:
+        return hits, None
     begin = time.perf_counter()
     scores = (
         [hit.score for hit in hits]
@@ -147,9 +149,11 @@ def rerank_hits(
 
 
 async def arerank_hits(
-    stage: Stage, task: Task, hits: Sequence[Hit]
-) -> tuple[tuple[Hit, ...], Reranked]:
+    stage: Stage | None, task: Task, hits: tuple[Hit, ...]
+) -> tuple[tuple[Hit, ...], Reranked | None]:
     """Do as `rerank_hits` does, without blocking; see there."""
+    if stage is None:
+        return hits, None
     begin = time.perf_counter()
     scores = (
         [hit.score for hit in hits]
