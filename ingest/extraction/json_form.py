@@ -101,7 +101,7 @@ def read_json(
         InputError: If nothing in it can be used; says where it went wrong.
     """
     value, repairs = loaded(whole_characters(answer))
-    problem = json_problem(value, variant)
+    problem = json_problem(value, variant) or _template(value)
     if problem:
         mender = _Mender(variant)
         value = mender.whole(value)
@@ -111,6 +111,16 @@ def read_json(
             msg = problem or "$: there is nothing in it that can be used"
             raise InputError(f"The answer does not fit the schema at {msg}.")
     return value, repairs
+
+
+def _template(value: Any) -> str:
+    """Say where a value has the dots of the form, empty if nowhere."""
+    texts = [entity["name"] for entity in value["entities"]]
+    texts += [text for link in value["relationships"] for text in link.values()]
+    texts += [claim["statement"] for claim in value["claims"]]
+    if all(any(char.isalnum() for char in text) for text in texts):
+        return ""
+    return "$: it has a text without a letter or digit"
 
 
 class _Mender:
@@ -160,10 +170,11 @@ class _Mender:
         return {key: v for key, v in found.items() if key in wanted}
 
     def _text(self, value: object) -> str:
-        """Return a scalar as text, empty for anything else."""
+        """Return a scalar as text, empty for anything else and for mere dots."""
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return ""
-        return str(value).strip()
+        text = str(value).strip()
+        return text if any(char.isalnum() for char in text) else ""
 
     def _entities(self, item: object, place: str) -> dict[str, Any] | None:
         """Return an entity that fits, None where it has no name."""

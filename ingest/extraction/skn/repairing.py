@@ -39,6 +39,7 @@ _EMPTY: dict[str, tuple[str, Any]] = {
 }
 """Section -> the field of a block and its value where there is none."""
 
+_NUMBERED = re.compile(r"[\[(]\s*\d*\.?\d+\s*%?\s*[\])]\s*$")
 _OPEN_QUOTE = re.compile(r'\s*[!.~]\s*"')
 
 
@@ -174,7 +175,9 @@ class _Reading:
             return
         heading = section_of(line)
         if heading is None:
-            self._content(line, self._section or self._guess(line))
+            section = self._section or self._guess(line)
+            if section is not None:
+                self._content(line, section)
             return
         section, rest, well_made = heading
         if not well_made:
@@ -192,9 +195,12 @@ class _Reading:
         if rest:
             self._content(rest, section)
 
-    def _guess(self, line: str) -> Section:
-        """Return the section that a line before any heading belongs to."""
+    def _guess(self, line: str) -> Section | None:
+        """Return the section of a line before any heading, None for mere words."""
         plain = mapped(line)
+        if not (_NUMBERED.search(plain) or _OPEN_QUOTE.match(plain)):
+            self.tell("text_around", f"{line.strip()[:40]!r} left out")
+            return None
         section: Section = "causal" if "->" in plain or ARROW in plain else "facts"
         self.tell("no_heading", f"no section has begun: taken for @{section}")
         return section

@@ -1,0 +1,17 @@
+// @title: Causes and effects that extractions disagree about
+// purpose: links that are told in both directions, or with strengths 0.4 or more apart
+// params: corpus, limit
+// since: 5.26
+MATCH (a:Concept)-[r:CAUSES]->(b:Concept)
+WHERE $corpus IS NULL OR a.corpus = $corpus
+WITH
+  a,
+  b,
+  min(r.strength) AS weakest,
+  max(r.strength) AS strongest,
+  count(r) AS extractions,
+  EXISTS { (b)-[:CAUSES]->(a) } AS reversed
+WHERE reversed OR strongest - weakest >= 0.4
+RETURN a.name AS cause, b.name AS effect, reversed, weakest, strongest, extractions
+ORDER BY reversed DESC, strongest - weakest DESC, cause, effect
+LIMIT coalesce($limit, 25)

@@ -1,0 +1,18 @@
+// @title: Extractions that failed
+// purpose: what models answered that could not be used, and why
+// params: corpus, limit
+// since: 5.26
+MATCH (x:Extraction {status: 'failed'})
+WHERE $corpus IS NULL OR x.corpus = $corpus
+MATCH (x)-[:EXTRACTED_FROM]->(source)
+OPTIONAL MATCH (source)-[:FROM_DOCUMENT]->(d:Document)
+RETURN DISTINCT
+  coalesce(d.title, source.query, source.title) AS page,
+  x.variant AS variant,
+  x.model AS model,
+  x.error AS error,
+  x.attempts AS attempts,
+  left(x.raw, 200) AS answer,
+  x.id AS extraction
+ORDER BY page, variant, model, extraction
+LIMIT coalesce($limit, 25)
