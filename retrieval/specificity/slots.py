@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from retrieval.specificity.mentions import Mention, MentionFinder
     from retrieval.specificity.templates import Slot, Template
 
-__all__ = ["Doubt", "SlotExtractor", "SlotValues", "Slots"]
+__all__ = ["Doubt", "SlotExtractor", "SlotValues", "Slots", "asked_limit"]
 
 SlotValues = dict[str, "str | tuple[str, ...]"]
 PLACES = ("city", "region", "country")
@@ -163,7 +163,7 @@ class SlotExtractor:
         if slot.type == "choice":
             return _choice(slot, question, mentions), []
         if slot.type == "number":
-            return _limit(question), []
+            return asked_limit(question), []
         if slot.type == "name":
             return self._name(question, of_kind)
         if slot.type == "institution_type":
@@ -288,7 +288,7 @@ def _choice(slot: Slot, question: str, mentions: Sequence[Mention]) -> str | Non
     return None
 
 
-def _limit(question: str) -> str | None:
+def asked_limit(question: str) -> str | None:
     """Return how many are asked for: `the 5 oldest`, or one by `is the oldest`."""
     text = question.casefold()
     if found := _LIMIT.search(text):

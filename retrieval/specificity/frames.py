@@ -1,0 +1,230 @@
+"""What a question says, apart from its wording, and questions made of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from retrieval.specificity.slots import asked_limit
+from retrieval.specificity.words import type_words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from retrieval.specificity.mentions import Mention
+
+__all__ = ["Frame", "frame_of", "merged", "sentence"]
+
+INTENTS: Mapping[str, str] = {
+    "list_institutions_by_type_city": "list",
+    "list_institutions_by_type_region": "list",
+    "list_institutions_by_type_country": "list",
+    "list_all_institutions_in_city": "list",
+    "count_institutions_by_type_location": "count",
+    "count_institutions_by_type": "count",
+    "find_institution_by_name": "name",
+    "find_institution_by_identifier": "identifier",
+    "find_institutions_by_founding_date": "date",
+    "compare_locations": "compare",
+    "find_custodians_by_budget_threshold": "budget",
+}
+"""Id of a template -> what its questions are after."""
+
+_CUES = (
+    ("count", r"how many|how much|hoe ?veel|count|number of|aantal"),
+    ("compare", r"compare|vergelijk|versus|\bvs\b"),
+    ("date", r"oldest|newest|youngest|founded|established|oudst\w*|nieuwst\w*|jongst\w*|opgericht|gesticht"),
+    ("budget", r"budget|begroting"),
+    ("list", r"which|welke?|list|name them|what are they|noem|geef|toon|show|wat zijn"),
+)
+_ORDER = re.compile(
+    r"\b(?:(oldest|earliest|oudst\w*|vroegst\w*)|(newest|youngest|latest|nieuwst\w*|jongst\w*))\b",
+    re.IGNORECASE,
+)
+_COMPARISON = re.compile(
+    r"\b(?:more than|at least|at most|less than|over|above|under|below|up to|meer dan|"
+    r"minstens|hoogstens|minder dan|boven|onder|minimaal|maximaal)\b",
+    re.IGNORECASE,
+)
+_PLACES = frozenset({"city", "region", "country", "place"})
+_SINCE = {
+    "en": {"in": "in", "before": "before", "after": "after", "since": "since", "until": "until"},
+    "nl": {"in": "in", "before": "voor", "after": "na", "since": "sinds", "until": "tot en met"},
+}
+
+
+_GENERIC = {"en": ("institution", "institutions"), "nl": ("instelling", "instellingen")}
+_COMPARISONS = {
+    "above": ("more than", "meer dan", r"more than|over|above|meer dan|boven"),
+    "below": ("less than", "minder dan", r"less than|under|below|minder dan|onder"),
+    "at_least": ("at least", "minstens", r"at least|minstens|minimaal"),
+    "at_most": ("at most", "hoogstens", r"at most|up to|hoogstens|maximaal"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What a question says.
+
+    Attributes:
+        intent: What it is after: `list`, `count`, `compare`, `date`, `budget`, `name`,
+            `identifier`; None where it does not say.
+        letters: Institution types.
+        generic: Whether it speaks of institutions of any type.
+        places: Kind and name of each place.
+        order: `oldest` or `newest`.
+        date: Relation and years.
+        budget: Comparison and amount, as written.
+        name: An institution or identifier.
+        single: Whether it asks for one alone: `the oldest museum`.
+    """
+
+    intent: str | None = None
+    letters: tuple[str, ...] = ()
+    generic: bool = False
+    places: tuple[tuple[str, str], ...] = ()
+    order: str | None = None
+    date: tuple[str, str] | None = None
+    budget: tuple[str, str] | None = None
+    name: str | None = None
+    single: bool = False
+
+
+def frame_of(
+    question: str, mentions: Sequence[Mention], template_id: str | None = None
+) -> Frame:
+    """Return what a question says.
+
+    Args:
+        question: The question.
+        mentions: What it names.
+        template_id: What it was taken for, if that is known.
+    """
+    order = _ORDER.search(question)
+    dates = [m for m in mentions if m.kind == "date"]
+    budgets = [m for m in mentions if m.kind == "budget"]
+    names = [m for m in mentions if m.kind in {"name", "identifier"}]
+    comparison = _COMPARISON.search(question)
+    cues = (intent for intent, words in _CUES if re.search(words, question, re.IGNORECASE))
+    return Frame(
+        intent=INTENTS.get(template_id or "") or next(cues, None),
+        letters=tuple(dict.fromkeys(m.value for m in mentions if m.kind == "institution_type")),
+        generic=any(m.kind == "generic" for m in mentions),
+        places=tuple((m.kind, m.text) for m in mentions if m.kind in _PLACES),
+        order=None if order is None else ("oldest" if order[1] else "newest"),
+        date=(dates[0].relation, dates[0].text) if dates else None,
+        budget=(comparison[0] if comparison else "", budgets[0].text) if budgets else None,
+        name=(names[0].value or names[0].text) if names else None,
+        single=asked_limit(question) == "1",
+    )
+
+
+def merged(before: Frame, now: Frame) -> Frame:
+    """Return what a follow-up says together with the question before it."""
+    intent = now.intent or before.intent
+    if now.intent is None:
+        if now.date or now.order:
+            intent = "date"
+        elif now.budget:
+            intent = "budget"
+        elif now.name:
+            intent = before.intent if before.intent in {"name", "identifier"} else "name"
+    places = now.places or before.places
+    if intent == "compare" and len(now.places) == 1:
+        places = tuple(dict.fromkeys((*before.places, *now.places)))
+    elif intent != "compare" and not now.places and before.intent == "compare":
+        places = before.places[:1]
+    typed = bool(now.letters) or now.generic
+    if intent in {"name", "identifier"} and not now.name and (typed or now.places):
+        intent = "list" if typed and now.places else None
+    frame = replace(
+        now,
+        intent=intent,
+        letters=now.letters if typed else before.letters,
+        generic=now.generic if typed else before.generic,
+        places=places,
+        name=now.name or before.name,
+    )
+    if intent == "date" and not (now.order or now.date):
+        frame = replace(
+            frame, order=before.order, date=before.date, single=before.single
+        )
+    if intent == "budget" and now.budget is None:
+        frame = replace(frame, budget=before.budget)
+    elif now.budget and not now.budget[0] and before.budget:
+        frame = replace(frame, budget=(before.budget[0], now.budget[1]))
+    return frame
+
+
+def sentence(frame: Frame, language: str) -> str | None:
+    """Return a question that says what a frame does; None where it says too little.
+
+    Args:
+        frame: What it says.
+        language: `en` or `nl`.
+    """
+    dutch = language == "nl"
+    things = _things(frame, language)
+    where = f" in {_places(frame, language)[0]}" if frame.places else ""
+    if frame.intent == "count":
+        if dutch:
+            return f"Hoeveel {things} zijn er{where}?"
+        return f"How many {things} are{where or ' there'}?"
+    if frame.intent == "list" and where:
+        if dutch:
+            return f"Welke {things} zijn er{where}?"
+        return f"Which {things} are{where}?"
+    if frame.intent == "compare" and len(frame.places) > 1:
+        joined = (" en " if dutch else " and ").join(_places(frame, language))
+        if dutch:
+            return f"Vergelijk het aantal {things} in {joined}"
+        return f"Compare the number of {things} in {joined}"
+    if frame.intent == "date" and frame.date:
+        relation = _SINCE[language][frame.date[0]]
+        if dutch:
+            return f"Welke {things}{where} zijn opgericht {relation} {frame.date[1]}?"
+        return f"Which {things}{where} were founded {relation} {frame.date[1]}?"
+    if frame.intent == "date" and frame.order:
+        if frame.single:
+            thing = _things(frame, language, single=True)
+            word = {"oldest": "oudste", "newest": "nieuwste"}[frame.order]
+            if dutch:
+                return f"Wat is het {word} {thing}{where}?"
+            return f"What is the {frame.order} {thing}{where}?"
+        if dutch:
+            order = {"oldest": "oudste", "newest": "nieuwste"}[frame.order]
+            return f"Wat zijn de {order} {things}{where}?"
+        return f"What are the {frame.order} {things}{where}?"
+    if frame.intent == "budget" and frame.budget:
+        comparison = _comparison(frame.budget[0], language)
+        if dutch:
+            return f"Welke {things}{where} hebben een budget van {comparison} {frame.budget[1]}?"
+        return f"Which {things}{where} have a budget of {comparison} {frame.budget[1]}?"
+    if frame.intent in {"name", "identifier"} and frame.name:
+        return f"Vertel me over {frame.name}" if dutch else f"Tell me about {frame.name}"
+    return None
+
+
+def _things(frame: Frame, language: str, *, single: bool = False) -> str:
+    """Return the words for what is asked for."""
+    shown = type_words().shown
+    words = [shown[letter][language][0 if single else 1] for letter in frame.letters]
+    joined = (" en " if language == "nl" else " and ").join(words)
+    return joined or _GENERIC[language][0 if single else 1]
+
+
+def _comparison(words: str, language: str) -> str:
+    """Return the words for a comparison in a language."""
+    for english, dutch, pattern in _COMPARISONS.values():
+        if re.fullmatch(pattern, words, re.IGNORECASE):
+            return dutch if language == "nl" else english
+    return "meer dan" if language == "nl" else "more than"
+
+
+def _places(frame: Frame, language: str) -> list[str]:
+    """Return the places with what kind they are, where a name alone would not say."""
+    province = "de provincie" if language == "nl" else "the province of"
+    return [
+        f"{province} {name}" if kind == "region" else name for kind, name in frame.places
+    ]
