@@ -9,9 +9,11 @@ KnowtrailError
 │   ├── UnknownAlgorithmError (LookupError)
 │   ├── FilterError                     a retrieval filter that cannot be understood
 │   ├── SnapshotError                   a snapshot is missing, damaged or out of date
+│   ├── RdfError                        RDF or SPARQL that cannot be read or run
 │   └── VectorError                     NaN, zero or wrongly sized vectors
 ├── CorpusDriftError                    settings differ from those of the stored corpus
 ├── IngestError                         an ingest ended before it was complete
+├── QueryTimeoutError (TimeoutError)    a query took longer than it may
 ├── DatabaseError                       Neo4j refused or failed
 │   ├── CredentialsError (PermissionError)
 │   ├── UnavailableError (ConnectionError)
@@ -44,6 +46,8 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "PortInUseError",
+    "QueryTimeoutError",
+    "RdfError",
     "SchemaError",
     "ServerError",
     "ServerStartError",
@@ -90,6 +94,10 @@ class SnapshotError(InputError):
     """A snapshot is missing, damaged, of another version, or cannot be made."""
 
 
+class RdfError(InputError):
+    """RDF or SPARQL cannot be read, or asks for what is not done."""
+
+
 class VectorError(InputError):
     """A vector is not finite, is zero or has the wrong number of dimensions."""
 
@@ -100,6 +108,10 @@ class CorpusDriftError(KnowtrailError):
 
 class IngestError(KnowtrailError):
     """An ingest ended before it was complete; what was stored stays valid."""
+
+
+class QueryTimeoutError(KnowtrailError, TimeoutError):
+    """A query took longer than it may, and was stopped."""
 
 
 class DatabaseError(KnowtrailError):

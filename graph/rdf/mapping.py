@@ -236,7 +236,7 @@ class Mapping:
         return iri if is_iri(iri) else None
 
     def short_names(self, iri: str) -> list[str]:
-        """Return every name `prefix__local` of an IRI, the shortest local part first."""
+        """Return every name `prefix__local` of an IRI, the shortest rest first."""
         found = [
             (-len(namespace), f"{prefix}__{iri[len(namespace) :]}")
             for prefix, namespace in self.foreign.items()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rdflib.term import BNode, Literal, URIRef, Variable
 
 from graph.rdf.mapping import LABELS, TERMS
-from graph.rdf.vocabulary import RDF, Value
+from graph.rdf.vocabulary import RDF
 
 if TYPE_CHECKING:
     from rdflib.term import Node
@@ -201,9 +201,3 @@ def _type_of(mapping: Mapping, label: str) -> str | None:
     if label == "Resource":
         return None
     return mapping.expand(label) or mapping.own_type(label)
-
-
-def value_of_term(term: Literal) -> Value:
-    """Return a literal of rdflib as one of ours."""
-    datatype = "" if term.datatype is None else str(term.datatype)
-    return Value(str(term), datatype, term.language or "")

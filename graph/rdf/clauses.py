@@ -1,0 +1,195 @@
+"""The closed set of Cypher clauses that SPARQL becomes.
+
+Names of labels, properties and relationship types stand in a statement only between
+backticks and only where they are letters, digits and underscores; any other name, and
+every value, is a parameter.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from graph.rdf.mapping import LABELS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from graph.rdf.mapping import Mapping
+
+__all__ = ["Arm", "Statement", "arms_of", "edges_text", "page_text"]
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_URI_LABELS = tuple(label for label, rule in LABELS.items() if rule.uri)
+
+Arm = tuple[str, str]
+"""A label and the property that a node of it is looked up by."""
+
+
+def arms_of(mapping: Mapping, iri: str) -> dict[Arm, str]:
+    """Return where a node of an IRI can be found.
+
+    Args:
+        mapping: The mapping of the database.
+        iri: An IRI, or a blank node.
+
+    Returns:
+        Label and property -> the value to look for.
+    """
+    if iri.startswith("_:"):
+        return {("Resource", "uri"): f"bnode://{iri.removeprefix('_:')}"}
+    parsed = mapping.vocabulary.parse_node(iri)
+    found: dict[Arm, str] = {}
+    if parsed is not None and parsed[0] in LABELS and LABELS[parsed[0]].key != "uri":
+        found[parsed[0], LABELS[parsed[0]].key] = parsed[1]
+        if not LABELS[parsed[0]].uri:
+            return found
+    return found | dict.fromkeys(((label, "uri") for label in _URI_LABELS), iri)
+
+
+@dataclass(slots=True)
+class Statement:
+    """A statement under construction.
+
+    Attributes:
+        lines: Its clauses.
+        columns: What it returns.
+        params: Its parameters.
+        distinct: Whether it could return a row twice.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list)
+    params: dict[str, Any] = field(default_factory=dict)
+    distinct: bool = False
+
+    def param(self, value: Any) -> str:
+        """Add a parameter and return its place in the text."""
+        name = f"p{len(self.params)}"
+        self.params[name] = value
+        return f"${name}"
+
+    def column(self, expression: str) -> int:
+        """Add a column, once, and return its number."""
+        if expression not in self.columns:
+            self.columns.append(expression)
+        return self.columns.index(expression)
+
+    def text(self, limit: int | None = None) -> str:
+        """Return the statement."""
+        columns = ", ".join(f"{c} AS c{i}" for i, c in enumerate(self.columns))
+        tail = f"RETURN {'DISTINCT ' if self.distinct else ''}{columns}"
+        if limit is not None:
+            tail += f"\nLIMIT {self.param(limit)}"
+        return "\n".join([*self.lines, tail])
+
+    def property(self, variable: str, name: str) -> str:
+        """Return the expression of a property."""
+        if _PLAIN.fullmatch(name):
+            return f"{variable}.`{name}`"
+        return f"{variable}[{self.param(name)}]"
+
+    def members(self, variable: str, names: Sequence[str]) -> str:
+        """Return the expression of all members of some properties, as one list."""
+        if len(names) == 1:
+            return f"[] + {self.property(variable, names[0])}"
+        parts = (f"coalesce({self.property(variable, name)}, [])" for name in names)
+        return " + ".join(["[]", *parts])
+
+    def has_label(self, variable: str, labels: Iterable[str]) -> str:
+        """Return the condition that a node has one of some labels."""
+        plain = [f"`{label}`" for label in labels if _PLAIN.fullmatch(label)]
+        odd = [label for label in labels if not _PLAIN.fullmatch(label)]
+        parts = [f"{variable}:{'|'.join(plain)}"] if plain else []
+        if odd:
+            parts.append(
+                f"any(l IN labels({variable}) WHERE l IN {self.param(list(odd))})"
+            )
+        return f"({' OR '.join(parts)})" if parts else "false"
+
+    def node(self, variable: str, labels: Sequence[str]) -> None:
+        """Match a node by its labels alone; any label where none is given."""
+        plain = all(_PLAIN.fullmatch(label) for label in labels)
+        names = "|".join(f"`{label}`" for label in labels) if plain else ""
+        self.lines.append(f"MATCH ({variable}{':' + names if names else ''})")
+        if labels and not plain:
+            self.where(self.has_label(variable, labels))
+
+    def lookup(self, variable: str, arms: Sequence[Arm], value: str) -> None:
+        """Match the node that one of some keys has.
+
+        Args:
+            variable: Name of the node.
+            arms: Labels of the table, and the property of each.
+            value: Expression of a map from the arm's number to the value.
+        """
+        if len(arms) == 1:
+            label, name = arms[0]
+            self.lines.append(f"MATCH ({variable}:`{label}` {{`{name}`: {value}[0]}})")
+            return
+        parts = [
+            f"MATCH ({variable}:`{label}` {{`{name}`: {value}[{number}]}}) "
+            f"RETURN {variable}"
+            for number, (label, name) in enumerate(arms)
+        ]
+        self.lines.append("CALL (row) { " + " UNION ".join(parts) + " }")
+
+    def edge(self, edge: str, source: str, target: str, names: Sequence[str]) -> None:
+        """Match a relationship of one of some types; of any where none is given."""
+        plain = all(_PLAIN.fullmatch(name) for name in names)
+        types = "|".join(f"`{name}`" for name in names) if plain else ""
+        self.lines.append(
+            f"MATCH ({source})-[{edge}{':' + types if types else ''}]->({target})"
+        )
+        if names and not plain:
+            self.where(f"type({edge}) IN {self.param(list(names))}")
+
+    def where(self, condition: str) -> None:
+        """Add a condition on what was matched so far."""
+        if self.lines[-1].startswith("WHERE "):
+            self.lines[-1] += f" AND {condition}"
+        elif self.lines[-1].startswith("MATCH "):
+            self.lines.append(f"WHERE {condition}")
+        else:
+            self.lines += ["WITH *", f"WHERE {condition}"]
+
+
+def page_text(label: str, key: str, *, first: bool, unkeyed: bool, corpus: bool) -> str:
+    """Return the statement that reads a page of the nodes of a label, by their key.
+
+    Args:
+        label: A label of the table.
+        key: `id`, `name` or `uri`.
+        first: Whether this is the first page.
+        unkeyed: Whether only nodes without an `id` are wanted.
+        corpus: Whether only nodes of the corpus `$corpus` are wanted.
+    """
+    conditions = [f"n.`{key}` {'>=' if first else '>'} $after"]
+    if unkeyed:
+        conditions.append("NOT n.id IS :: STRING NOT NULL")
+    if corpus:
+        conditions.append(f"n.{'name' if label == 'Corpus' else 'corpus'} = $corpus")
+    return (
+        f"MATCH (n:`{label}`)\nWHERE {' AND '.join(conditions)}\n"
+        f"RETURN n.`{key}` AS k, elementId(n) AS e, labels(n) AS l, "
+        "properties(n) AS p\n"
+        f"ORDER BY k\nLIMIT $limit"
+    )
+
+
+def edges_text(*, corpus: bool) -> str:
+    """Return the statement that reads the relationships of nodes, node by node.
+
+    Args:
+        corpus: Whether both ends must belong to the corpus `$corpus`.
+    """
+    among = "\nWHERE coalesce(b.corpus, b.name) = $corpus" if corpus else ""
+    return (
+        "UNWIND range(0, size($names) - 1) AS i\n"
+        "MATCH (a) WHERE elementId(a) = $names[i]\n"
+        f"MATCH (a)-[r]->(b){among}\n"
+        "RETURN i, type(r) AS t, elementId(r) AS e, properties(r) AS p, "
+        "labels(b) AS l, b.id AS id, b.name AS name, b.uri AS uri\n"
+        "ORDER BY i"
+    )

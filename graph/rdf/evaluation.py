@@ -1,0 +1,283 @@
+"""rdflib's SPARQL engine, with what the database does better handed to the database.
+
+Basic graph patterns, alone or as the right side of a join or an OPTIONAL, are answered
+for many rows at once. Everything else is rdflib's own evaluation, watched for time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rdflib.plugins.sparql import CUSTOM_EVALS, evaluate
+from rdflib.plugins.sparql.algebra import translateQuery
+from rdflib.plugins.sparql.evalutils import _ebv
+from rdflib.plugins.sparql.parser import parseQuery
+from rdflib.plugins.sparql.parserutils import CompValue
+from rdflib.plugins.sparql.processor import SPARQLResult
+from rdflib.plugins.sparql.sparql import FrozenBindings, Query
+from rdflib.term import Literal, Variable
+
+from graph.errors import KnowtrailError, RdfError
+from graph.rdf.plan import Plan, batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Mapping as Dictionary
+
+    from rdflib import Graph
+    from rdflib.plugins.sparql.sparql import QueryContext
+    from rdflib.query import Result
+
+__all__ = ["answer", "register"]
+
+_NAME = "knowtrail"
+_FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
+
+
+def register() -> None:
+    """Let rdflib hand us the parts of queries; other graphs are not touched."""
+    CUSTOM_EVALS[_NAME] = _evaluate
+
+
+def answer(
+    graph: Graph,
+    query: Any,
+    *,
+    namespaces: Dictionary[str, Any],
+    bindings: Dictionary[str, Any],
+    base: str | None,
+) -> Result:
+    """Answer a query over a graph of ours.
+
+    Args:
+        graph: A graph whose store is that of one query.
+        query: Its text, or what rdflib's `prepareQuery` made of it.
+        namespaces: Prefixes.
+        bindings: Values of variables.
+        base: What relative IRIs are resolved against.
+
+    Raises:
+        RdfError: If the query cannot be understood, or may not be run here.
+    """
+    parsed = _parsed(query, namespaces, base)
+    _check(parsed.algebra)
+    if parsed.algebra.datasetClause:
+        msg = "There is one graph here: leave out FROM."
+        raise RdfError(msg)
+    try:
+        return SPARQLResult(evaluate.evalQuery(graph, parsed, dict(bindings), base))
+    except (KnowtrailError, RecursionError):
+        raise
+    except Exception as error:
+        # rdflib raises plain exceptions for what a query may not say.
+        msg = f"The query cannot be answered: {_line(error)}."
+        raise RdfError(msg) from error
+
+
+def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Query:
+    """Read a query.
+
+    Raises:
+        RdfError: If it cannot be understood.
+    """
+    if isinstance(query, Query):
+        return query
+    try:
+        return translateQuery(parseQuery(query), base, dict(namespaces))
+    except RecursionError as error:
+        msg = "The query is nested too deeply: write it flatter."
+        raise RdfError(msg) from error
+    except Exception as error:
+        # pyparsing's errors, and plain exceptions for unknown prefixes and the like.
+        where = ""
+        if hasattr(error, "lineno") and hasattr(error, "column"):
+            where = f" (line {error.lineno}, column {error.column})"
+        msg = f"The query cannot be understood{where}: {_line(error)}."
+        raise RdfError(msg) from error
+
+
+def _line(error: BaseException) -> str:
+    """Return an error's text on one line."""
+    return " ".join(str(error).split()).partition(", found")[0].rstrip(".")[:300]
+
+
+def _check(part: Any) -> None:
+    """Refuse what would ask another server or another graph.
+
+    Raises:
+        RdfError: If a part of the query does.
+    """
+    waiting = [part]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, CompValue):
+            if one.name == "ServiceGraphPattern":
+                msg = (
+                    "SERVICE asks another server, which is not done here: leave it out."
+                )
+                raise RdfError(msg)
+            if one.name == "Graph":
+                msg = "There is one graph here: leave out GRAPH."
+                raise RdfError(msg)
+            waiting += list(one.values())
+        elif isinstance(one, list | tuple | set):
+            waiting += list(one)
+
+
+def _evaluate(ctx: QueryContext, part: CompValue) -> Any:
+    """Evaluate a part of a query over a graph of ours.
+
+    Raises:
+        NotImplementedError: If the graph is another's, or rdflib is to do it.
+    """
+    run = getattr(getattr(ctx.graph, "store", None), "_run", None)
+    if run is None:
+        raise NotImplementedError
+    run.check()
+    if part.name == "BGP":
+        return _bgp(run, ctx, part)
+    if part.name == "Filter" and part.p.name == "BGP":
+        return _filter(run, ctx, part)
+    if part.name == "LeftJoin" and part.p2.name == "BGP":
+        return _left_join(run, ctx, part)
+    if part.name == "Join" and part.lazy and part.p2.name == "BGP":
+        return _join(run, ctx, part)
+    if part.name in _WATCHED:
+        return _watched(run, _WATCHED[part.name](ctx, part))
+    raise NotImplementedError
+
+
+_WATCHED = {
+    "Filter": evaluate.evalFilter,
+    "Join": evaluate.evalJoin,
+    "LeftJoin": evaluate.evalLeftJoin,
+    "Minus": evaluate.evalMinus,
+    "Union": evaluate.evalUnion,
+    "ToMultiSet": evaluate.evalMultiset,
+    "Extend": evaluate.evalExtend,
+}
+
+
+def _watched(run: Any, rows: Iterable[Any]) -> Iterator[Any]:
+    """Yield rows while there is time."""
+    for row in rows:
+        run.check()
+        yield row
+
+
+def _plan(run: Any, ctx: QueryContext, part: CompValue, **options: Any) -> Plan:
+    """Return the plan of a basic graph pattern, made once for a way it is bound."""
+    patterns: list[Any] = [
+        (s, p if ctx[p] is None else ctx[p], o) for s, p, o in part.triples
+    ]
+    terms = {term for s, _, o in patterns for term in (s, o)}
+    bound = frozenset(
+        t for t in terms if isinstance(t, Variable) and ctx[t] is not None
+    )
+    key = (id(part), tuple(p for _, p, _ in patterns), bound, bool(options))
+    if key not in run.plans:
+        run.plans[key] = Plan(run.mapping, patterns, bound=bound, **options)
+    plan: Plan = run.plans[key]
+    return plan
+
+
+def _bgp(
+    run: Any, ctx: QueryContext, part: CompValue, **options: Any
+) -> Iterator[FrozenBindings]:
+    """Yield the solutions of a basic graph pattern."""
+    known = dict(ctx.bindings.items())
+    if not part.triples:
+        yield ctx.solution()
+        return
+    plan = _plan(run, ctx, part, **options)
+    for _, found in plan.solve(run, run.triples, [known]):
+        yield FrozenBindings(ctx, found)
+
+
+def _filter(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBindings]:
+    """Yield the solutions of a basic graph pattern that pass a filter."""
+    bounds = _bounds(part.expr)
+    isolated = not part.no_isolated_scope
+    for row in _bgp(run, ctx, part.p, **({"bounds": bounds} if bounds else {})):
+        seen = row.forget(ctx, _except=part._vars) if isolated else row
+        if _ebv(part.expr, seen):
+            yield row
+
+
+def _bounds(expression: Any) -> dict[Any, list[tuple[str, float]]]:
+    """Return the comparisons with numbers that a filter demands, a little wider."""
+    found: dict[Any, list[tuple[str, float]]] = {}
+    waiting = [expression]
+    while waiting:
+        one = waiting.pop()
+        if not isinstance(one, CompValue):
+            continue
+        if one.name == "ConditionalAndExpression":
+            waiting += [one.expr, *one.other]
+        elif one.name == "RelationalExpression" and one.op in _FLIPPED:
+            sides = (one.expr, one.op, one.other)
+            if isinstance(one.other, Variable):
+                sides = (one.other, _FLIPPED[one.op], one.expr)
+            variable, sign, literal = sides
+            number = _number(literal)
+            if isinstance(variable, Variable) and number is not None:
+                found.setdefault(variable, []).extend(_wider(sign, number))
+    return found
+
+
+def _number(term: Any) -> float | None:
+    """Return the number that a literal is."""
+    if not isinstance(term, Literal) or isinstance(term.value, bool):
+        return None
+    try:
+        number = float(term.value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if abs(number) < 2**53 else None
+
+
+def _wider(sign: str, number: float) -> list[tuple[str, float]]:
+    """Return conditions that hold wherever a comparison does, rounding or not."""
+    low, high = number - abs(number) * 1e-12, number + abs(number) * 1e-12
+    if sign == "=":
+        return [(">=", low), ("<=", high)]
+    return [("<=", high)] if sign.startswith("<") else [(">=", low)]
+
+
+def _join(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBindings]:
+    """Yield the rows of the left side extended by the pattern on the right."""
+    plan = None
+    for batch in batches(evaluate.evalPart(ctx, part.p1)):
+        known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
+        plan = plan or _plan(run, ctx.thaw(batch[0]), part.p2)
+        for place, found in plan.numbered(run, run.triples, known):
+            yield FrozenBindings(ctx, found | dict(batch[place].items()))
+
+
+def _left_join(
+    run: Any, ctx: QueryContext, part: CompValue
+) -> Iterator[FrozenBindings]:
+    """Yield the rows of the left side, extended by the right one where it matches."""
+    plan = None
+    for batch in batches(evaluate.evalPart(ctx, part.p1)):
+        run.check()
+        known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
+        plan = plan or _plan(run, ctx.thaw(batch[0]), part.p2)
+        matched: list[list[FrozenBindings]] = [[] for _ in batch]
+        for place, found in plan.numbered(run, run.triples, known):
+            row = FrozenBindings(ctx, found)
+            if _ebv(part.expr, row.forget(ctx)):
+                matched[place].append(row)
+        for row, extended in zip(batch, matched, strict=True):
+            yield from (one.merge(row) for one in extended)
+            if not extended and not _matches_alone(ctx, part, row):
+                yield row
+
+
+def _matches_alone(ctx: QueryContext, part: CompValue, row: FrozenBindings) -> bool:
+    """Return whether the right side matches without what is bound outside of both."""
+    inside = part.p1._vars
+    if inside is None or all(term in inside for term in row):
+        return False
+    alone = ctx.thaw(row.remember(inside))
+    return any(_ebv(part.expr, found) for found in evaluate.evalPart(alone, part.p2))

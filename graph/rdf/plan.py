@@ -1,0 +1,237 @@
+"""How a basic graph pattern is answered: which patterns together, in which order."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from rdflib.paths import InvPath, Path, SequencePath
+from rdflib.term import URIRef, Variable
+
+from graph.rdf.component import Component
+from graph.rdf.readings import NODE, is_variable, readings
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Mapping as Dictionary
+
+    from rdflib.term import Node
+
+    from graph.rdf.mapping import Mapping
+    from graph.rdf.readings import Pattern
+    from graph.rdf.terms import Runner, Solution
+
+__all__ = ["Plan", "batches"]
+
+_BATCHES = (1, 50, 500)
+"""Rows taken at once."""
+
+_MOST_CHOICES = 16
+_HIDDEN = "knowtrail-path-"
+
+Matcher = Callable[[Any, Any, Any], Iterator[tuple[Any, Any, Any]]]
+"""Yields the triples of a pattern; an unbound place is None."""
+
+
+def batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield rows in batches, small ones first: the first answer may be enough."""
+    waiting = iter(rows)
+    sizes = itertools.chain(_BATCHES, itertools.repeat(_BATCHES[-1]))
+    while batch := list(islice(waiting, next(sizes))):
+        yield batch
+
+
+class Plan:
+    """The steps that answer a basic graph pattern.
+
+    Args:
+        mapping: The mapping of the database.
+        patterns: Triple patterns; a predicate may be a property path.
+        bound: The variables that are bound before, as a rule.
+        bounds: Comparisons of variables with numbers that a filter makes.
+    """
+
+    def __init__(
+        self,
+        mapping: Mapping,
+        patterns: Sequence[Pattern],
+        *,
+        bound: Collection[Node] = (),
+        bounds: Dictionary[Node, Sequence[tuple[str, float]]] | None = None,
+    ) -> None:
+        self._mapping = mapping
+        self._bounds = bounds or {}
+        plain, loose = _spread(patterns)
+        self._groups = [
+            Component(mapping, group, self._bounds)
+            for group in _ordered(self._grouped(plain), set(bound))
+        ]
+        self._loose = loose
+
+    def solve(
+        self, run: Runner, triples: Matcher, rows: Iterable[Solution]
+    ) -> Iterator[tuple[Solution, Solution]]:
+        """Yield rows, each with one of its solutions, in the order of the rows.
+
+        Args:
+            run: Runs a statement.
+            triples: Finds the triples of one pattern.
+            rows: What is bound before.
+        """
+        for batch in batches(rows):
+            for place, solution in self.numbered(run, triples, batch):
+                yield batch[place], solution
+
+    def numbered(
+        self, run: Runner, triples: Matcher, batch: Sequence[Solution]
+    ) -> Iterator[tuple[int, Solution]]:
+        """Yield the solutions of a batch, each with the number of the row it extends.
+
+        Args:
+            run: Runs a statement.
+            triples: Finds the triples of one pattern.
+            batch: What is bound before, row by row.
+        """
+        found: Iterator[tuple[int, Solution]] = iter(enumerate(batch))
+        for group in self._groups:
+            found = _extended(group, run, found)
+        for pattern in self._loose:
+            found = _matched(pattern, triples, found)
+        for number, solution in found:
+            yield number, _visible(solution)
+
+    def _grouped(self, patterns: Sequence[Pattern]) -> list[list[Pattern]]:
+        """Return patterns in groups that share nodes or statements."""
+        choices = {p: readings(self._mapping, p) for p in dict.fromkeys(patterns)}
+        subjects = {pattern[0] for pattern in choices}
+        groups: list[tuple[set[Any], list[Pattern], int]] = []
+        for pattern, chosen in choices.items():
+            subject, _, found = pattern
+            terms = {subject}
+            is_node = bool(chosen) and all(r.object == NODE for r in chosen)
+            if is_variable(found) and (found in subjects or is_node):
+                terms.add(found)
+            if _apart(pattern, chosen, subjects, choices):
+                groups.append((set(), [pattern], len(chosen)))
+                continue
+            joined = [group for group in groups if group[0] & terms]
+            width = len(chosen)
+            for group in joined:
+                width *= group[2]
+            if width > _MOST_CHOICES:
+                groups.append((set(), [pattern], len(chosen)))
+                continue
+            groups = [group for group in groups if group not in joined]
+            groups.append((
+                terms.union(*(group[0] for group in joined)),
+                [*(p for group in joined for p in group[1]), pattern],
+                width,
+            ))
+        return [group[1] for group in groups]
+
+
+def _apart(
+    pattern: Pattern,
+    chosen: Sequence[Any],
+    subjects: set[Any],
+    others: Collection[Pattern],
+) -> bool:
+    """Return whether a pattern must not be joined with others in one statement.
+
+    Its object is a type or a predicate that other patterns take for a node, or it says
+    a second time where a statement begins or ends.
+    """
+    subject, _, found = pattern
+    forms = {reading.form for reading in chosen}
+    if forms & {"type", "predicate"} and is_variable(found):
+        return found in subjects or any(
+            other != pattern and other[2] == found for other in others
+        )
+    if forms & {"subject", "object"}:
+        first = next(p for p in others if p[0] == subject and p[1] == pattern[1])
+        return first != pattern
+    return False
+
+
+def _ordered(groups: list[list[Pattern]], bound: set[Any]) -> Iterator[list[Pattern]]:
+    """Yield groups, those that more is known of first."""
+    left = list(groups)
+    while left:
+        best = max(left, key=lambda group: _known(group, bound))
+        left.remove(best)
+        bound |= {term for s, _, o in best for term in (s, o)}
+        yield best
+
+
+def _known(group: list[Pattern], bound: Collection[Any]) -> float:
+    """Return the share of a group's terms that are given."""
+    terms = {term for s, _, o in group for term in (s, o)}
+    given = sum(1 for term in terms if term in bound or not is_variable(term))
+    return given / len(terms)
+
+
+def _spread(patterns: Sequence[Pattern]) -> tuple[list[Pattern], list[Pattern]]:
+    """Return patterns with given predicates, and the others.
+
+    Sequences and inverses of paths become patterns with variables in between.
+    """
+    plain: list[Pattern] = []
+    loose: list[Pattern] = []
+    waiting: list[Any] = list(patterns)
+    made = 0
+    while waiting:
+        subject, predicate, found = waiting.pop(0)
+        if isinstance(predicate, InvPath):
+            waiting.insert(0, (found, predicate.arg, subject))
+        elif isinstance(predicate, SequencePath):
+            links: list[Any] = [subject]
+            for _ in predicate.args[1:]:
+                links.append(Variable(f"{_HIDDEN}{made}"))
+                made += 1
+            links.append(found)
+            waiting[:0] = [
+                (links[place], step, links[place + 1])
+                for place, step in enumerate(predicate.args)
+            ]
+        elif isinstance(predicate, URIRef):
+            plain.append((subject, predicate, found))
+        else:
+            loose.append((subject, predicate, found))
+    return plain, loose
+
+
+def _visible(solution: Solution) -> Solution:
+    """Return a solution without the variables of paths."""
+    if any(str(term).startswith(_HIDDEN) for term in solution):
+        return {t: v for t, v in solution.items() if not str(t).startswith(_HIDDEN)}
+    return solution
+
+
+def _extended(
+    group: Component, run: Runner, found: Iterator[tuple[int, Solution]]
+) -> Iterator[tuple[int, Solution]]:
+    """Yield rows extended by what a group of patterns adds."""
+    for batch in batches(found):
+        rows = [solution for _, solution in batch]
+        for place, added in group.solve(run, rows):
+            number, solution = batch[place]
+            yield number, solution | added
+
+
+def _matched(
+    pattern: Pattern, triples: Matcher, found: Iterator[tuple[int, Solution]]
+) -> Iterator[tuple[int, Solution]]:
+    """Yield rows extended by the triples of one pattern, looked up for each."""
+    for number, solution in found:
+        asked = [solution.get(term) if is_variable(term) else term for term in pattern]
+        if isinstance(pattern[1], Path):
+            asked[1] = pattern[1]
+        for triple in triples(*asked):
+            added: dict[Any, Any] = {}
+            for term, value in zip(pattern, triple, strict=True):
+                if is_variable(term) and added.setdefault(term, value) != value:
+                    break
+            else:
+                yield number, solution | added

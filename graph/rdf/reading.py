@@ -1,0 +1,197 @@
+"""The nodes and relationships of the graph as triples, streamed.
+
+Nodes come label by label, in the order of their keys, each followed by the
+relationships that begin at it; so the order depends on what is stored alone. No more
+than a page of nodes, and the relationships of one node, are held at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from graph.rdf.clauses import edges_text, page_text
+from graph.rdf.mapping import EMBEDDINGS, LABELS
+from graph.rdf.statements import numbered
+from graph.rdf.vocabulary import RDF, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from graph.rdf.mapping import Mapping
+
+    Runner = Callable[[str, dict[str, Any]], Iterator[Sequence[Any]]]
+
+__all__ = ["NodeRecord", "Triple", "graph_triples", "node_triples", "read_nodes"]
+
+PAGE = 200
+"""Nodes read at once."""
+
+Triple = tuple[str, str, str | Value]
+NodeRecord = tuple[str, str, list[str], dict[str, Any]]
+"""IRI, label of the table, all labels and properties of a node."""
+
+
+def read_nodes(
+    run: Runner, mapping: Mapping, *, corpus: str | None = None
+) -> Iterator[tuple[list[NodeRecord], list[str]]]:
+    """Yield pages of nodes with the server's names of them.
+
+    Args:
+        run: Runs a statement.
+        mapping: The mapping of the database.
+        corpus: Read only what belongs to this corpus; None for everything.
+    """
+    for label, rule in LABELS.items():
+        keys = [rule.key] if rule.key == "uri" or not rule.uri else [rule.key, "uri"]
+        for key in keys:
+            after: str | None = None
+            while True:
+                text = page_text(
+                    label,
+                    key,
+                    first=after is None,
+                    unkeyed=key == "uri" and rule.key != "uri",
+                    corpus=corpus is not None,
+                )
+                params = {"after": after or "", "limit": PAGE, "corpus": corpus}
+                rows = list(run(text, params))
+                if not rows:
+                    break
+                after = rows[-1][0]
+                records, names = [], []
+                for _, name, labels, properties in rows:
+                    if mapping.primary(labels) != label:
+                        continue
+                    iri = mapping.node_iri(label, properties)
+                    if iri is not None:
+                        records.append((iri, label, labels, properties))
+                        names.append(name)
+                yield records, names
+
+
+def node_triples(
+    mapping: Mapping, record: NodeRecord, *, embeddings: bool = True
+) -> Iterator[Triple]:
+    """Yield the triples of a node's labels and properties.
+
+    Args:
+        mapping: The mapping of the database.
+        record: The node.
+        embeddings: Whether its vectors are among them.
+    """
+    iri, label, labels, properties = record
+    for kind in mapping.types(labels, label):
+        yield iri, f"{RDF}type", kind
+    for name in sorted(properties):
+        if name in EMBEDDINGS and not embeddings:
+            continue
+        for predicate, literals in mapping.property_values(
+            label, name, properties[name]
+        ):
+            for literal in literals:
+                yield iri, predicate, literal
+
+
+def edge_triples(
+    mapping: Mapping,
+    source: NodeRecord,
+    edges: Sequence[Sequence[Any]],
+    table_types: frozenset[str],
+) -> tuple[list[Triple], list[Triple]]:
+    """Return the triples of the relationships that begin at a node.
+
+    Args:
+        mapping: The mapping of the database.
+        source: The node.
+        edges: Type, server's name, properties, and the target's labels, `id`, `name`
+            and `uri`.
+        table_types: Types that no class of the ontology can be.
+
+    Returns:
+        The node's own triples, and those of relationships as statements.
+    """
+    groups: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}
+    types: set[str] = set()
+    for name, server, properties, labels, key, other, uri in edges:
+        label = mapping.primary(labels)
+        if label is None:
+            continue
+        target = mapping.node_iri(label, {"id": key, "name": other, "uri": uri})
+        if target is None:
+            continue
+        groups.setdefault((name, target), []).append((server, properties))
+        if (
+            (source[1], name, label) == ("Custodian", "INSTANCE_OF", "OntologyClass")
+            and not target.startswith("_:")
+            and target not in table_types
+        ):
+            types.add(target)
+    types -= set(mapping.types(source[2], source[1]))
+    own: list[Triple] = [(source[0], f"{RDF}type", kind) for kind in sorted(types)]
+    statements: list[Triple] = []
+    for (name, target), siblings in sorted(groups.items(), key=lambda item: item[0]):
+        own.append((source[0], mapping.relationship(name), target))
+        statements += _statements(mapping, source[0], name, target, siblings)
+    return own, statements
+
+
+def _statements(
+    mapping: Mapping,
+    source: str,
+    name: str,
+    target: str,
+    siblings: list[tuple[str, dict[str, Any]]],
+) -> Iterator[Triple]:
+    """Yield relationships as statements: those with properties, and parallel ones."""
+    if len(siblings) == 1 and not siblings[0][1]:
+        return
+    numbers = numbered(mapping, siblings)
+    for server, properties in sorted(siblings, key=lambda item: numbers[item[0]]):
+        iri = mapping.vocabulary.statement(source, name, target, numbers[server])
+        yield iri, f"{RDF}type", f"{RDF}Statement"
+        yield iri, f"{RDF}subject", source
+        yield iri, f"{RDF}predicate", mapping.relationship(name)
+        yield iri, f"{RDF}object", target
+        for key in sorted(properties):
+            found = mapping.property_values("", key, properties[key])
+            for predicate, literals in found:
+                for literal in literals:
+                    yield iri, predicate, literal
+
+
+def graph_triples(
+    run: Runner,
+    mapping: Mapping,
+    *,
+    corpus: str | None = None,
+    embeddings: bool = True,
+    node_done: Callable[[int], None] = lambda _: None,
+) -> Iterator[Triple]:
+    """Yield every triple of the graph, once, those of one subject together.
+
+    Args:
+        run: Runs a statement.
+        mapping: The mapping of the database.
+        corpus: Read only what belongs to this corpus; None for everything.
+        embeddings: Whether vectors are among the triples.
+        node_done: Told how many nodes are finished.
+    """
+    from graph.rdf.readings import table_types
+
+    classes = table_types(mapping)
+    done = 0
+    for records, names in read_nodes(run, mapping, corpus=corpus):
+        params = {"names": names, "corpus": corpus}
+        found = run(edges_text(corpus=corpus is not None), params)
+        waiting = next(found, None)
+        for place, record in enumerate(records):
+            edges = []
+            while waiting is not None and waiting[0] == place:
+                edges.append(waiting[1:])
+                waiting = next(found, None)
+            own, statements = edge_triples(mapping, record, edges, classes)
+            yield from node_triples(mapping, record, embeddings=embeddings)
+            yield from own
+            yield from statements
+        done += len(records)
+        node_done(done)
