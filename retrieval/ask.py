@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from contextlib import aclosing, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from graph.errors import InputError
 from retrieval.algorithms import DEFAULT_ALGORITHM
 from retrieval.answers import AnswerText, answer_request, parse_answer
+from retrieval.knowledge import (
+    BLOCKS,
+    CONTEXTS,
+    knowledge_blocks,
+    knowledge_request,
+    no_blocks_note,
+    walked_documents,
+)
 from retrieval.traverse import atraverse, traverse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator
+    from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 
     from graph.connection import AsyncConnection, Connection
     from graph.embedders import Embedder
     from graph.language_models import LanguageModel
     from graph.settings import Settings
     from retrieval.answers import AnswerRequest
+    from retrieval.knowledge import AnswerContext
     from retrieval.questions import WalkSettings
     from retrieval.traverse import TraverseResult
     from retrieval.walk import FoundSentence, Walk
@@ -91,6 +100,7 @@ def ask(
     model: LanguageModel | None = None,
     record: bool = True,
     seconds: float = ANSWER_SECONDS,
+    context: AnswerContext = "sentences",
     on_text: Callable[[str], object] | None = None,
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
@@ -106,6 +116,8 @@ def ask(
         model: The language model; None loads that of the settings.
         record: Whether the walk is stored.
         seconds: Time that the model has for its answer.
+        context: What the answer rests on: the `sentences` of the walk, or the `skn`
+            that was extracted from its documents (sentences where there is none).
         on_text: Given the answer's text piece by piece as it comes; what it raises
             ends the request to the model.
         settings: Where embedder and language model are found.
@@ -128,6 +140,7 @@ def ask(
         model=model,
         record=record,
         seconds=seconds,
+        context=context,
         settings=settings,
         **asked,
     )
@@ -150,6 +163,7 @@ async def aask(
     model: LanguageModel | None = None,
     record: bool = True,
     seconds: float = ANSWER_SECONDS,
+    context: AnswerContext = "sentences",
     on_text: Callable[[str], object] | None = None,
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
@@ -164,6 +178,7 @@ async def aask(
         model=model,
         record=record,
         seconds=seconds,
+        context=context,
         settings=settings,
         **asked,
     )
@@ -186,6 +201,7 @@ def ask_stream(
     model: LanguageModel | None = None,
     record: bool = True,
     seconds: float = ANSWER_SECONDS,
+    context: AnswerContext = "sentences",
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
 ) -> Generator[str | Answer]:
@@ -202,6 +218,7 @@ def ask_stream(
         ```
     """
     _check_seconds(seconds)
+    _check_context(context)
     model = model or _settings_model(settings)
     found = traverse(
         connection,
@@ -214,7 +231,11 @@ def ask_stream(
         settings=settings,
         **asked,
     )
-    request = _request(found, model)
+    rows = None
+    if context == "skn":
+        documents = walked_documents(found.walk)
+        rows = connection.read(BLOCKS, documents=documents)
+    request = _request(found, model, rows)
     if request is None:
         yield _nothing(found)
         return
@@ -239,11 +260,13 @@ async def aask_stream(
     model: LanguageModel | None = None,
     record: bool = True,
     seconds: float = ANSWER_SECONDS,
+    context: AnswerContext = "sentences",
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
 ) -> AsyncGenerator[str | Answer]:
     """Do as `ask_stream` does, without blocking; see there."""
     _check_seconds(seconds)
+    _check_context(context)
     model = model or _settings_model(settings)
     found = await atraverse(
         connection,
@@ -256,7 +279,11 @@ async def aask_stream(
         settings=settings,
         **asked,
     )
-    request = _request(found, model)
+    rows = None
+    if context == "skn":
+        documents = walked_documents(found.walk)
+        rows = await connection.aread(BLOCKS, documents=documents)
+    request = _request(found, model, rows)
     if request is None:
         yield _nothing(found)
         return
@@ -283,6 +310,17 @@ def _check_seconds(seconds: float) -> None:
         raise InputError(msg)
 
 
+def _check_context(context: str) -> None:
+    """Refuse a context that is none.
+
+    Raises:
+        InputError: If it is not one of `CONTEXTS`.
+    """
+    if context not in CONTEXTS:
+        msg = f"context is {context!r}: use one of {', '.join(CONTEXTS)}."
+        raise InputError(msg)
+
+
 def _settings_model(settings: Settings | None) -> LanguageModel:
     """Load the language model of the settings."""
     from graph.language_models import load_language_model
@@ -290,12 +328,22 @@ def _settings_model(settings: Settings | None) -> LanguageModel:
     return load_language_model(settings=settings)
 
 
-def _request(found: TraverseResult, model: LanguageModel) -> AnswerRequest | None:
+def _request(
+    found: TraverseResult,
+    model: LanguageModel,
+    rows: Sequence[Mapping[str, Any]] | None,
+) -> AnswerRequest | None:
     """Return what the model is asked, None where there is nothing to answer from."""
-    sentences = found.walk.sentences
+    walk, tokens = found.walk, model.prompt_tokens
+    sentences = walk.sentences
     if not sentences:
         return None
-    return answer_request(found.walk.question, sentences, tokens=model.prompt_tokens)
+    if rows is not None:
+        request = knowledge_request(walk, knowledge_blocks(walk, rows), tokens=tokens)
+        if request is not None:
+            return request
+    request = answer_request(walk.question, sentences, tokens=tokens)
+    return request if rows is None else replace(request, note=no_blocks_note(walk))
 
 
 def _nothing(found: TraverseResult) -> Answer:
@@ -316,12 +364,25 @@ def _answer(
     found: TraverseResult, request: AnswerRequest, said: str, model: LanguageModel
 ) -> Answer:
     """Return what the model said, checked."""
-    parsed = parse_answer(said, request.sentences)
+    cited: tuple[FoundSentence, ...]
+    if request.blocks:
+        from_blocks = parse_answer(said, request.blocks)
+        text, confidence, note = (
+            from_blocks.text,
+            from_blocks.confidence,
+            from_blocks.note,
+        )
+        named = (s for block in from_blocks.cited for s in block.sentences)
+        cited = tuple({sentence.id: sentence for sentence in named}.values())
+    else:
+        parsed = parse_answer(said, request.sentences)
+        text, cited = parsed.text, parsed.cited
+        confidence, note = parsed.confidence, parsed.note
     return Answer(
-        text=parsed.text,
-        citations=parsed.cited,
-        confidence=parsed.confidence,
-        note=parsed.note,
+        text=text,
+        citations=cited,
+        confidence=confidence,
+        note=" ".join(filter(None, (request.note, note))),
         model=model.name,
         walk=found.walk,
         traversal_id=found.traversal_id,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from graph.settings import Settings
     from retrieval.ask import Answer
+    from retrieval.knowledge import AnswerContext
 
 __all__ = ["ask"]
 
@@ -50,6 +51,13 @@ _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]+")
     show_default=True,
     help="Time that the language model has.",
 )
+@click.option(
+    "--context",
+    type=click.Choice(["sentences", "skn"]),
+    default="sentences",
+    show_default=True,
+    help="Answer from sentences, or from what was extracted as SKN.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.pass_obj
 def ask(
@@ -62,6 +70,7 @@ def ask(
     model_name: str | None,
     record: bool,
     seconds: float,
+    context: AnswerContext,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -86,6 +95,7 @@ def ask(
             model=model,
             record=record,
             seconds=seconds,
+            context=context,
             settings=settings,
             **options,
         )

@@ -1,5 +1,5 @@
 // purpose: SKN blocks of documents or their chunks, for the prompt of an answer
-// params: documents, variant
+// params: documents
 // since: 5.26
 UNWIND range(0, size($documents) - 1) AS place
 MATCH (d:Document {id: $documents[place]})
@@ -10,12 +10,13 @@ CALL (d) {
   RETURN x, c.index AS chunk
 }
 WITH place, d, x, chunk
-WHERE x.variant STARTS WITH 'skn' AND x.text <> '' AND
-  ($variant IS NULL OR x.variant = $variant)
+WHERE x.variant STARTS WITH 'skn' AND x.text <> ''
 RETURN
   d.id AS document,
   d.title AS title,
   x.id AS extraction,
   x.variant AS variant,
+  x.model AS model,
+  chunk,
   x.text AS text
-ORDER BY place, x.variant, chunk, x.model, extraction
+ORDER BY place, variant, chunk >= 0, model, chunk, extraction
