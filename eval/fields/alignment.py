@@ -5,6 +5,7 @@ Three ways: by position, by the value of a key, or by the best sum of the pairs'
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -102,6 +103,12 @@ def _key_value(item: Any, key: str) -> str | float | None:
     return None if value != value else value
 
 
+def _content_order(items: list[Any]) -> list[int]:
+    """Return indices by what the elements say, so that their order decides nothing."""
+    told = [json.dumps(item, sort_keys=True, default=repr) for item in items]
+    return sorted(range(len(items)), key=told.__getitem__)
+
+
 def _by_score(
     node: Plan,
     path: str,
@@ -129,7 +136,9 @@ def _by_score(
                     process_batches(results, params, general=True)
                 known[i, j] = results
                 found.put(i, j, *tally(results))
-    pairs = best_pairs(found)
+    rows, columns = _content_order(gold), _content_order(extracted)
+    best = best_pairs(found.reordered(rows, columns))
+    pairs = dict(sorted((rows[i], columns[j]) for i, j in best.items()))
     taken = set(pairs.values())
     return Pairing(
         in_order=[

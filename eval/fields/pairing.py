@@ -65,6 +65,15 @@ class Tallies:
         self.extracted[row, column] = extracted
         self.gold[row, column] = gold
 
+    def reordered(self, rows: list[int], columns: list[int]) -> Tallies:
+        """Return the counts with rows and columns in another order."""
+        import numpy as np
+
+        at = np.ix_(rows, columns)
+        return Tallies(
+            score=self.score[at], extracted=self.extracted[at], gold=self.gold[at]
+        )
+
     def f1(self) -> NDArray[np.float64]:
         """Return every pair's F1, as `eval.fields.metrics` counts a record's."""
         import numpy as np
@@ -81,9 +90,8 @@ class Tallies:
 def best_pairs(tallies: Tallies) -> dict[int, int]:
     """Return gold index to extracted index, by the largest sum of F1.
 
-    Among equal sums the larger sum of scores is taken, then fewer fields, so that
-    precision, recall and F1 do not depend on the elements' order; what is equal even
-    then is as scipy's solver has it. A pair with F1 0 is none.
+    Among equal sums the larger sum of scores is taken, then fewer fields; what is equal
+    even then is as scipy's solver has it. A pair with F1 0 is none.
 
     Args:
         tallies: Counts of every pair.
