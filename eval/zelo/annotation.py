@@ -109,7 +109,18 @@ class Annotation:
 
 
 class ZeloAnnotator:
-    """Judges pairs of documents by an ensemble and fits zELO scores to them."""
+    """Judges pairs of documents by an ensemble and fits zELO scores to them.
+
+    Attributes:
+        source: Queries with documents.
+        target: Where the annotated file goes.
+        judges: The ensemble.
+        pairs: Which documents are judged against each other.
+        fit: How scores are found.
+        folder: The working folder.
+        budget: USD that the folder's judgements may cost.
+        progress: Told of each judgement.
+    """
 
     def __init__(
         self,
@@ -139,7 +150,7 @@ class ZeloAnnotator:
         self.budget = options.get("budget")
         self._retry_failed = options.get("retry_failed", False)
         self._partial = options.get("partial", False)
-        self._progress = options.get("progress") or silent
+        self.progress = options.get("progress") or silent
         self._asking: Asking | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         check_judges(self.judges, self.budget)
@@ -152,11 +163,17 @@ class ZeloAnnotator:
         """
         return estimate(self.source, self.judges, self.pairs, folder=self.folder)
 
-    def stop(self) -> None:
-        """Ask nothing more; what is under way is waited for. From any thread."""
+    def stop(self) -> bool:
+        """Ask nothing more; what is under way is waited for. From any thread.
+
+        Returns:
+            Whether judges are being asked at all.
+        """
         asking, loop = self._asking, self._loop
-        if asking is not None and loop is not None:
-            loop.call_soon_threadsafe(asking.stop, "interrupted")
+        if asking is None or loop is None:
+            return False
+        loop.call_soon_threadsafe(asking.stop, "interrupted")
+        return True
 
     async def aannotate(self) -> Annotation:
         """Judge what is not known, fit, and write the annotated file.
@@ -182,7 +199,7 @@ class ZeloAnnotator:
                 budget=self.budget,
                 retry_failed=self._retry_failed,
                 magnitude=self.fit.magnitude,
-                progress=self._progress,
+                progress=self.progress,
                 total=total,
             )
             try:

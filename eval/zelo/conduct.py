@@ -102,9 +102,7 @@ class Conduct:
                     answered=answered,
                     failed=count["failed"],
                     ties=ties / max(1, answered),
-                    first=count["first"] / (answered - ties)
-                    if answered > ties
-                    else 0.5,
+                    first=count["first"] / chosen if chosen else 0.5,
                     shortened=count["shortened"],
                     error=worst[0][0] if worst else "",
                 )

@@ -28,6 +28,7 @@ SCALES = {"embedding": 0.1, "bm25": 2.0, "cross-encoder": 2.0}
 """Difference of scores that counts as clear (tanh 1 = 0.76), by kind of reranker."""
 
 _REMEMBERED = 64
+_FREE = Price()
 
 
 def squashed(difference: float, scale: float) -> float:
@@ -91,7 +92,7 @@ class RerankerJudge:
         *,
         name: str | None = None,
         scale: float | None = None,
-        price: Price | None = None,
+        price: Price | None = _FREE,
     ) -> None:
         """Wrap a reranker, which scores nothing yet.
 
@@ -100,14 +101,14 @@ class RerankerJudge:
             name: What results call it; None takes its own name.
             scale: Difference of scores that counts as clear; None takes one that suits
                 the kind of reranker.
-            price: None for nothing.
+            price: None where nobody knows.
         """
         self.name = name or reranker_name(reranker)
         kind = reranker_name(reranker).partition(":")[0]
         self._scale = scale or SCALES.get(kind, 1.0)
         self.fingerprint = f"reranker:{reranker.fingerprint}:{self._scale:g}"
         self.concurrency = 256
-        self.price: Price | None = price or Price()
+        self.price = price
         self._reranker = reranker
         self._loop: asyncio.AbstractEventLoop | None = None
         self._scoring = asyncio.Semaphore()

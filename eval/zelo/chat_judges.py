@@ -1,0 +1,246 @@
+"""Language models as judges: any LangChain chat model, held to a form of answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eval.zelo.judge_prompt import (
+    PROMPT_VERSION,
+    REMINDER,
+    SCHEMA,
+    judge_prompt,
+    read_answer,
+)
+from eval.zelo.judgements import Answer
+from eval.zelo.limits import Pace, fault_of, retry_after
+from graph.errors import ModelError
+from graph.language_models import LanguageModel
+from graph.prompts import estimated_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from langchain_core.language_models import BaseChatModel
+
+    from eval.zelo.judgements import Matchup, Price
+
+__all__ = ["ChatJudge"]
+
+_LOG = logging.getLogger(__name__)
+
+GIVEN_UP_AFTER = 10
+"""Judgements in a row without an answer after which a judge is given up."""
+_ANSWERS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reply:
+    """What came back: an object or a text, and the tokens that were counted."""
+
+    value: object
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class ChatJudge:
+    """A chat model that is shown two documents and answers with a score.
+
+    Where no answer came (too many requests, a failure of the server, no connection, a
+    time limit), it is asked again after a pause that doubles. An answer without a score
+    in [-1, 1] is asked for once more; then the judgement has failed. A refused key or
+    an unknown model is an error, and so is a model that does not answer ten times in a
+    row.
+
+    Attributes:
+        name: What results call it.
+        fingerprint: Model, temperature and prompt.
+        concurrency: Judgements under way.
+        price: What its tokens cost; None where nobody knows.
+    """
+
+    def __init__(
+        self,
+        model: BaseChatModel | LanguageModel,
+        *,
+        name: str,
+        fingerprint: str | None = None,
+        concurrency: int = 4,
+        pace: Pace | None = None,
+        prompt_tokens: int = 16_000,
+        answer_tokens: int = 300,
+        seconds: float = 60.0,
+        tries: int = 4,
+        pause: float = 0.5,
+        price: Price | None = None,
+        structured: Mapping[str, Any] | None = None,
+        advice: str = "Look at its name, its key and its provider's status.",
+    ) -> None:
+        """Wrap a chat model, which is not asked anything yet.
+
+        Args:
+            model: A LangChain chat model whose client does not try again by itself, or
+                a `LanguageModel`.
+            name: What results call it.
+            fingerprint: What tells its answers from those of another model; None takes
+                the name.
+            concurrency: Judgements under way.
+            pace: How fast it may be asked; None for no limit.
+            prompt_tokens: Longest prompt; documents are shortened to it.
+            answer_tokens: What an answer is expected to have.
+            seconds: Time limit of an answer.
+            tries: Attempts where no answer came.
+            pause: Seconds before the second attempt.
+            price: What its tokens cost; None where nobody knows.
+            structured: Further arguments of the model's `with_structured_output`.
+            advice: What to do where it cannot be asked.
+        """
+        self.name = name
+        if isinstance(model, LanguageModel) and model.prompt_tokens is not None:
+            prompt_tokens = min(prompt_tokens, model.prompt_tokens - _REMINDED)
+        self.fingerprint = f"{fingerprint or name}:{prompt_tokens}:{PROMPT_VERSION}"
+        self.concurrency = concurrency
+        self.price = price
+        self._model = model
+        self._pace = pace or Pace()
+        self._prompt_tokens = prompt_tokens
+        self._answer_tokens = answer_tokens
+        self._seconds = seconds
+        self._tries = tries
+        self._pause = pause
+        self._structured = dict(structured or {})
+        self._advice = advice
+        self._silent = 0
+        self._threads: ThreadPoolExecutor | None = None
+
+    def expected(self, matchup: Matchup) -> tuple[int, int]:
+        """Return the tokens of a prompt, on the safe side, and of an answer."""
+        prompt, _ = judge_prompt(matchup, self._prompt_tokens)
+        return estimated_tokens(prompt), self._answer_tokens
+
+    async def judge(self, matchup: Matchup) -> Answer:
+        """Ask the model about two documents, in this order.
+
+        Raises:
+            ModelError: If the model cannot be asked at all.
+        """
+        prompt, shortened = judge_prompt(matchup, self._prompt_tokens)
+        asked, sent, received = prompt, 0, 0
+        score, reasoning, error = None, "", None
+        for _ in range(_ANSWERS):
+            reply = await self._replied(asked)
+            if isinstance(reply, str):
+                return Answer(
+                    error=reply,
+                    came=sent > 0,
+                    prompt_tokens=sent,
+                    completion_tokens=received,
+                    shortened=shortened,
+                )
+            sent += reply.prompt_tokens or estimated_tokens(asked)
+            received += reply.completion_tokens or estimated_tokens(str(reply.value))
+            score, reasoning, error = read_answer(reply.value)
+            if score is not None:
+                break
+            asked = prompt + REMINDER.format(why=error)
+        return Answer(
+            score=score,
+            reasoning=reasoning,
+            error=error,
+            prompt_tokens=sent,
+            completion_tokens=received,
+            shortened=shortened,
+        )
+
+    async def _replied(self, prompt: str) -> _Reply | str:
+        """Return the model's reply, or why none came after all attempts."""
+        tokens = estimated_tokens(prompt) + self._answer_tokens
+        error: Exception
+        for attempt in range(self._tries):
+            await self._pace.turn(tokens)
+            try:
+                async with asyncio.timeout(self._seconds):
+                    reply = await self._asked(prompt)
+            except Exception as raised:  # clients of models raise what they like
+                error = raised
+            else:
+                self._silent = 0
+                return reply
+            fault = fault_of(error)
+            if fault == "fatal":
+                raise ModelError(self._told(error)) from error
+            if fault == "refused":
+                break
+            _LOG.info("No answer of %s, attempt %d: %s", self.name, attempt + 1, error)
+            if attempt + 1 < self._tries:
+                self._pace.pause(retry_after(error) or 0.0)
+                await asyncio.sleep(self._pause * 2**attempt)
+        self._silent += 1
+        if self._silent >= GIVEN_UP_AFTER:
+            msg = f"{self._told(error)} It did not answer {self._silent} times in a row"
+            raise ModelError(f"{msg}.") from error
+        return f"{type(error).__name__}: {_line(error)}"
+
+    async def _asked(self, prompt: str) -> _Reply:
+        """Ask once."""
+        if isinstance(self._model, LanguageModel):
+            reply = await self._model.areply(
+                prompt, schema=SCHEMA, seconds=self._seconds
+            )
+            if reply.late:
+                raise TimeoutError(reply.error)
+            return _Reply(
+                value=reply.text,
+                prompt_tokens=reply.prompt_tokens,
+                completion_tokens=reply.completion_tokens,
+            )
+        # Clients keep connections of the loop that they were first used in, and some
+        # cannot be awaited at all; in threads, each works in any loop.
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(
+                self.concurrency, thread_name_prefix="knowtrail-judge"
+            )
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._invoked, prompt)
+
+    def _invoked(self, prompt: str) -> _Reply:
+        """Ask a LangChain chat model, for an object where it can be held to one."""
+        chat = self._model
+        try:
+            runnable = chat.with_structured_output(  # type: ignore[union-attr]
+                SCHEMA, include_raw=True, **self._structured
+            )
+        except NotImplementedError:
+            return _reply(chat.invoke(prompt))  # type: ignore[union-attr]
+        found: Any = runnable.invoke(prompt)
+        raw = found.get("raw")
+        parsed = found.get("parsed")
+        return _reply(raw, value=parsed if isinstance(parsed, dict) else None)
+
+    def _told(self, error: Exception) -> str:
+        """Say in one line why the model cannot be asked."""
+        return (
+            f"Judge {self.name!r} cannot be asked: {_line(error)}. {self._advice} What "
+            "was answered is kept."
+        )
+
+
+_REMINDED = estimated_tokens(REMINDER) + 100
+
+
+def _reply(message: Any, *, value: object = None) -> _Reply:
+    """Return a message of LangChain, as an object where it is given."""
+    usage = getattr(message, "usage_metadata", None) or {}
+    return _Reply(
+        value=str(getattr(message, "text", "")) if value is None else value,
+        prompt_tokens=usage.get("input_tokens"),
+        completion_tokens=usage.get("output_tokens"),
+    )
+
+
+def _line(error: Exception) -> str:
+    """Return what an error says, on one line."""
+    return " ".join(str(error).split())[:300].rstrip(".") or type(error).__name__
