@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from graph.connection import Connection
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+# Under CI the same examples every time; elsewhere new ones, which find new defects.
+hypothesis.settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    hypothesis.settings.load_profile("ci")
 
 
 @pytest.fixture(scope="session")
