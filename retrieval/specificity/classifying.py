@@ -272,7 +272,9 @@ class _Words:
         bag = _features(text)
         known = [(self._place[n], c) for n, c in bag.items() if n in self._place]
         unseen = sum(
-            (0.5 * c * self._unseen) ** 2 for n, c in bag.items() if n not in self._place
+            (0.5 * c * self._unseen) ** 2
+            for n, c in bag.items()
+            if n not in self._place
         )
         if not known:
             return np.zeros(self._rows.shape[1], dtype=np.float32)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import DatabaseError, InputError
+from graph.errors import InputError, QueryTimeoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from rdflib import Graph
     from rdflib.plugins.sparql.sparql import Query
@@ -128,7 +128,7 @@ def execute(
         rows: Rows that are returned at most.
 
     Raises:
-        DatabaseError: If the time is over.
+        QueryTimeoutError: If the time is over.
         InputError: If the query is none.
     """
     begin = time.monotonic()
@@ -183,21 +183,21 @@ class _Clock:
         """Raise if the time is over.
 
         Raises:
-            DatabaseError: If so.
+            QueryTimeoutError: If so.
         """
         if time.monotonic() > self._end:
             msg = (
                 f"The query took longer than {self._seconds:g} s and was ended: ask "
                 "for less, or allow more time."
             )
-            raise DatabaseError(msg)
+            raise QueryTimeoutError(msg)
 
     def timed(self, graph: Graph) -> Graph:
         """Return a graph that looks at the clock, where the graph itself does not."""
         from rdflib import Graph
         from rdflib.store import Store
 
-        if getattr(graph.store, "ends_queries", False):
+        if hasattr(graph.store, "seconds"):  # the live store ends queries itself
             return graph
         clock = self
 
@@ -218,11 +218,3 @@ class _Clock:
                 return len(graph)
 
         return Graph(store=Timed(), identifier=graph.identifier, bind_namespaces="none")
-
-
-def bindings_json(bindings: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return bindings as JSON values."""
-    return {
-        name: {"value": str(b.value), "datatype": b.datatype}
-        for name, b in bindings.items()
-    }

@@ -34,7 +34,10 @@ INTENTS: Mapping[str, str] = {
 _CUES = (
     ("count", r"how many|how much|hoe ?veel|count|number of|aantal"),
     ("compare", r"compare|vergelijk|versus|\bvs\b"),
-    ("date", r"oldest|newest|youngest|founded|established|oudst\w*|nieuwst\w*|jongst\w*|opgericht|gesticht"),
+    (
+        "date",
+        r"oldest|newest|youngest|founded|established|oudst\w*|nieuwst\w*|jongst\w*|opgericht|gesticht",
+    ),
     ("budget", r"budget|begroting"),
     ("list", r"which|welke?|list|name them|what are they|noem|geef|toon|show|wat zijn"),
 )
@@ -49,8 +52,20 @@ _COMPARISON = re.compile(
 )
 _PLACES = frozenset({"city", "region", "country", "place"})
 _SINCE = {
-    "en": {"in": "in", "before": "before", "after": "after", "since": "since", "until": "until"},
-    "nl": {"in": "in", "before": "voor", "after": "na", "since": "sinds", "until": "tot en met"},
+    "en": {
+        "in": "in",
+        "before": "before",
+        "after": "after",
+        "since": "since",
+        "until": "until",
+    },
+    "nl": {
+        "in": "in",
+        "before": "voor",
+        "after": "na",
+        "since": "sinds",
+        "until": "tot en met",
+    },
 }
 
 
@@ -106,15 +121,21 @@ def frame_of(
     budgets = [m for m in mentions if m.kind == "budget"]
     names = [m for m in mentions if m.kind in {"name", "identifier"}]
     comparison = _COMPARISON.search(question)
-    cues = (intent for intent, words in _CUES if re.search(words, question, re.IGNORECASE))
+    cues = (
+        intent for intent, words in _CUES if re.search(words, question, re.IGNORECASE)
+    )
     return Frame(
         intent=INTENTS.get(template_id or "") or next(cues, None),
-        letters=tuple(dict.fromkeys(m.value for m in mentions if m.kind == "institution_type")),
+        letters=tuple(
+            dict.fromkeys(m.value for m in mentions if m.kind == "institution_type")
+        ),
         generic=any(m.kind == "generic" for m in mentions),
         places=tuple((m.kind, m.text) for m in mentions if m.kind in _PLACES),
         order=None if order is None else ("oldest" if order[1] else "newest"),
         date=(dates[0].relation, dates[0].text) if dates else None,
-        budget=(comparison[0] if comparison else "", budgets[0].text) if budgets else None,
+        budget=(comparison[0] if comparison else "", budgets[0].text)
+        if budgets
+        else None,
         name=(names[0].value or names[0].text) if names else None,
         single=asked_limit(question) == "1",
     )
@@ -129,7 +150,9 @@ def merged(before: Frame, now: Frame) -> Frame:
         elif now.budget:
             intent = "budget"
         elif now.name:
-            intent = before.intent if before.intent in {"name", "identifier"} else "name"
+            intent = (
+                before.intent if before.intent in {"name", "identifier"} else "name"
+            )
     places = now.places or before.places
     if intent == "compare" and len(now.places) == 1:
         places = tuple(dict.fromkeys((*before.places, *now.places)))
@@ -202,7 +225,9 @@ def sentence(frame: Frame, language: str) -> str | None:
             return f"Welke {things}{where} hebben een budget van {comparison} {frame.budget[1]}?"
         return f"Which {things}{where} have a budget of {comparison} {frame.budget[1]}?"
     if frame.intent in {"name", "identifier"} and frame.name:
-        return f"Vertel me over {frame.name}" if dutch else f"Tell me about {frame.name}"
+        return (
+            f"Vertel me over {frame.name}" if dutch else f"Tell me about {frame.name}"
+        )
     return None
 
 
@@ -226,5 +251,6 @@ def _places(frame: Frame, language: str) -> list[str]:
     """Return the places with what kind they are, where a name alone would not say."""
     province = "de provincie" if language == "nl" else "the province of"
     return [
-        f"{province} {name}" if kind == "region" else name for kind, name in frame.places
+        f"{province} {name}" if kind == "region" else name
+        for kind, name in frame.places
     ]

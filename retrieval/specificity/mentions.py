@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["Mention", "MentionFinder", "question_words"]
 
 _PREPOSITIONS = frozenset(
-    "in te near around from uit van of within inside bij binnen rond rondom nabij for "
-    "voor throughout across with met and en or versus vs than dan to tot naar between "
-    "tussen tegenover over".split()
+    ["in", "te", "near", "around", "from", "uit", "van", "of", "within", "inside", "bij", "binnen", "rond", "rondom", "nabij", "for", "voor", "throughout", "across", "with", "met", "and", "en", "or", "versus", "vs", "than", "dan", "to", "tot", "naar", "between", "tussen", "tegenover", "over"]
 )
-_PLACE_BEFORE = frozenset("in te near around from uit within inside bij binnen nabij".split())
-_LINKS = frozenset("upon on aan am den der de le la les sur the op bij en of under".split())
+_PLACE_BEFORE = frozenset(
+    ["in", "te", "near", "around", "from", "uit", "within", "inside", "bij", "binnen", "nabij"]
+)
+_LINKS = frozenset(
+    ["upon", "on", "aan", "am", "den", "der", "de", "le", "la", "les", "sur", "the", "op", "bij", "en", "of", "under"]
+)
 _CUES = {
     "region": "province region state county provincie regio gewest deelstaat staat "
     "streek departement",
@@ -32,20 +34,7 @@ _CUES = {
 }
 _CUE_OF = {word: kind for kind, words in _CUES.items() for word in words.split()}
 _STOP = frozenset(
-    """a about all alle alles also ander andere any are as at be been best beste bij but by
-    can could count dan dat de deal deze did die dit do does doe een either elke en ergens
-    er every find for from geef get give had has have heb hebben heeft het hier hoe how i
-    ik in is it ja je kan know last laatste latest list locate me meer meeste met mijn mij
-    more most my na naar near new newest next nieuw nieuwste no noem nog of old oldest on
-    one ook only or other otherwise oud oudste over please reading said say see show some
-    tell than that the their them then there these they this those to toon total totaal
-    uit u up use van vind vinden vertel voor waar wanneer want was wat we weet welke wells
-    were what when where which who wie wil with word would year jaar you your zijn zo zoek
-    zou zonder both between also besides and same hetzelfde idem it its him her hij zij
-    good goed bath hull rye ham ware hope sandwich battle bury poole looe eye diss ash
-    wing stone street wood sale ely ede born best epe goes heel huis hem laren meer beek
-    berg bern bolsward general general world wereld europe europa earth aarde buurt area
-    neighbourhood neighborhood founded opgericht gesticht budget""".split()
+    ["a", "about", "all", "alle", "alles", "also", "ander", "andere", "any", "are", "as", "at", "be", "been", "best", "beste", "bij", "but", "by", "can", "could", "count", "dan", "dat", "de", "deal", "deze", "did", "die", "dit", "do", "does", "doe", "een", "either", "elke", "en", "ergens", "er", "every", "find", "for", "from", "geef", "get", "give", "had", "has", "have", "heb", "hebben", "heeft", "het", "hier", "hoe", "how", "i", "ik", "in", "is", "it", "ja", "je", "kan", "know", "last", "laatste", "latest", "list", "locate", "me", "meer", "meeste", "met", "mijn", "mij", "more", "most", "my", "na", "naar", "near", "new", "newest", "next", "nieuw", "nieuwste", "no", "noem", "nog", "of", "old", "oldest", "on", "one", "ook", "only", "or", "other", "otherwise", "oud", "oudste", "over", "please", "reading", "said", "say", "see", "show", "some", "tell", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "toon", "total", "totaal", "uit", "u", "up", "use", "van", "vind", "vinden", "vertel", "voor", "waar", "wanneer", "want", "was", "wat", "we", "weet", "welke", "wells", "were", "what", "when", "where", "which", "who", "wie", "wil", "with", "word", "would", "year", "jaar", "you", "your", "zijn", "zo", "zoek", "zou", "zonder", "both", "between", "also", "besides", "and", "same", "hetzelfde", "idem", "it", "its", "him", "her", "hij", "zij", "good", "goed", "bath", "hull", "rye", "ham", "ware", "hope", "sandwich", "battle", "bury", "poole", "looe", "eye", "diss", "ash", "wing", "stone", "street", "wood", "sale", "ely", "ede", "born", "best", "epe", "goes", "heel", "huis", "hem", "laren", "meer", "beek", "berg", "bern", "bolsward", "general", "general", "world", "wereld", "europe", "europa", "earth", "aarde", "buurt", "area", "neighbourhood", "neighborhood", "founded", "opgericht", "gesticht", "budget"]
 )
 """Words that are also names of places, or that can never be one."""
 
@@ -172,7 +161,9 @@ class MentionFinder:
         if options and length == 1 and not _may_be_name(question, tokens, at, options):
             options = ()
         if options:
-            return _named_mention(question, start, end, _by_cue(tokens, at, length, options))
+            return _named_mention(
+                question, start, end, _by_cue(tokens, at, length, options)
+            )
         if letter := self._words.letters.get(form):
             return _mention("institution_type", letter[0], question, start, end)
         if form in self._words.generic:
@@ -193,7 +184,12 @@ class MentionFinder:
             if len(token.form) >= 5 and not placed and token.text[0].islower():
                 if letter := self._type_like(token.form):
                     mention = _mention(
-                        "institution_type", letter, question, token.start, token.end, score=90.0
+                        "institution_type",
+                        letter,
+                        question,
+                        token.start,
+                        token.end,
+                        score=90.0,
                     )
                     taken.add(mention)
                     yield mention
@@ -301,7 +297,9 @@ class _Taken:
 
     def kind_at(self, token: Token) -> str | None:
         """Return the kind of the mention that covers a word."""
-        return next((m.kind for m in self._found if m.start <= token.start < m.end), None)
+        return next(
+            (m.kind for m in self._found if m.start <= token.start < m.end), None
+        )
 
     def covers(self, start: int, end: int) -> bool:
         """Return whether a mention lies in a range."""
@@ -437,5 +435,3 @@ def _end_of_name(tokens: Sequence[Token], at: int, taken: _Taken) -> int:
         else:
             break
     return last
-
-

@@ -40,9 +40,7 @@ _THERE = re.compile(
     re.IGNORECASE,
 )
 _CONNECTING = frozenset(
-    "and en in the de het een a what about or of also ook van from how hoe zit met wat for "
-    "voor same hetzelfde only alleen but maar then dan just near te uit please to at on is "
-    "are zijn er there which welke those daarvan ervan hiervan them".split()
+    ["and", "en", "in", "the", "de", "het", "een", "a", "what", "about", "or", "of", "also", "ook", "van", "from", "how", "hoe", "zit", "met", "wat", "for", "voor", "same", "hetzelfde", "only", "alleen", "but", "maar", "then", "dan", "just", "near", "te", "uit", "please", "to", "at", "on", "is", "are", "zijn", "er", "there", "which", "welke", "those", "daarvan", "ervan", "hiervan", "them"]
 )
 _PLACES = frozenset({"city", "region", "country", "place"})
 _TYPES = frozenset({"institution_type", "generic"})
@@ -153,7 +151,9 @@ def _existing(question: str, kinds: set[str]) -> bool:
 def _of_one(question: str, names: Sequence[str], antecedent: str) -> Resolution:
     """Return a question with the institution that it means by `it`."""
     if len(names) != 1:
-        return Resolution(question=question, follow_up=True, candidates=tuple(names[:10]))
+        return Resolution(
+            question=question, follow_up=True, candidates=tuple(names[:10])
+        )
 
     def named(found: re.Match[str]) -> str:
         words = found.group().split()

@@ -82,7 +82,9 @@ _TAILS = re.compile(
     r"geopend|opened|please|alsjeblieft|aub|for me|op)?[\s?.!]*$",
     re.IGNORECASE,
 )
-_QUOTED = re.compile("[\"\u201c\u201e\u00ab']([^\"\u201c\u201d\u201e\u00ab\u00bb]{2,120})[\"\u201d\u00bb']")
+_QUOTED = re.compile(
+    '["\u201c\u201e\u00ab\']([^"\u201c\u201d\u201e\u00ab\u00bb]{2,120})["\u201d\u00bb\']'
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +154,9 @@ class SlotExtractor:
             if value:
                 values[slot.name] = value
         places, new = self._places(template, mentions)
-        ordered = {n: (places | values)[n] for n in template.slots if n in places | values}
+        ordered = {
+            n: (places | values)[n] for n in template.slots if n in places | values
+        }
         return Slots(values=ordered, doubts=tuple(dict.fromkeys([*doubts, *new])))
 
     def _value(
@@ -185,7 +189,9 @@ class SlotExtractor:
         for mention in mentions if wanted else ():
             if mention.kind not in (*PLACES, "place"):
                 continue
-            kind = mention.kind if mention.kind in wanted or len(wanted) > 1 else wanted[0]
+            kind = (
+                mention.kind if mention.kind in wanted or len(wanted) > 1 else wanted[0]
+            )
             value = mention.as_kind(kind)
             if value and kind in wanted:
                 values.setdefault(kind, []).append(value)
@@ -239,7 +245,9 @@ class SlotExtractor:
         if not near:
             return None, [Doubt(kind="unknown", slot="name", text=text)]
         if len({entry.value for entry in near}) == 1:
-            doubt = Doubt(kind="typo", slot="name", text=text, candidates=(near[0].value,))
+            doubt = Doubt(
+                kind="typo", slot="name", text=text, candidates=(near[0].value,)
+            )
             return near[0].value, [doubt]
         return None, [
             Doubt(kind="ambiguous", slot="name", text=text, candidates=shown[:10])
@@ -280,7 +288,9 @@ def _choice(slot: Slot, question: str, mentions: Sequence[Mention]) -> str | Non
     if slot.name == "date_relation":
         dates = [m for m in mentions if m.kind == "date"]
         relation = dates[0].relation if dates else "in"
-        return relation if relation in slot.values and relation != slot.default else None
+        return (
+            relation if relation in slot.values and relation != slot.default else None
+        )
     text = question.casefold()
     for value, pattern in _CHOICES.get(slot.name, ()):
         if value in slot.values and re.search(rf"\b(?:{pattern})\b", text):
