@@ -266,21 +266,22 @@ class Mapping:
             One predicate with one literal for each distinct member, and a second one
             for the order of a list that is not just these members, sorted.
         """
+        if name == "uri" and label and LABELS[label].uri and self.is_own_uri(value):
+            return []
         foreign = self.expand(name)
-        if foreign is None and is_vector(value):
-            vector = vector_of(value, self.vocabulary)
-            return [(self.vocabulary.property(name), [vector])]
         rule = None if foreign else _RULES.get((label, name))
-        members = value if isinstance(value, list) else [value]
         general = foreign or self.vocabulary.property(name)
+        if rule is not None and rule.form == "any":
+            general = self.term(rule)
+        if foreign is None and is_vector(value):
+            return [(general, [vector_of(value, self.vocabulary)])]
+        members = value if isinstance(value, list) else [value]
         literals = [self._literal(member, foreign) for member in members]
-        if rule is not None:
+        if rule is not None and rule.form != "any":
             formed = [_formed(rule.form, member) for member in members]
-            if all(formed) or rule.form == "any":
+            if formed and all(formed):
                 general = self.term(rule)
-                literals = [
-                    f or plain for f, plain in zip(formed, literals, strict=True)
-                ]
+                literals = [literal for literal in formed if literal]
         distinct = sorted(set(literals), key=sort_key)
         found = [(general, distinct)] if distinct else []
         if isinstance(value, list):
