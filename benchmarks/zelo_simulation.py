@@ -48,8 +48,7 @@ def run(given: argparse.Namespace) -> None:
     _judges(sizes, runs)
     _readings(sizes, runs)
     if given.figure is not None:
-        from eval.zelo.curves import cycles_picture
-
+        from eval.zelo.pictures import cycles_picture
         from retrieval.views.files import write_file
 
         write_file(given.figure, cycles_picture(points, given.figure.suffix))

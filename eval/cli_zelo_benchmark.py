@@ -1,4 +1,4 @@
-"""`knowtrail eval zelo benchmark` and `inspect`: what rankings and judges are worth."""
+"""`knowtrail eval zelo benchmark`: ranking files against ground truth."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from eval.cli_zelo_inspect import inspect
 from graph.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,9 +17,15 @@ if TYPE_CHECKING:
     from eval.zelo.comparison import Benchmark, Difference, RankingSettings
     from graph.settings import Settings
 
-__all__ = ["benchmark", "inspect"]
+__all__ = ["MEANING", "benchmark", "benchmark_tables", "inspect"]
 
 _FILE = click.Path(path_type=Path)
+
+MEANING = (
+    "Means over the queries with 95 % bootstrap intervals: ndcg, accuracy and recall "
+    "by the true scores; nDCG, RR and R by which documents are relevant."
+)
+"""What the columns are, in a sentence."""
 
 
 @click.command()
@@ -160,7 +167,7 @@ def benchmark_tables(
     tables = [
         Table(
             title="Rankings",
-            note="Mean over the queries, with its 95 % bootstrap interval.",
+            note=MEANING,
             columns=("ranking", "queries", *metrics),
             rows=[
                 (
@@ -257,8 +264,3 @@ def _as_dict(
             for one in apart
         ],
     }
-
-
-@click.command()
-def inspect() -> None:
-    """Show the battles of a query."""

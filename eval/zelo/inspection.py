@@ -1,0 +1,192 @@
+"""One judged query looked at closely: who fought whom, and how sure it all is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eval.zelo.consistency import agreement, judge_figures, kendall_w, triads
+from eval.zelo.fit import fit_battles
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from eval.zelo.battles import Battles
+    from eval.zelo.consistency import Agreement, Concordance, JudgeFigures, Triads
+    from eval.zelo.judged import JudgedQuery
+    from retrieval.rerank.datasets import Document
+
+__all__ = ["Fought", "Inspection", "Said", "inspected"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What one judge said of a battle.
+
+    Attributes:
+        judge: Its name.
+        score: From -1, for the other document, to 1, for this one; None if it failed.
+        reasoning: Why, or why it failed.
+        first: Whether this document was shown first.
+    """
+
+    judge: str
+    score: float | None
+    reasoning: str
+    first: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fought:
+    """One battle as a document sees it.
+
+    Attributes:
+        other: Number of the other document.
+        share: What this document got of the votes, from 0 to 1; NaN without answers.
+        said: What each judge said.
+    """
+
+    other: int
+    share: float
+    said: tuple[Said, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Inspection:
+    """A judged query with its figures.
+
+    Attributes:
+        judged: What was judged.
+        battles: The same as arrays.
+        scores: Score of each document, NaN for one without.
+        errors: Their standard errors.
+        component: Of each document the number of its connected component; -1 without.
+        degree: In how many battles each document was judged.
+        triads: Triads by the majority of the judges.
+        concordance: Of the judges' rankings.
+        agreement: Of the judges' answers.
+        judges: Figures of each judge.
+        first: For each judge the share of its decided answers that prefer the document
+            it was shown first; NaN if there is none.
+    """
+
+    judged: JudgedQuery
+    battles: Battles
+    scores: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    component: NDArray[np.intp]
+    degree: NDArray[np.intp]
+    triads: Triads
+    concordance: Concordance
+    agreement: Agreement
+    judges: tuple[JudgeFigures, ...]
+    first: tuple[float, ...]
+
+    @property
+    def components(self) -> int:
+        """Return how many connected components there are."""
+        return int(self.component.max(initial=-1)) + 1
+
+    def order(self) -> list[int]:
+        """Return the documents by falling score, those without one last."""
+        rank = np.where(np.isnan(self.scores), -np.inf, self.scores)
+        return [int(place) for place in np.argsort(-rank, kind="stable")]
+
+    def document(self, number: int) -> Document:
+        """Return a document by its number."""
+        return self.judged.documents[number]
+
+    def fought(self, number: int) -> list[Fought]:
+        """Return the battles of a document, the best opponents first."""
+        own = self.judged.documents[number].id
+        place = {one.id: at for at, one in enumerate(self.judged.documents)}
+        found: dict[tuple[str, str, int], list[Said]] = {}
+        for one in self.judged.judgements:
+            if own not in {one.left_id, one.right_id} or one.left_id == one.right_id:
+                continue
+            key = one.left_id, one.right_id, one.repetition
+            sign = 1 if own == one.right_id else -1
+            found.setdefault(key, []).append(
+                Said(
+                    judge=one.judge,
+                    score=None if one.score is None else sign * one.score + 0.0,
+                    reasoning=one.reasoning if one.error is None else one.error,
+                    first=(own == one.left_id) != one.swapped,
+                )
+            )
+        rank = {at: n for n, at in enumerate(self.order())}
+        battles = [
+            Fought(
+                other=place[left if own == right else right],
+                share=_share(said),
+                said=tuple(said),
+            )
+            for (left, right, _), said in found.items()
+        ]
+        return sorted(battles, key=lambda battle: rank[battle.other])
+
+    def lead(self) -> NDArray[np.float64]:
+        """Return by how much each document leads over each other, -1 to 1.
+
+        Returns:
+            n x n means of the judges' scores over all battles of the two, [i, j] being
+            of i over j; NaN where they had none.
+        """
+        n = self.battles.n
+        total, count = np.zeros((n, n)), np.zeros((n, n))
+        left, right = self.battles.left, self.battles.right
+        given = ~np.isnan(self.battles.score)
+        sums = np.where(given, self.battles.score, 0).sum(axis=1)
+        for row, column, sign in ((right, left, 1), (left, right, -1)):
+            np.add.at(total, (row, column), sign * sums)
+            np.add.at(count, (row, column), given.sum(axis=1))
+        mean = np.full((n, n), np.nan)
+        np.divide(total, count, out=mean, where=count > 0)
+        np.fill_diagonal(mean, np.nan)
+        return mean
+
+
+def _share(said: list[Said]) -> float:
+    """Return what a document got of the votes."""
+    votes = [(np.sign(one.score) + 1) / 2 for one in said if one.score is not None]
+    return float(np.mean(votes)) if votes else nan
+
+
+def inspected(judged: JudgedQuery) -> Inspection:
+    """Return the figures of a judged query.
+
+    Args:
+        judged: What was judged; where it has no scores, they are fitted.
+    """
+    battles = judged.battles()
+    fit = fit_battles(battles)
+    scores, errors = fit.scores, fit.standard_errors
+    if judged.fitted is not None:
+        pairs = [judged.fitted.get(one.id, (nan, nan)) for one in judged.documents]
+        scores, errors = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+    return Inspection(
+        judged=judged,
+        battles=battles,
+        scores=scores,
+        errors=errors,
+        component=fit.component,
+        degree=fit.degree,
+        triads=triads(battles),
+        concordance=kendall_w(battles),
+        agreement=agreement(battles),
+        judges=tuple(judge_figures(battles)),
+        first=tuple(_first(judged, judge) for judge in judged.judges),
+    )
+
+
+def _first(judged: JudgedQuery, judge: str) -> float:
+    """Return how often a judge prefers what it was shown first."""
+    votes = [
+        (one.score < 0) != one.swapped
+        for one in judged.judgements
+        if one.judge == judge and one.score
+    ]
+    return sum(votes) / len(votes) if votes else nan

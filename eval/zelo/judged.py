@@ -1,0 +1,266 @@
+"""What judges said, read back: the battles of each query with their reasonings.
+
+The file is `ai_scores.json` as an annotation writes it (`scored_pairs`): one object
+with a list of pairs, each with both documents and one `NAME_score` for each judge. A
+score that is no number in [-1, 1] is a failed judgement.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eval.zelo.judgements import SWAPPED, Judgement, battles_of
+from graph.errors import InputError, SourceError
+from retrieval.rerank.datasets import Document, Query, read_queries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from eval.zelo.battles import Battles
+
+__all__ = ["JudgedQuery", "one_judged", "read_judged"]
+
+SCORES, FITS = "ai_scores.json", "fits.jsonl"
+_SUFFIX = "_score"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedQuery:
+    """A query with everything that was judged of it.
+
+    Attributes:
+        query: The query.
+        documents: Its documents in the order of their file where that is known, else in
+            the order in which they come in the pairs.
+        judges: Names of the judges, in the order of the file.
+        judgements: What they said.
+        fitted: Score and standard error of each document, NaN where there is none, as
+            the annotation fitted them; None where that is not known.
+    """
+
+    query: Query
+    documents: tuple[Document, ...]
+    judges: tuple[str, ...]
+    judgements: tuple[Judgement, ...]
+    fitted: dict[str, tuple[float, float]] | None = None
+
+    def battles(self) -> Battles:
+        """Return the judgements as battles, documents numbered in their order."""
+        ids = [document.id for document in self.documents]
+        return battles_of(ids, self.judgements, self.judges)
+
+
+def read_judged(
+    source: Path, *, documents: Path | None = None, query_id: str | None = None
+) -> list[JudgedQuery]:
+    """Return the judged queries of an annotation, in the order of the file.
+
+    Args:
+        source: The file of scored pairs, the working folder that has it, or the
+            annotated file beside that folder.
+        documents: File of the queries with their documents, which gives their order
+            and those that were not judged.
+        query_id: Only this query.
+
+    Raises:
+        SourceError: If a file is missing or no good; the message says where.
+    """
+    path = _scores_file(source)
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for number, row in enumerate(_rows(path)):
+        name = _pair(row, f"{path}, scored pair {number}")["query_id"]
+        if query_id in {None, name}:
+            rows.setdefault(name, []).append(row)
+    order: dict[str, tuple[Document, ...]] = {}
+    if documents is not None:
+        order = {
+            item.query.id: item.documents
+            for item in read_queries(documents)
+            if item.query.id in rows
+        }
+    fits = _fits(path.with_name(FITS), set(rows))
+    return [
+        _judged(found, order.get(name, ()), fits.get(name))
+        for name, found in rows.items()
+    ]
+
+
+def _scores_file(source: Path) -> Path:
+    """Return the file of scored pairs that a path stands for."""
+    if source.is_dir():
+        return source / SCORES
+    folder = source.with_name(f"{source.name}.zelo")
+    return folder / SCORES if folder.is_dir() else source
+
+
+def _fits(path: Path, wanted: set[str]) -> dict[str, list[dict[str, Any]]]:
+    """Return the documents of fitted queries, where there is such a file."""
+    if not path.is_file():
+        return {}
+    found = {}
+    try:
+        for line in path.read_text("utf-8").splitlines():
+            row = json.loads(line)
+            name = row["query"]["id"]
+            if name in wanted:
+                found[name] = [one for one in row["documents"] if one["id"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SourceError(f"{path} is no good: {error!r}. Annotate again.") from error
+    return found
+
+
+def one_judged(
+    source: Path, query_id: str | None, documents: Path | None
+) -> JudgedQuery:
+    """Return one judged query of an annotation.
+
+    Args:
+        source: As in `read_judged`.
+        query_id: Which; None for the only one.
+        documents: As in `read_judged`.
+
+    Raises:
+        InputError: If there is no such query, or several and none is named.
+        SourceError: As `read_judged`.
+    """
+    found = read_judged(source, documents=documents, query_id=query_id)
+    if len(found) == 1:
+        return found[0]
+    if query_id is not None:
+        known = ", ".join(_some(read_judged(source)))
+        msg = f"No query {query_id!r:.80} was judged in {source}: there are {known}."
+        raise InputError(msg)
+    if not found:
+        raise InputError(f"Nothing was judged in {source}: annotate first.")
+    msg = f"{source} has {len(found)} queries: name one of {', '.join(_some(found))}."
+    raise InputError(msg)
+
+
+def _some(queries: Iterable[JudgedQuery]) -> list[str]:
+    """Return the first ids, as they are shown."""
+    names = [judged.query.id for judged in queries]
+    shown = [f"{name!r:.60}" for name in names[:5]]
+    return [*shown, "..."] if len(names) > len(shown) else shown or ["none"]
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """Return the scored pairs of a file."""
+    try:
+        data = json.loads(path.read_text("utf-8-sig"))
+    except OSError as error:
+        msg = (
+            f"{path} cannot be read: {error.strerror or error}. Name the {SCORES} of "
+            "an annotation, or its working folder."
+        )
+        raise SourceError(msg) from error
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{path} is no JSON: {error}.") from error
+    rows = data.get("scored_pairs") if isinstance(data, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        msg = f"{path} has no list scored_pairs of objects: name a file of {SCORES}."
+        raise SourceError(msg)
+    return rows
+
+
+def _pair(row: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the pair of a row, checked as far as it is used."""
+    pair = row.get("pair")
+    texts = ("query_id", "query")
+    sides = ("document_a", "document_b")
+    if (
+        not isinstance(pair, dict)
+        or not all(isinstance(pair.get(name), str) for name in texts)
+        or not all(isinstance(pair.get(name), dict) for name in sides)
+        or not all(
+            isinstance(pair[side].get(name), str)
+            for side in sides
+            for name in ("document_id", "content")
+        )
+    ):
+        msg = f"{where} has no pair with query_id, query, document_a and document_b."
+        raise SourceError(msg)
+    return pair
+
+
+def _judged(
+    rows: list[dict[str, Any]],
+    known: tuple[Document, ...],
+    fits: list[dict[str, Any]] | None,
+) -> JudgedQuery:
+    """Return the judgements of one query."""
+    documents: dict[str, Document | None] = {one["id"]: None for one in fits or ()}
+    documents |= {document.id: document for document in known}
+    judges: dict[str, None] = {}
+    judgements: list[Judgement] = []
+    times: dict[tuple[str, str], int] = {}
+    for row in rows:
+        pair = row["pair"]
+        for side in ("document_a", "document_b"):
+            document = _document(pair[side])
+            documents[document.id] = documents.get(document.id) or document
+        names = pair["document_a"]["document_id"], pair["document_b"]["document_id"]
+        again = times.get(names, 0)
+        times[names] = again + 1
+        for key, said in row.items():
+            if key.endswith(_SUFFIX) and isinstance(said, dict):
+                judge = key.removesuffix(_SUFFIX)
+                judges.setdefault(judge)
+                judgements.append(_judgement(pair, judge, said, again))
+    first = rows[0]["pair"]
+    return JudgedQuery(
+        query=Query(id=first["query_id"], query=first["query"]),
+        documents=tuple(
+            Document(id=name, content="") if document is None else document
+            for name, document in documents.items()
+        ),
+        judges=tuple(judges),
+        judgements=tuple(judgements),
+        fitted=None
+        if fits is None
+        else {
+            one["id"]: (_number(one.get("score")), _number(one.get("standard_error")))
+            for one in fits
+        },
+    )
+
+
+def _number(value: object) -> float:
+    """Return a number, NaN for what is none."""
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def _document(row: dict[str, Any]) -> Document:
+    """Return a document of a pair."""
+    metadata = row.get("metadata")
+    return Document(
+        id=row["document_id"],
+        content=row["content"],
+        metadata=metadata if isinstance(metadata, dict) else {},
+    )
+
+
+def _judgement(
+    pair: dict[str, Any], judge: str, said: dict[str, Any], again: int
+) -> Judgement:
+    """Return what a judge said of a pair."""
+    score, error = said.get("score"), said.get("error")
+    number = isinstance(score, int | float) and not isinstance(score, bool)
+    if score is not None and not (number and math.isfinite(score) and -1 <= score <= 1):
+        score, error = None, f"The score {score!r:.40} is not in [-1, 1]."
+    thought = said.get("thought")
+    reasoning = thought if isinstance(thought, str) else ""
+    return Judgement(
+        query_id=pair["query_id"],
+        left_id=pair["document_a"]["document_id"],
+        right_id=pair["document_b"]["document_id"],
+        repetition=again,
+        judge=judge,
+        score=None if score is None else float(score),
+        reasoning=reasoning,
+        swapped=reasoning.startswith(SWAPPED),
+        error=error if isinstance(error, str) else None,
+    )
