@@ -52,8 +52,12 @@ _COMMANDS = {
 }
 """Command -> (where it lives, one line for the list)."""
 
-_ADDED: dict[str, tuple[str, ...]] = {"corpus": ("retrieval.cli_snapshot:snapshot",)}
-"""Group -> sub-commands of it that live in a layer above the group's."""
+_ADDED: dict[str, tuple[str, ...]] = {
+    "corpus": ("retrieval.cli_snapshot:snapshot",),
+    "ingest": ("ingest.cli_custodians:custodians",),
+    "view": ("eval.cli_battles:battles",),
+}
+"""Group -> sub-commands of it that live elsewhere, such as in a layer above."""
 
 _MENDABLE = (InputError, SettingsError, CorpusDriftError)
 """What the user can mend by calling differently."""

@@ -45,6 +45,9 @@ _OPTION_KEYS = {
 }
 """Option -> property of the Corpus node."""
 
+_PARTS = ("extractions", "custodians", "themes", "categories", "redirects", "walks")
+"""What a corpus has beside documents, in the order in which it is deleted."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCorpus:
@@ -256,7 +259,7 @@ def delete_corpus(connection: Connection, name: str) -> Counters:
                 (f"ingest/remove_{what}", {"ids": part})
                 for what in ("sentences", "chunks", "documents")
             ])
-    for what in ("extractions", "themes", "categories", "redirects", "walks"):
+    for what in _PARTS:
         name_of = f"corpus/delete_{what}"
         while (gone := connection.write(name_of, name=name, limit=5000)).changed:
             total += gone

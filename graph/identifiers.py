@@ -1,0 +1,120 @@
+"""Identifiers of heritage institutions: ISIL (ISO 15511) and GHCID.
+
+A GHCID has five parts, such as `NL-NH-AMS-M-RM`: country (ISO 3166-1), subdivision
+(ISO 3166-2 without the country), three letters for the city, the letter of the type,
+and an abbreviation of the name. What is not of that form is refused, never mended.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graph.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["TYPE_LETTERS", "Ghcid", "country_exists", "parse_ghcid", "parse_isil"]
+
+TYPE_LETTERS = "GLAMORCUBESFIXPHDNT"
+"""One letter for each type of institution."""
+
+_GHCID = re.compile(
+    rf"([A-Z]{{2}})-([A-Z0-9]{{1,3}})-([A-Z0-9]{{3}})-([{TYPE_LETTERS}])-([A-Z0-9]{{1,16}})"
+)
+_ISIL = re.compile(r"([A-Z]{2}|[A-Z]|[A-Z]{3,4})-[A-Za-z0-9/:-]{1,11}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ghcid:
+    """A well-formed GHCID in its parts.
+
+    Attributes:
+        text: The whole identifier.
+        country: ISO 3166-1 code, such as `NL`.
+        subregion: ISO 3166-2 code, such as `NL-NH`.
+        city: Three letters or digits.
+        type: Letter of the type.
+        abbreviation: What tells it from others of that city and type.
+    """
+
+    text: str
+    country: str
+    subregion: str
+    city: str
+    type: str
+    abbreviation: str
+
+
+def parse_ghcid(text: str) -> Ghcid:
+    """Return the parts of a GHCID.
+
+    Args:
+        text: The identifier; white space around it is ignored.
+
+    Raises:
+        InputError: If it is not well-formed, or its country or subdivision is not in
+            ISO 3166.
+        MissingExtraError: If the extra `templates` is not installed.
+    """
+    found = _GHCID.fullmatch(text.strip())
+    if found is None:
+        msg = f"{text[:60]!r} is no GHCID: write one such as NL-NH-AMS-M-RM."
+        raise InputError(msg)
+    country, subdivision, city, letter, abbreviation = found.groups()
+    subregion = f"{country}-{subdivision}"
+    codes = _pycountry()
+    if codes.countries.get(alpha_2=country) is None:
+        msg = f"GHCID {text[:60]!r}: {country} is no country of ISO 3166-1."
+        raise InputError(msg)
+    if codes.subdivisions.get(code=subregion) is None:
+        msg = f"GHCID {text[:60]!r}: {subregion} is no subdivision of ISO 3166-2."
+        raise InputError(msg)
+    return Ghcid(
+        text=found[0],
+        country=country,
+        subregion=subregion,
+        city=city,
+        type=letter,
+        abbreviation=abbreviation,
+    )
+
+
+def parse_isil(text: str) -> str:
+    """Return an ISIL as it is written.
+
+    Args:
+        text: The identifier; white space around it is ignored.
+
+    Raises:
+        InputError: If it is not well-formed.
+    """
+    found = _ISIL.fullmatch(text.strip())
+    if found is None:
+        msg = (
+            f"{text[:60]!r} is no ISIL: a prefix such as NL, a hyphen, and at most 11 "
+            "letters, digits, slashes, colons or hyphens."
+        )
+        raise InputError(msg)
+    return found[0]
+
+
+def country_exists(code: str) -> bool:
+    """Return whether a code is one of ISO 3166-1.
+
+    Raises:
+        MissingExtraError: If the extra `templates` is not installed.
+    """
+    return _pycountry().countries.get(alpha_2=code) is not None
+
+
+def _pycountry() -> ModuleType:
+    """Import pycountry."""
+    try:
+        import pycountry
+    except ImportError as error:
+        msg = "Codes of places need an extra: pip install 'knowtrail[templates]'."
+        raise MissingExtraError(msg) from error
+    return pycountry

@@ -1,0 +1,151 @@
+"""`knowtrail ingest custodians`: heritage institutions from a table."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from graph.settings import Settings
+    from ingest.custodians import CustodianReport
+    from ingest.options import Cleanup
+
+__all__ = ["custodians"]
+
+_SHOWN = 20
+
+
+def _columns(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str]:
+    """Read FIELD=COLUMN pairs."""
+    columns = {}
+    for pair in given:
+        field, equals, column = pair.partition("=")
+        if not equals or not field or not column:
+            msg = f"{pair!r} is no pair: write FIELD=COLUMN, such as name=title."
+            raise click.BadParameter(msg)
+        columns[field.strip()] = column.strip()
+    return columns
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--corpus", help="Name of the corpus (KNOWTRAIL_CORPUS).")
+@click.option(
+    "--map",
+    "columns",
+    multiple=True,
+    callback=_columns,
+    metavar="FIELD=COLUMN",
+    help="Which column a field is read from.",
+)
+@click.option("--country", help="ISO 3166-1 code of rows that do not tell theirs.")
+@click.option(
+    "--guess/--no-guess",
+    default=True,
+    show_default=True,
+    help="Guess type, town and country from title and address, with a confidence.",
+)
+@click.option(
+    "--documents/--no-documents",
+    default=True,
+    show_default=True,
+    help="Make a searchable document of each; the slow part.",
+)
+@click.option(
+    "--cleanup",
+    type=click.Choice(["none", "incremental", "full"]),
+    default="incremental",
+    show_default=True,
+    help="none keeps changed ones as stored; full also deletes those gone from the "
+    "file.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@click.pass_obj
+def custodians(
+    settings: Settings,
+    /,
+    *,
+    path: Path,
+    corpus: str | None,
+    columns: dict[str, str],
+    country: str | None,
+    guess: bool,
+    documents: bool,
+    cleanup: Cleanup,
+    as_json: bool,
+) -> None:
+    """Ingest heritage institutions from a CSV or JSON Lines file.
+
+    Each becomes a Custodian with its class and, unless told otherwise, a document.
+    """
+    from graph.cli_session import open_connection
+    from graph.embedders import load_embedder
+    from graph.identifiers import country_exists
+    from graph.progress import progress_bars
+    from ingest.custodians import CustodianFile, ingest_custodians
+
+    name = corpus or settings.corpus
+    if not name:
+        msg = "Name the corpus: --corpus NAME or KNOWTRAIL_CORPUS."
+        raise click.UsageError(msg)
+    if country is not None and not country_exists(country):
+        msg = f"--country {country!r} is no code of ISO 3166-1, such as GB."
+        raise click.UsageError(msg)
+    file = CustodianFile(path, columns)
+    with open_connection(settings) as connection, progress_bars() as progress:
+        report = ingest_custodians(
+            connection,
+            file,
+            corpus=name,
+            settings=settings,
+            embedder=(
+                load_embedder(settings.embedder, settings=settings)
+                if documents
+                else None
+            ),
+            country=country,
+            guess=guess,
+            cleanup=cleanup,
+            progress=progress,
+        )
+    if as_json:
+        click.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        _tell(report)
+    if report.failed or (report.documents and not report.documents.complete):
+        for line in report.failures:
+            click.echo(f"Error: {line}", err=True)
+        sys.exit(1)
+
+
+def _tell(report: CustodianReport) -> None:
+    """Write the report for people."""
+    found = report.findings
+    click.echo(
+        f"Custodians of {report.source} in {report.corpus}: {report.added} added, "
+        f"{report.updated} updated, {report.skipped} skipped, {report.deleted} "
+        f"deleted, {report.repeated} repeated, {report.failed} failed"
+    )
+    for (name, rule), count in sorted(found.guessed.items()):
+        click.echo(f"Guessed {name} by {rule}: {count}")
+    for name, count in sorted(found.unknown.items()):
+        click.echo(f"Unknown {name}: {count}")
+    for name, count in sorted(found.malformed.items()):
+        click.echo(f"Refused {name}: {count}")
+    for line in found.examples[:_SHOWN]:
+        click.echo(f"  {line}")
+    if report.documents is not None:
+        told = report.documents
+        click.echo(
+            f"Documents: {told.added} added, {told.updated} updated, {told.skipped} "
+            f"skipped, {told.deleted} deleted, {told.failed} failed; "
+            f"{report.linked} chunks linked"
+        )
+    stages = ", ".join(f"{stage} {s:.1f} s" for stage, s in report.seconds.items())
+    click.echo(f"Time: {stages}")

@@ -1,0 +1,264 @@
+"""What title and address of an institution suggest, by stated rules, with confidence.
+
+Nothing is guessed that a file states, and every guess names its rule: the confidence
+is that of the rule, set by looking at a sample of guesses, not a probability of the
+single case.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["Guess", "Towns", "guess_city", "guess_country", "guess_type"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guess:
+    """What was guessed.
+
+    Attributes:
+        value: A type letter or the name of a town.
+        confidence: From 0 to 1.
+        rule: The rule's name, as the documentation lists it.
+    """
+
+    value: str
+    confidence: float
+    rule: str
+
+
+_TITLE_WORDS: tuple[tuple[str, str, float], ...] = (
+    ("L", r"librar(?:y|ies)|reading room", 0.95),
+    ("M", r"museums?", 0.95),
+    ("A", r"archives?|record office|records (?:office|centre|service)", 0.95),
+    ("G", r"(?:art |picture )?galler(?:y|ies)|arts? centre", 0.85),
+    ("B", r"botanic(?:al)? gardens?|zoo|arboretum", 0.9),
+    ("S", r"(?:historical|archaeological|antiquarian|history) (?:society|group)", 0.8),
+    ("H", r"cathedral|abbey|church|chapel|priory|minster", 0.7),
+    ("E", r"university|college|school|academy", 0.6),
+    ("N", r"trust|charity", 0.4),
+    ("F", r"castle|cemetery|fort|mill|lighthouse|monument", 0.5),
+)
+"""Type, what the title says, confidence. The first are told by the word itself, the
+last only by what an institution of such a name tends to be."""
+
+_TITLES = [
+    (letter, re.compile(rf"\b(?:{words})\b", re.IGNORECASE), confidence)
+    for letter, words, confidence in _TITLE_WORDS
+]
+_STRONG = frozenset("LMAGB")
+_SITE = (
+    ("L", re.compile(r"librar", re.IGNORECASE)),
+    ("M", re.compile(r"museum", re.IGNORECASE)),
+    ("A", re.compile(r"archives?\b|recordoffice", re.IGNORECASE)),
+    ("G", re.compile(r"galler(?:y|ies)", re.IGNORECASE)),
+)
+_COUNTRIES = {
+    "england": "GB",
+    "scotland": "GB",
+    "wales": "GB",
+    "northern ireland": "GB",
+    "uk": "GB",
+    "united kingdom": "GB",
+    "isle of man": "IM",
+    "jersey": "JE",
+    "guernsey": "GG",
+}
+_POSTCODE = re.compile(
+    r"([A-Z]{1,2})\d[A-Z\d]?\s*\d[A-Z]{2}|GIR ?0AA", re.IGNORECASE | re.ASCII
+)
+_ISLANDS = {"IM": "IM", "JE": "JE", "GY": "GG"}
+_COUNTY_NAMES = (
+    "avon|anglesey|angus|argyll|argyll and bute|borders|central|cleveland|clwyd|"
+    "conwy|cornwall|cumbria|devon|dorset|dumfries & galloway|dumfries and galloway|"
+    "durham|dyfed|east lothian|east sussex|essex|fife|grampian|greater london|"
+    "greater manchester|gwent|gwynedd|hants|herts|highland|humberside|caithness|"
+    "isle of anglesey|isle of wight|kent|lancs|lothian|merseyside|mid glamorgan|"
+    "middlesex|midlothian|moray|norfolk|northumberland|notts|orkney|powys|rhondda "
+    "cynon taf|rutland|scottish borders|shetland|somerset|south glamorgan|"
+    "strathclyde|suffolk|surrey|sussex|sutherland|tayside|torfaen|tyne & wear|"
+    "tyne and wear|vale of glamorgan|west glamorgan|west lothian|west midlands|"
+    "west sussex|western isles|wilts"
+)
+_COUNTIES = frozenset(_COUNTY_NAMES.split("|"))
+_COUNTY = re.compile(
+    r".*shire|(?:county|co\.?|city of|city and county of|isle of|isles? of)\s.+",
+    re.IGNORECASE,
+)
+_STREET = (
+    "street|road|rd|lane|avenue|ave|square|way|place|drive|close|terrace|crescent|"
+    "gardens|court|row|parade|walk|mews|yard|quay|wharf|house|building|buildings|"
+    "centre|center|hall|school|college|university|library|museum|gallery|office|"
+    "offices|estate|station|precinct|floor|campus|site|institute|dock|circus|"
+    "embankment|department|hospital|barracks"
+)
+_OPEN = "park|hill|green|castle|bridge|church|gate|cross|mill"
+_NO_TOWN = re.compile(
+    rf"\d|\b(?:c/o|p\.?o\.? box)\b|\b(?:{_STREET})\W*$", re.IGNORECASE
+)
+_MAYBE_TOWN = re.compile(rf"\b(?:{_OPEN})\W*$", re.IGNORECASE)
+_BOX = re.compile(r"(?:p\.?\s?o\.?\s?)?box\b.*", re.IGNORECASE)
+_SMALL = re.compile(r"(?<=[ -])(?:Upon|On|Of|The|Le|In|Under|By|And|Next)(?=[ -])")
+_LONGEST_TOWN = 4
+
+
+class Towns:
+    """Towns whose names the clear addresses of a file end with.
+
+    The text of an address without commas can then be compared with them.
+    """
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._names: dict[str, str] = {}
+
+    def learn(self, address: str) -> None:
+        """Take note of the town of an address whose shape tells it."""
+        guess = guess_city(address, None)
+        if guess is not None and guess.confidence >= 0.8:
+            self._names.setdefault(guess.value.casefold(), guess.value)
+
+    def at_end(self, text: str) -> str | None:
+        """Return the longest known town that a text ends with."""
+        words = text.split()
+        for size in range(min(_LONGEST_TOWN, len(words)), 0, -1):
+            if name := self._names.get(" ".join(words[-size:]).casefold()):
+                return name
+        return None
+
+
+def guess_type(title: str, website: str | None) -> Guess | None:
+    """Return what kind of institution a title, or else a website, suggests.
+
+    Args:
+        title: Name of the institution.
+        website: Address of its website.
+
+    Returns:
+        Rule `title-word`: the title has words for one type. `title-last-word`: it has
+        words for several, and the last counts. `title-two-kinds`: a museum and
+        gallery is a museum. `website-word`: only the address has a word.
+    """
+    found = sorted(
+        (match.start(), letter, confidence)
+        for letter, pattern, confidence in _TITLES
+        for match in pattern.finditer(title)
+    )
+    strong = [one for one in found if one[1] in _STRONG]
+    chosen = strong or found
+    letters = {letter for _, letter, _ in chosen}
+    if len(letters) == 1:
+        _, letter, confidence = chosen[-1]
+        return Guess(value=letter, confidence=confidence, rule="title-word")
+    if letters == {"M", "G"}:
+        return Guess(value="M", confidence=0.8, rule="title-two-kinds")
+    if letters:
+        _, letter, confidence = chosen[-1]
+        lower = round(confidence * 0.75, 2)
+        return Guess(value=letter, confidence=lower, rule="title-last-word")
+    for letter, pattern in _SITE:
+        if website and pattern.search(website):
+            return Guess(value=letter, confidence=0.5, rule="website-word")
+    return None
+
+
+def guess_city(address: str, towns: Towns | None) -> Guess | None:
+    """Return the town in a British address, where its shape tells it.
+
+    Args:
+        address: Parts from the house to the country, with commas between.
+        towns: Towns of other addresses of the file.
+
+    Returns:
+        Rule `before-county`: the part before a known county. `last-part`: the last
+        of several parts. `known-town`: the address ends with a town that another
+        address has. `only-part`: a single part of one word.
+    """
+    parts, county = _parts(address)
+    if county == "greater london":
+        return Guess(value="London", confidence=0.95, rule="before-county")
+    if not parts:
+        return None
+    last, several = parts[-1], len(parts) > 1
+    known = towns.at_end(last) if towns is not None else None
+    if _is_town(last) and len(last.split()) <= 3 and (county or several):
+        if _MAYBE_TOWN.search(last):
+            return (
+                Guess(value=_named(last), confidence=0.7, rule="before-county")
+                if county
+                else None
+            )
+        sure, rule = (0.9, "before-county") if county else (0.8, "last-part")
+        return Guess(value=_named(last), confidence=sure, rule=rule)
+    if known is not None:
+        return Guess(value=known, confidence=0.7, rule="known-town")
+    if len(last.split()) == 1 and _is_town(last):
+        return Guess(value=_named(last), confidence=0.5, rule="only-part")
+    return None
+
+
+def _parts(address: str) -> tuple[list[str], str | None]:
+    """Return the parts of an address up to the town, and the county if it ends one."""
+    parts = [part.strip(" .;") for part in address.split(",")]
+    parts = [
+        part
+        for part in parts
+        if part and not _POSTCODE.fullmatch(part) and not _BOX.fullmatch(part)
+    ]
+    if parts and parts[-1].casefold() in _COUNTRIES:
+        parts.pop()
+    county = None
+    if len(parts) > 1 and _is_county(parts[-1]):
+        county = parts.pop().casefold()
+        if len(parts) > 1 and _is_county(parts[-1]):
+            parts.pop()
+    elif parts and (rest := _without_county(parts[-1])) != parts[-1]:
+        parts[-1] = rest
+    return parts, county
+
+
+def guess_country(address: str, postcode: str | None) -> Guess | None:
+    """Return the country that ends a British address, or whose postcode it has.
+
+    Args:
+        address: Parts with commas between.
+        postcode: The postal code, where it stands apart.
+    """
+    parts = [part.strip(" .") for part in address.split(",") if part.strip(" .")]
+    if parts and parts[-1].casefold() in _COUNTRIES:
+        code = _COUNTRIES[parts[-1].casefold()]
+        return Guess(value=code, confidence=1.0, rule="country-name")
+    for text in (postcode or "", *parts):
+        if found := _POSTCODE.fullmatch(text.strip()):
+            area = (found[1] or "").upper()
+            code = _ISLANDS.get(area, "GB")
+            return Guess(value=code, confidence=0.95, rule="postcode")
+    return None
+
+
+def _is_county(part: str) -> bool:
+    """Return whether a part is the name of a county or of what is like one."""
+    return part.casefold() in _COUNTIES or _COUNTY.fullmatch(part) is not None
+
+
+def _is_town(part: str) -> bool:
+    """Return whether a part looks like the name of a town."""
+    return part[:1].isupper() and not _NO_TOWN.search(part) and not _is_county(part)
+
+
+def _named(part: str) -> str:
+    """Return a town as it is usually written."""
+    name = " ".join(part.split())
+    name = name.title().replace("'S", "'s") if name.isupper() else name
+    return _SMALL.sub(lambda found: found[0].lower(), name)
+
+
+def _without_county(part: str) -> str:
+    """Return a part without the county that ends it."""
+    words = part.split()
+    for size in (3, 2, 1):
+        end = " ".join(words[-size:]).casefold()
+        if len(words) > size and (end in _COUNTIES or end.endswith("shire")):
+            return " ".join(words[:-size])
+    return part

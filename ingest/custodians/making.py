@@ -1,0 +1,247 @@
+"""From a row of a file to an institution, with what could not be used of the row."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from graph.errors import InputError
+from graph.identifiers import country_exists, parse_ghcid, parse_isil
+from ingest.custodians.columns import read_budget, read_date, read_type
+from ingest.custodians.guessing import guess_city, guess_country, guess_type
+from ingest.custodians.records import CLASS_NAMES, Custodian
+from ingest.keys import content_key
+from ingest.parsing import clean_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from graph.identifiers import Ghcid
+    from ingest.custodians.guessing import Guess, Towns
+
+__all__ = ["Findings", "custodian_of"]
+
+_KEPT = 100
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True, kw_only=True)
+class Findings:
+    """What was found out about the rows of a file.
+
+    Attributes:
+        malformed: Values that were refused, by field.
+        examples: The first of them, as "place: message".
+        guessed: Guesses, by field and rule.
+        unknown: Institutions without a type or city, by field.
+    """
+
+    malformed: Counter[str] = field(default_factory=Counter)
+    examples: list[str] = field(default_factory=list)
+    guessed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    def refuse(self, place: str, name: str, message: str) -> None:
+        """Take note of a value that is left out."""
+        self.malformed[name] += 1
+        if len(self.examples) < _KEPT:
+            self.examples.append(f"{place}: {message}")
+
+
+def custodian_of(
+    row: Mapping[str, str],
+    *,
+    place: str,
+    source: str,
+    towns: Towns,
+    country: str | None,
+    guess: bool,
+    findings: Findings,
+) -> Custodian:
+    """Return the institution of a row.
+
+    Values that are not well-formed are left out and noted, and so is an identifier
+    that contradicts the row; what the row states goes before what it implies, and
+    that before what is guessed.
+
+    Args:
+        row: Field -> text, blank ones left out.
+        place: Where the row is, for messages.
+        source: Name of the file.
+        towns: Towns of the file's clear addresses.
+        country: ISO 3166-1 code of rows that neither state nor imply one.
+        guess: Whether type and city are guessed from title and address.
+        findings: Added to.
+
+    Raises:
+        InputError: If the row has no name.
+    """
+    name = _clean(row.get("name", ""))
+    if not name:
+        msg = "it has no name"
+        raise InputError(msg)
+    reader = _Reader(row, place, findings)
+    ghcid = reader.read("ghcid", parse_ghcid)
+    isil = reader.read("isil", parse_isil)
+    date = reader.read("founded", read_date)
+    values: dict[str, Any] = {
+        **_type(reader, ghcid, guess=guess),
+        **_place(reader, ghcid, towns, country, guess=guess),
+        "isil": isil,
+        "ghcid": ghcid.text if ghcid else None,
+        "founded": date[0] if date else None,
+        "founded_year": date[1] if date else None,
+        "budget": reader.read("budget", read_budget),
+    }
+    plain = ("uri", "url", "description", "address", "postcode", "governing_body")
+    values |= {key: _clean(row[key]) for key in plain if key in row}
+    return Custodian(
+        key=_key(row, values, name),
+        name=name,
+        source=source,
+        language=row.get("language", "en"),
+        **values,
+    )
+
+
+class _Reader:
+    """Reads the values of one row and notes those that are refused."""
+
+    def __init__(self, row: Mapping[str, str], place: str, findings: Findings) -> None:
+        self.row = row
+        self.place = place
+        self.findings = findings
+
+    def read(self, name: str, parse: Callable[[str], _T]) -> _T | None:
+        """Return a value, None where there is none or it is not well-formed."""
+        text = self.row.get(name)
+        if not text:
+            return None
+        try:
+            return parse(text)
+        except InputError as error:
+            self.findings.refuse(self.place, name, str(error))
+            return None
+
+    def guessed(self, name: str, guess: Guess | None) -> Guess | None:
+        """Take note of a guess."""
+        if guess is None:
+            self.findings.unknown[name] += 1
+        else:
+            self.findings.guessed[name, guess.rule] += 1
+        return guess
+
+
+def _type(reader: _Reader, ghcid: Ghcid | None, *, guess: bool) -> dict[str, Any]:
+    """Return type and class with their confidence."""
+    row = reader.row
+    letter = reader.read("type", read_type)
+    confidence, rule = 1.0, None
+    if letter and ghcid and ghcid.type != letter:
+        reader.findings.refuse(
+            reader.place,
+            "ghcid",
+            f"GHCID {ghcid.text} says type {ghcid.type}, the row {letter}",
+        )
+    if letter is None and ghcid is not None:
+        letter = ghcid.type
+    if letter is None:
+        found = guess_type(row["name"], row.get("url")) if guess else None
+        found = reader.guessed("type", found)
+        letter = found.value if found else "U"
+        confidence = found.confidence if found else 0.0
+        rule = found.rule if found else None
+    return {
+        "type": letter,
+        "class_name": reader.read("class_name", _class_name) or CLASS_NAMES[letter],
+        "type_confidence": confidence,
+        "type_rule": rule,
+    }
+
+
+def _place(
+    reader: _Reader,
+    ghcid: Ghcid | None,
+    towns: Towns,
+    default: str | None,
+    *,
+    guess: bool,
+) -> dict[str, Any]:
+    """Return city, region and country, the city with its confidence."""
+    row = reader.row
+    code = reader.read("country", _country)
+    if code and ghcid and ghcid.country != code:
+        reader.findings.refuse(
+            reader.place,
+            "ghcid",
+            f"GHCID {ghcid.text} says country {ghcid.country}, the row {code}",
+        )
+    if code is None and ghcid is not None:
+        code = ghcid.country
+    address = row.get("address", "")
+    if (
+        code is None
+        and guess
+        and (found := guess_country(address, row.get("postcode")))
+    ):
+        code = found.value
+        reader.findings.guessed["country", found.rule] += 1
+    city, confidence, rule = row.get("city"), 1.0, None
+    if not city:
+        told = guess_city(address, towns) if guess and address else None
+        told = reader.guessed("city", told)
+        city = told.value if told else None
+        confidence = told.confidence if told else 0.0
+        rule = told.rule if told else None
+    return {
+        "city": _clean(city) if city else None,
+        "city_confidence": confidence if city else None,
+        "city_rule": rule,
+        "region": _clean(row["region"]) if "region" in row else None,
+        "country": code or default,
+        "subregion": ghcid.subregion if ghcid else None,
+    }
+
+
+def _class_name(text: str) -> str:
+    """Return the name of a class, which becomes part of an IRI.
+
+    Raises:
+        InputError: If it is not letters and digits.
+    """
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,99}", text.strip()):
+        msg = f"class {text[:40]!r} is no name: write letters and digits"
+        raise InputError(msg)
+    return text.strip()
+
+
+def _country(text: str) -> str:
+    """Return an ISO 3166-1 code.
+
+    Raises:
+        InputError: If it is none.
+    """
+    code = text.strip().upper()
+    if not country_exists(code):
+        msg = f"country {text[:40]!r} is no code of ISO 3166-1, such as NL"
+        raise InputError(msg)
+    return code
+
+
+def _key(row: Mapping[str, str], values: Mapping[str, Any], name: str) -> str:
+    """Return what identifies the institution among those of its corpus."""
+    for kind in ("ghcid", "isil"):
+        if values[kind]:
+            return f"{kind}:{values[kind]}"
+    if row.get("id"):
+        return f"id:{row['id']}"
+    place = content_key(name, row.get("address", ""), row.get("postcode", ""))
+    return f"name:{place}"
+
+
+def _clean(text: str) -> str:
+    """Return a text without control characters and stray surrogates."""
+    return " ".join(clean_plain(text).split())

@@ -1,0 +1,179 @@
+"""Rows of a file of institutions: CSV, or JSON with one object a line.
+
+A file is read twice, so that the towns of its clear addresses and the columns of all
+its records are known when institutions are made; neither reading holds it in memory.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from graph.errors import InputError, SourceError
+from ingest.custodians.columns import columns_of
+from ingest.custodians.guessing import Towns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+__all__ = ["CustodianFile"]
+
+_LONGEST = 1_000_000
+"""Characters of a field of a CSV file, or of a line of a JSON file."""
+
+Row = dict[str, str]
+
+
+class CustodianFile:
+    """A CSV or JSON Lines file, told apart by its first character.
+
+    Attributes:
+        path: Where it is.
+        columns: Field of an institution -> column of the file.
+        towns: Towns that its clear addresses end with.
+        rows_total: Rows that it has, unusable ones included.
+        problems: Rows that cannot be read, as (place, message).
+    """
+
+    def __init__(self, path: Path, columns: Mapping[str, str] | None = None) -> None:
+        """Read the file once.
+
+        Args:
+            path: The file, in UTF-8.
+            columns: Field -> column, where the names do not say it.
+
+        Raises:
+            SourceError: If the file cannot be read or has no usable row.
+            InputError: If a field or column does not exist.
+        """
+        self.path = path
+        self.towns = Towns()
+        self.problems: list[tuple[str, str]] = []
+        self.rows_total = 0
+        self._json = self._is_json()
+        names: Counter[str] = Counter()
+        usable = 0
+        for place, row in self._raw():
+            self.rows_total += 1
+            if isinstance(row, str):
+                self.problems.append((place, row))
+            else:
+                usable += 1
+                names.update(row.keys())
+        if not usable:
+            first = f" The first: {'; '.join(map(': '.join, self.problems[:1]))}."
+            msg = f"{path} has no usable row.{first if self.problems else ''}"
+            raise SourceError(msg)
+        self.columns = columns_of(list(names), columns or {})
+        if "address" in self.columns and "city" not in self.columns:
+            for _, row in self._raw():
+                if not isinstance(row, str):
+                    self.towns.learn(row.get(self.columns["address"], ""))
+
+    @property
+    def name(self) -> str:
+        """Return the name of the file."""
+        return self.path.name
+
+    def rows(self) -> Iterator[tuple[str, Row]]:
+        """Yield the usable rows with their place: field of an institution -> text."""
+        for place, row in self._raw():
+            if not isinstance(row, str):
+                yield (
+                    place,
+                    {
+                        field: text
+                        for field, column in self.columns.items()
+                        if (text := " ".join(row.get(column, "").split()))
+                    },
+                )
+
+    def _is_json(self) -> bool:
+        """Return whether the first character opens a JSON object."""
+        try:
+            with self.path.open(encoding="utf-8-sig", errors="replace") as file:
+                return file.read(4096).lstrip()[:1] == "{"
+        except OSError as error:
+            msg = f"Cannot read {self.path}: {error.strerror}. Check the path."
+            raise SourceError(msg) from error
+
+    def _raw(self) -> Iterator[tuple[str, Row | str]]:
+        """Yield place and row, or what is wrong with the row.
+
+        Raises:
+            SourceError: If the file is not UTF-8 or no CSV at all.
+        """
+        reader = self._json_rows if self._json else self._csv_rows
+        try:
+            yield from reader()
+        except UnicodeDecodeError as error:
+            msg = f"{self.path} is not UTF-8 ({error.reason}): save it as UTF-8."
+            raise SourceError(msg) from error
+        except csv.Error as error:
+            msg = f"{self.path} is no CSV file: {error}."
+            raise SourceError(msg) from error
+
+    def _csv_rows(self) -> Iterator[tuple[str, Row | str]]:
+        """Yield the rows of a CSV file; the first line names the columns."""
+        before = csv.field_size_limit(_LONGEST)
+        try:
+            with self.path.open(encoding="utf-8-sig", newline="") as file:
+                reader = csv.reader(file, strict=True)
+                header = [name.strip() for name in next(reader, [])]
+                for cells in reader:
+                    place = f"{self.name}:{reader.line_num}"
+                    if len(cells) > len(header):
+                        yield (
+                            place,
+                            f"{len(cells)} cells, but {len(header)} columns: quote "
+                            "cells that have commas",
+                        )
+                    elif any(cell.strip() for cell in cells):
+                        yield place, dict(zip(header, cells, strict=False))
+        finally:
+            csv.field_size_limit(before)
+
+    def _json_rows(self) -> Iterator[tuple[str, Row | str]]:
+        """Yield the objects of a JSON Lines file."""
+        with self.path.open(encoding="utf-8-sig") as file:
+            number = 0
+            while line := file.readline(_LONGEST):
+                number += 1
+                place = f"{self.name}:{number}"
+                if len(line) >= _LONGEST and not line.endswith("\n"):
+                    while line and not line.endswith("\n"):
+                        line = file.readline(_LONGEST)
+                    yield place, f"the line is longer than {_LONGEST:,} characters"
+                elif line.strip():
+                    try:
+                        yield place, _flat(line)
+                    except InputError as error:
+                        yield place, str(error)
+
+
+def _flat(line: str) -> Row:
+    """Return a JSON object's values as texts.
+
+    Raises:
+        InputError: If it is no JSON object of texts, numbers and nulls.
+    """
+    try:
+        record: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        msg = f"not JSON: {error}"
+        raise InputError(msg) from error
+    if not isinstance(record, dict):
+        msg = 'not a JSON object: write {"name": ...} on each line'
+        raise InputError(msg)
+    row: Row = {}
+    for name, value in record.items():
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            msg = f"{name!r} is neither text nor number"
+            raise InputError(msg)
+        row[name] = str(value)
+    return row
