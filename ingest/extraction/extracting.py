@@ -14,7 +14,9 @@ from ingest.extraction.prompts import extraction_prompt, prompt_hash
 from ingest.extraction.readable import unreadable
 from ingest.extraction.results import Extracted
 from ingest.extraction.skn.blocks import Repair
+from ingest.extraction.skn.parsing import parse
 from ingest.extraction.skn.repairing import parse_forgiving
+from ingest.extraction.skn.writing import write
 from ingest.extraction.variants import variant_of
 
 if TYPE_CHECKING:
@@ -177,6 +179,9 @@ def _read(answer: str, variant: Variant) -> _Read:
     block, repairs = parse_forgiving(
         whole_characters(answer), sections=variant.sections
     )
+    written = write(block)
+    if (whole := whole_characters(written)) != written:
+        block = parse(whole)
     return _Read(value=block, repairs=repairs)
 
 

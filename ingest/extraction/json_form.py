@@ -18,6 +18,7 @@ __all__ = ["CATEGORIES", "json_problem", "json_schema", "read_json"]
 
 CATEGORIES = ("fact", "statistic", "opinion", "prediction")
 MOST_ITEMS = 40
+DEEPEST = 20
 _ARRAYS = ("entities", "relationships", "claims")
 
 
@@ -100,7 +101,11 @@ def read_json(
     Raises:
         InputError: If nothing in it can be used; says where it went wrong.
     """
-    value, repairs = loaded(whole_characters(answer))
+    value, repairs = loaded(answer)
+    if _depth(value) > DEEPEST:
+        msg = f"The answer is nested more than {DEEPEST} levels deep."
+        raise InputError(msg)
+    value = json.loads(whole_characters(json.dumps(value, ensure_ascii=False)))
     problem = json_problem(value, variant) or _template(value)
     if problem:
         mender = _Mender(variant)
@@ -111,6 +116,20 @@ def read_json(
             msg = problem or "$: there is nothing in it that can be used"
             raise InputError(f"The answer does not fit the schema at {msg}.")
     return value, repairs
+
+
+def _depth(value: object) -> int:
+    """Return how deep a value is nested, one more than the limit if deeper."""
+    level, depth = [value], 0
+    while level and depth <= DEEPEST:
+        depth += 1
+        level = [
+            item
+            for parent in level
+            if isinstance(parent, dict | list)
+            for item in (parent.values() if isinstance(parent, dict) else parent)
+        ]
+    return depth
 
 
 def _template(value: Any) -> str:

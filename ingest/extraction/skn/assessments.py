@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Tell = Callable[[str, str], None]
 
-__all__ = ["read_risk", "read_source"]
+__all__ = ["has_key", "read_risk", "read_source"]
 
 _CHOICE = re.compile(
     r"<[^<>|]*\|[^<>]*>|<domain>|\b(?:high|medium|low)(?:\|(?:high|medium|low))+"
@@ -57,7 +57,7 @@ def read_source(text: str, tell: Tell) -> SknSource | None:
         tell: Given code and message of what is put right.
     """
     domain, found = _fields(text, tell)
-    domain = unquoted(found.get("domain", domain).strip(" |,;"), tell, wanted=False)
+    domain = unquoted(found.get("domai", domain).strip(" |,;"), tell, wanted=False)
     domain = domain.strip("<>? ")
     freshness = _level("freshness", found.get("fresh"), tell)
     reliability = None
@@ -86,6 +86,15 @@ def read_risk(text: str, tell: Tell) -> SknRisk | None:
     if misdirection is None and missing_context is None:
         return None
     return SknRisk(misdirection=misdirection, missing_context=missing_context)
+
+
+def has_key(text: str) -> bool:
+    """Say whether a field of knowledge holds what belongs after it.
+
+    Args:
+        text: What was read as the domain.
+    """
+    return _KEY.search(mapped(text)) is not None
 
 
 def _fields(text: str, tell: Tell) -> tuple[str, dict[str, str]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Tell = Callable[[str, str], None]
 
-__all__ = ["read_facts", "read_gap", "read_links"]
+__all__ = ["is_nothing", "read_facts", "read_gap", "read_links"]
 
 _STRICT_FACT = re.compile(
     r'\s*[!.~]\s*"(?:[^"\\]|\\.)*"\s*\[(?:0(?:\.\d*)?|1(?:\.0*)?|\.\d+)\]\s*'
@@ -76,20 +76,28 @@ def _fact(line: str, tell: Tell) -> SknFact | None:
     priority, rest = _priority(line, tell)
     ending = split_score(rest, tell)
     text = unquoted(ending.rest, tell, wanted=True)
-    if _is_nothing(text, tell):
+    if _left_out(text, tell):
         return None
     return SknFact(text=text, priority=priority, confidence=ending.score)
 
 
-def _is_nothing(text: str, tell: Tell) -> bool:
-    """Say whether a text is empty, or the words of the form."""
-    if not any(char.isalnum() for char in text):
+def is_nothing(text: str) -> bool:
+    """Say whether a text says nothing: mere marks, `none`, words of the form.
+
+    Args:
+        text: A fact, a gap, a cause or an effect.
+    """
+    return not any(char.isalnum() for char in text) or bool(
+        _TEMPLATE.fullmatch(text.strip()) or _NONE.fullmatch(mapped(text))
+    )
+
+
+def _left_out(text: str, tell: Tell) -> bool:
+    """Say whether a text says nothing, and tell that it is left out."""
+    nothing = is_nothing(text)
+    if nothing:
         tell("empty", f"{text[:40]!r} says nothing: left out")
-        return True
-    if _TEMPLATE.fullmatch(text.strip()):
-        tell("template", f"{text[:40]!r} is copied from the form: left out")
-        return True
-    return False
+    return nothing
 
 
 def _priority(line: str, tell: Tell) -> tuple[Priority, str]:
@@ -125,7 +133,7 @@ def read_links(line: str, tell: Tell) -> list[SknLink]:
     ending = split_score(_without_bullet(line, tell), tell)
     parts = _sides(ending.rest, tell)
     texts = [unquoted(part, tell, wanted=False).strip(" *_`") for part in parts]
-    if len(texts) < 2 or any(_is_nothing(text, tell) for text in texts):
+    if len(texts) < 2 or any(_left_out(text, tell) for text in texts):
         tell("dropped", f"{line.strip()[:40]!r} has no cause and effect: left out")
         return []
     if len(texts) > 2:
@@ -182,4 +190,4 @@ def read_gap(line: str, tell: Tell) -> str | None:
     elif line[: found.end()].strip() != "-":
         tell("symbol", f"{line[: found.end()].strip()!r} taken for '-'")
     text = unquoted(line[found.end() if found else 0 :], tell, wanted=False)
-    return None if _is_nothing(text, tell) else text
+    return None if _left_out(text, tell) else text

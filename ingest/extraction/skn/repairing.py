@@ -6,11 +6,11 @@ import re
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ingest.extraction.skn.assessments import read_risk, read_source
+from ingest.extraction.skn.assessments import has_key, read_risk, read_source
 from ingest.extraction.skn.blocks import Repair, SknBlock, SknError
 from ingest.extraction.skn.characters import ARROW, mapped
 from ingest.extraction.skn.headings import section_of
-from ingest.extraction.skn.items import read_facts, read_gap, read_links
+from ingest.extraction.skn.items import is_nothing, read_facts, read_gap, read_links
 from ingest.extraction.skn.parsing import check_sections, parse
 from ingest.extraction.variants import SKN_SECTIONS
 
@@ -67,10 +67,9 @@ def parse_forgiving(
     wanted = None if sections is None else tuple(sections)
     try:
         block = parse(text.strip())
-        if not block.is_empty:
-            if wanted is None:
-                return block, ()
+        if wanted is not None:
             check_sections(block, wanted)
+        if not block.is_empty and not _is_strange(block):
             return block, ()
         problem = SknError("The block has neither facts nor links nor gaps.")
     except SknError as error:
@@ -256,6 +255,17 @@ class _Reading:
             if name in self._wanted and not whole:
                 self.tell("missing", f"@{name} is missing or not whole")
         return block
+
+
+def _is_strange(block: SknBlock) -> bool:
+    """Say whether a block keeps to the grammar and yet has what needs a repair."""
+    texts = [fact.text for fact in block.facts]
+    texts += [text for link in block.causal for text in (link.cause, link.effect)]
+    if any(map(is_nothing, [*texts, *block.gaps])):
+        return True
+    return block.source is not None and (
+        is_nothing(block.source.domain) or has_key(block.source.domain)
+    )
 
 
 def _whole(part: SknSource | SknRisk | None) -> bool:
