@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
     from graph.rdf.mapping import Mapping
 
-__all__ = ["Arm", "Statement", "arms_of", "edges_text", "page_text"]
+__all__ = [
+    "Arm",
+    "Statement",
+    "arms_of",
+    "edges_text",
+    "incoming_text",
+    "keys_text",
+    "node_text",
+    "page_text",
+]
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _URI_LABELS = tuple(label for label, rule in LABELS.items() if rule.uri)
@@ -192,4 +201,32 @@ def edges_text(*, corpus: bool) -> str:
         "RETURN i, type(r) AS t, elementId(r) AS e, properties(r) AS p, "
         "labels(b) AS l, b.id AS id, b.name AS name, b.uri AS uri\n"
         "ORDER BY i"
+    )
+
+
+def node_text(arms: Sequence[Arm]) -> str:
+    """Return the statement that reads the nodes that some keys have."""
+    statement = Statement(lines=["UNWIND $rows AS row"])
+    statement.lookup("n", arms, "row.b")
+    statement.columns = ["elementId(n)", "labels(n)", "properties(n)"]
+    return statement.text()
+
+
+def incoming_text(arms: Sequence[Arm]) -> str:
+    """Return the statement that reads the types of relationships into a node."""
+    statement = Statement(lines=["UNWIND $rows AS row"], distinct=True)
+    statement.lookup("n", arms, "row.b")
+    statement.edge("r", "m", "n", ())
+    statement.columns = ["type(r)"]
+    return statement.text()
+
+
+def keys_text() -> str:
+    """Return the statement that reads which properties have one of some values."""
+    held = "any(x IN [] + {0}[k] WHERE x IN $values)"
+    return (
+        f"MATCH (n) UNWIND keys(n) AS k WITH n, k WHERE {held.format('n')} "
+        "RETURN DISTINCT k\nUNION\n"
+        f"MATCH ()-[r]->() UNWIND keys(r) AS k WITH r, k WHERE {held.format('r')} "
+        "RETURN DISTINCT k"
     )

@@ -190,7 +190,7 @@ def _bgp(
         yield ctx.solution()
         return
     plan = _plan(run, ctx, part, **options)
-    for _, found in plan.solve(run, run.triples, [known]):
+    for _, found in plan.solve(run, _triples(ctx), [known]):
         yield FrozenBindings(ctx, found)
 
 
@@ -250,7 +250,7 @@ def _join(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBindin
     for batch in batches(evaluate.evalPart(ctx, part.p1)):
         known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
         plan = plan or _plan(run, ctx.thaw(batch[0]), part.p2)
-        for place, found in plan.numbered(run, run.triples, known):
+        for place, found in plan.numbered(run, _triples(ctx), known):
             yield FrozenBindings(ctx, found | dict(batch[place].items()))
 
 
@@ -264,7 +264,7 @@ def _left_join(
         known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
         plan = plan or _plan(run, ctx.thaw(batch[0]), part.p2)
         matched: list[list[FrozenBindings]] = [[] for _ in batch]
-        for place, found in plan.numbered(run, run.triples, known):
+        for place, found in plan.numbered(run, _triples(ctx), known):
             row = FrozenBindings(ctx, found)
             if _ebv(part.expr, row.forget(ctx)):
                 matched[place].append(row)
@@ -281,3 +281,8 @@ def _matches_alone(ctx: QueryContext, part: CompValue, row: FrozenBindings) -> b
         return False
     alone = ctx.thaw(row.remember(inside))
     return any(_ebv(part.expr, found) for found in evaluate.evalPart(alone, part.p2))
+
+
+def _triples(ctx: QueryContext) -> Any:
+    """Return what finds the triples of one pattern, also of a path."""
+    return getattr(ctx.graph, "triples", None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from graph.rdf.component import Component
 from graph.rdf.readings import NODE, is_variable, readings
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
     from collections.abc import Mapping as Dictionary
 
     from rdflib.term import Node
@@ -31,7 +31,7 @@ _BATCHES = (1, 50, 500)
 _MOST_CHOICES = 16
 _HIDDEN = "knowtrail-path-"
 
-Matcher = Callable[[Any, Any, Any], Iterator[tuple[Any, Any, Any]]]
+Matcher = Callable[[Any], Iterable[tuple[Any, Any, Any]]]
 """Yields the triples of a pattern; an unbound place is None."""
 
 
@@ -228,7 +228,7 @@ def _matched(
         asked = [solution.get(term) if is_variable(term) else term for term in pattern]
         if isinstance(pattern[1], Path):
             asked[1] = pattern[1]
-        for triple in triples(*asked):
+        for triple in triples((asked[0], asked[1], asked[2])):
             added: dict[Any, Any] = {}
             for term, value in zip(pattern, triple, strict=True):
                 if is_variable(term) and added.setdefault(term, value) != value:

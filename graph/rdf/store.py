@@ -17,6 +17,7 @@ from rdflib.term import BNode, Literal, URIRef, Variable
 from graph.driver import translate_errors
 from graph.errors import QueryTimeoutError, RdfError
 from graph.rdf.evaluation import register
+from graph.rdf.lookup import predicates_of, triples_of
 from graph.rdf.mapping import Mapping
 from graph.rdf.plan import Plan
 from graph.rdf.reading import graph_triples
@@ -246,10 +247,8 @@ class Run:
         )
         row: dict[Any, Any] = {}
         pattern, row = _bnodes_bound(pattern, row)
-        for _, solution in Plan(self.mapping, [pattern]).solve(
-            self, self.triples, [row]
-        ):
-            bound = solution
+        plan = Plan(self.mapping, [pattern])
+        for _, bound in plan.solve(self, _nothing, [row]):
             yield (
                 bound.get(pattern[0], pattern[0]),
                 predicate,
@@ -260,9 +259,26 @@ class Run:
         self, subject: Any, found: Any
     ) -> Iterator[tuple[Any, Any, Any]]:
         """Yield the triples with any predicate."""
+        if subject is not None:
+            for triple in map(_terms, triples_of(self, self.mapping, subject)):
+                if found in {None, triple[2]}:
+                    yield triple
+            return
+        predicates = None
+        if found is not None:
+            predicates = predicates_of(self, self.mapping, found)
+        if predicates is not None:
+            for predicate in predicates:
+                yield from self.triples(None, predicate, found)
+            return
         for triple in self.all_triples():
-            if subject in {None, triple[0]} and found in {None, triple[2]}:
+            if found in {None, triple[2]}:
                 yield triple
+
+
+def _nothing(_: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield no triples: a predicate that is given is never looked up one by one."""
+    yield from ()
 
 
 def _bnodes_bound(
