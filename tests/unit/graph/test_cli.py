@@ -47,6 +47,7 @@ COMMANDS = [
     ("compare",),
     ("traverse",),
     ("ask",),
+    ("extract",),
     ("view",),
     ("view", "battles"),
     ("view", "graph"),
