@@ -2,5 +2,5 @@
 // params: rows
 // since: 5.26
 UNWIND $rows AS row
-MERGE (o:OntologyClass {id: row.id})
-ON CREATE SET o.name = row.id, o.uri = row.uri
+MERGE (o:OntologyClass {id: row.uri})
+ON CREATE SET o.name = row.name, o.uri = row.uri

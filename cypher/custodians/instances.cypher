@@ -4,7 +4,7 @@
 UNWIND $rows AS row
 MATCH (c:Custodian {id: row.id})
 USING INDEX SEEK c:Custodian(id)
-MATCH (o:OntologyClass {id: row.className})
+MATCH (o:OntologyClass {id: row.classUri})
 USING INDEX SEEK o:OntologyClass(id)
 MERGE (c)-[:INSTANCE_OF]->(o)
 WITH c, o

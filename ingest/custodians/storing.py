@@ -225,13 +225,16 @@ class _Run:
             return
         rows = [*new, *changed]
         classes = [
-            {"id": name, "uri": class_uri(name)}
+            {"name": name, "uri": class_uri(name)}
             for name in sorted({row["className"] for row in rows})
+        ]
+        instances = [
+            {"id": row["id"], "classUri": class_uri(row["className"])} for row in rows
         ]
         self._connection.write_all([
             ("custodians/classes", {"rows": classes}),
             ("custodians/store", {"rows": rows}),
-            ("custodians/instances", {"rows": rows}),
+            ("custodians/instances", {"rows": instances}),
         ])
 
     def remove_unseen(self, seen: Seen) -> None:
