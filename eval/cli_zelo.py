@@ -19,6 +19,8 @@ _COMMANDS = {
         "eval.cli_zelo_benchmark:inspect",
         "Battles, scores and reasonings of an annotation.",
     ),
+    "rerank": ("eval.cli_zelo_rerank:rerank", "Rank queries by a reranker."),
+    "train": ("eval.cli_zelo_rerank:train", "Fit a reranker to annotated queries."),
     "import": ("eval.cli_zelo_graph:import_", "Put judgements into the graph."),
     "judges": ("eval.cli_zelo_annotate:judges", "Write the judges' configuration."),
 }

@@ -1,0 +1,25 @@
+// @title: Where judges disagree most
+// purpose: judged pairs of chunks by how far apart the judges' scores are, with what each judge said
+// params: corpus, question, limit
+// since: 5.26
+MATCH (q:Query)<-[:FOR_QUERY]-(b:Battle)
+WHERE ($corpus IS NULL OR b.corpus = $corpus)
+  AND ($question IS NULL OR q.text = $question)
+  AND size(b.judges) > 1
+MATCH (b)-[:LEFT]->(l:Chunk)-[:FROM_DOCUMENT]->(dl:Document)
+MATCH (b)-[:RIGHT]->(r:Chunk)-[:FROM_DOCUMENT]->(dr:Document)
+RETURN
+  round(b.spread, 3) AS apart,
+  q.text AS question,
+  dl.title AS left,
+  dr.title AS right,
+  [
+    i IN range(0, size(b.judges) - 1) |
+    b.judges[i] + ': ' + toString(round(b.scores[i], 2))
+  ] AS said,
+  b.reasonings AS reasonings,
+  left(l.text, 120) AS leftText,
+  left(r.text, 120) AS rightText,
+  b.id AS battle
+ORDER BY apart DESC, question, battle
+LIMIT coalesce($limit, 25)
