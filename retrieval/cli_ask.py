@@ -20,6 +20,7 @@ from retrieval.cli_options import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from graph.connection import Connection
     from graph.settings import Settings
     from retrieval.ask import Answer
     from retrieval.knowledge import AnswerContext
@@ -58,6 +59,18 @@ _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]+")
     show_default=True,
     help="Answer from sentences, or from what was extracted as SKN.",
 )
+@click.option(
+    "--route",
+    type=click.Choice(["auto", "templates", "graph"]),
+    default="auto",
+    show_default=True,
+    help="Answer by a SPARQL template, by walking the graph, or as fits.",
+)
+@click.option(
+    "--conversation",
+    metavar="ID",
+    help="Conversation of templates that QUESTION goes on with.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.pass_obj
 def ask(
@@ -71,12 +84,15 @@ def ask(
     record: bool,
     seconds: float,
     context: AnswerContext,
+    route: str,
+    conversation: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Answer QUESTION in words, from sentences found by walking the graph.
 
-    The language model is Ollama's, by default that of KNOWTRAIL_LANGUAGE_MODEL.
+    Where institutions are stored, a question for them is answered by a query. The
+    language model is Ollama's, by default that of KNOWTRAIL_LANGUAGE_MODEL.
     """
     from graph.cli_session import open_connection
     from graph.language_models import load_language_model
@@ -85,8 +101,21 @@ def ask(
 
     options["filter"] = read_filter(filter_json)
     check_question(question, **options)
-    model = load_model(model_name, settings) or load_language_model(settings=settings)
+    model = load_model(model_name, settings)
     with open_connection(settings) as connection:
+        if route != "graph" and _by_template(
+            connection,
+            settings,
+            question,
+            route=route,
+            conversation=conversation,
+            corpus=corpus or settings.corpus,
+            model=model,
+            record=record,
+            as_json=as_json,
+        ):
+            return
+        model = model or load_language_model(settings=settings)
         pieces = ask_stream(
             connection,
             None,
@@ -114,6 +143,15 @@ def ask(
         click.echo(
             f"  {own} cypher --saved traversal_steps -p traversal={answer.traversal_id}"
         )
+
+
+def _by_template(
+    connection: Connection, settings: Settings, question: str, **given: Any
+) -> bool:
+    """Answer by a template, if the route says so; see `answered_by_template`."""
+    from retrieval.specificity.command import answered_by_template
+
+    return answered_by_template(connection, settings, question, **given)
 
 
 def _shown(pieces: Iterator[str | Answer], *, streams: bool) -> Answer:

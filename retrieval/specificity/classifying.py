@@ -11,18 +11,20 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from graph.embedders import embed_texts
 from graph.errors import InputError
+from retrieval.specificity.example_vectors import example_vectors, unit_vectors
 from retrieval.specificity.fitness import misfit
 from retrieval.specificity.templates import LANGUAGES, NONE
 from retrieval.specificity.words import tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     import numpy.typing as npt
 
@@ -72,7 +74,7 @@ EMBEDDED = 0.35
 """Weight of the embedder's likeness; the rest is that of words."""
 
 CALIBRATION = (-5.2, 9.0, 6.0)
-"""Of the logistic function: constant, weight of the score, of the lead over the next."""
+"""Of the logistic function: constant, weight of the score, of the lead."""
 
 THRESHOLD = 0.5
 
@@ -138,6 +140,7 @@ class EmbeddingTemplateClassifier:
         embedder: Embedder | None = None,
         *,
         threshold: float = THRESHOLD,
+        cache: Path | None = None,
     ) -> None:
         """Take templates and model.
 
@@ -145,6 +148,8 @@ class EmbeddingTemplateClassifier:
             templates: By id; `none` must be among them.
             embedder: The model; None compares words alone.
             threshold: Confidence below which a question is `none`.
+            cache: Folder where the vectors of the examples are kept; None embeds
+                them anew.
 
         Raises:
             InputError: If the threshold is not from 0 to 1.
@@ -155,6 +160,7 @@ class EmbeddingTemplateClassifier:
         self.threshold = threshold
         self._templates = dict(templates)
         self._embedder = embedder
+        self._cache = cache
         self._examples = _Examples.of(self._templates)
         self._vectors: Array | None = None
 
@@ -173,7 +179,8 @@ class EmbeddingTemplateClassifier:
         if self._embedder is None:
             return None
         masked = mask_question(question, mentions, _FILLERS[language])
-        return _units(embed_texts(self._embedder, [masked]))[0]
+        vector: Array = unit_vectors(self._embedder, [masked])[0]
+        return vector
 
     def classify_vector(
         self, question: str, mentions: Sequence[Mention], vector: Array | None
@@ -208,12 +215,12 @@ class EmbeddingTemplateClassifier:
         """Return the vectors of the examples."""
         if self._vectors is None and self._embedder is not None:
             texts = [
-                _MASK.sub(lambda m, f=_FILLERS[language]: f[m[1]], text)
+                _filled(text, _FILLERS[language])
                 for text, language in zip(
                     self._examples.texts, self._examples.languages, strict=True
                 )
             ]
-            self._vectors = _units(embed_texts(self._embedder, texts))
+            self._vectors = example_vectors(self._embedder, texts, self._cache)
         if self._vectors is None:
             msg = "There is no embedder to compare vectors with."
             raise InputError(msg)
@@ -304,7 +311,7 @@ def _features(text: str) -> dict[str, float]:
 def _weighted(words: Sequence[str]) -> Iterable[tuple[str, float]]:
     """Yield words, pairs of words, and parts of words with their weights."""
     ends = ["^", *words, "$"]
-    for a, b in zip(ends, ends[1:], strict=False):
+    for a, b in pairwise(ends):
         yield f"{a} {b}", 0.6
     for word in words:
         yield word, 1.0
@@ -315,10 +322,9 @@ def _weighted(words: Sequence[str]) -> Iterable[tuple[str, float]]:
             yield f"#{marked[n : n + 4]}", 0.25
 
 
-def _units(vectors: Array) -> Array:
-    """Return vectors of length one."""
-    units: Array = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return units
+def _filled(text: str, fillers: Mapping[str, str]) -> str:
+    """Return an example with fillers for its slots."""
+    return _MASK.sub(lambda found: fillers[found[1]], text)
 
 
 def _confidence(score: float, lead: float) -> float:

@@ -147,7 +147,8 @@ def execute(
             if len(found) >= rows:
                 cut = True
                 break
-            found.append((*run.label.values(), *(_value(v) for v in row)))
+            values = (_value(term) for term in row)  # type: ignore[union-attr]
+            found.append((*run.label.values(), *values))
     return Execution(
         columns=columns,
         rows=tuple(found),

@@ -222,7 +222,10 @@ def sentence(frame: Frame, language: str) -> str | None:
     if frame.intent == "budget" and frame.budget:
         comparison = _comparison(frame.budget[0], language)
         if dutch:
-            return f"Welke {things}{where} hebben een budget van {comparison} {frame.budget[1]}?"
+            return (
+                f"Welke {things}{where} hebben een budget van {comparison} "
+                f"{frame.budget[1]}?"
+            )
         return f"Which {things}{where} have a budget of {comparison} {frame.budget[1]}?"
     if frame.intent in {"name", "identifier"} and frame.name:
         return (

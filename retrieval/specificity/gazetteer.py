@@ -1,4 +1,4 @@
-"""Names of places, institutions and identifiers that the graph has, and how to spell them.
+"""Names of places, institutions and identifiers that the graph has.
 
 A gazetteer holds every distinct name, so it grows with the custodians: about 1 kB each.
 """

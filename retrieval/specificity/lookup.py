@@ -150,8 +150,10 @@ def _load(folder: Path) -> SpecificityLookup:
 def _classes(path: Path) -> Iterator[ClassScores]:
     """Yield the classes of a file."""
     try:
-        from linkml_runtime.linkml_model.meta import SchemaDefinition
-        from linkml_runtime.loaders import yaml_loader
+        from linkml_runtime.linkml_model.meta import (  # type: ignore[import-untyped]
+            SchemaDefinition,
+        )
+        from linkml_runtime.loaders import yaml_loader  # type: ignore[import-untyped]
     except ImportError as error:
         msg = "Class files need an extra: pip install 'knowtrail[templates]'."
         raise MissingExtraError(msg) from error

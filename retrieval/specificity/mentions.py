@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from retrieval.specificity.gazetteer import Entry
+from retrieval.specificity.mention import Mention, Taken, mention_of, unknown_names
 from retrieval.specificity.quantities import amounts, identifiers, years
-from retrieval.specificity.words import normal, tokens_of, type_words
+from retrieval.specificity.words import normal, tokens_of, type_words, word_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from retrieval.specificity.gazetteer import Gazetteer
+    from retrieval.specificity.gazetteer import Entry, Gazetteer
     from retrieval.specificity.words import Token
 
 __all__ = ["Mention", "MentionFinder", "question_words"]
 
-_PREPOSITIONS = frozenset(
-    ["in", "te", "near", "around", "from", "uit", "van", "of", "within", "inside", "bij", "binnen", "rond", "rondom", "nabij", "for", "voor", "throughout", "across", "with", "met", "and", "en", "or", "versus", "vs", "than", "dan", "to", "tot", "naar", "between", "tussen", "tegenover", "over"]
-)
-_PLACE_BEFORE = frozenset(
-    ["in", "te", "near", "around", "from", "uit", "within", "inside", "bij", "binnen", "nabij"]
-)
-_LINKS = frozenset(
-    ["upon", "on", "aan", "am", "den", "der", "de", "le", "la", "les", "sur", "the", "op", "bij", "en", "of", "under"]
-)
+_PREPOSITIONS = word_list("prepositions")
+_PLACE_BEFORE = word_list("place_before")
+_LINKS = word_list("links")
 _CUES = {
     "region": "province region state county provincie regio gewest deelstaat staat "
     "streek departement",
@@ -33,47 +26,11 @@ _CUES = {
     "country": "country nation land",
 }
 _CUE_OF = {word: kind for kind, words in _CUES.items() for word in words.split()}
-_STOP = frozenset(
-    ["a", "about", "all", "alle", "alles", "also", "ander", "andere", "any", "are", "as", "at", "be", "been", "best", "beste", "bij", "but", "by", "can", "could", "count", "dan", "dat", "de", "deal", "deze", "did", "die", "dit", "do", "does", "doe", "een", "either", "elke", "en", "ergens", "er", "every", "find", "for", "from", "geef", "get", "give", "had", "has", "have", "heb", "hebben", "heeft", "het", "hier", "hoe", "how", "i", "ik", "in", "is", "it", "ja", "je", "kan", "know", "last", "laatste", "latest", "list", "locate", "me", "meer", "meeste", "met", "mijn", "mij", "more", "most", "my", "na", "naar", "near", "new", "newest", "next", "nieuw", "nieuwste", "no", "noem", "nog", "of", "old", "oldest", "on", "one", "ook", "only", "or", "other", "otherwise", "oud", "oudste", "over", "please", "reading", "said", "say", "see", "show", "some", "tell", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "toon", "total", "totaal", "uit", "u", "up", "use", "van", "vind", "vinden", "vertel", "voor", "waar", "wanneer", "want", "was", "wat", "we", "weet", "welke", "wells", "were", "what", "when", "where", "which", "who", "wie", "wil", "with", "word", "would", "year", "jaar", "you", "your", "zijn", "zo", "zoek", "zou", "zonder", "both", "between", "also", "besides", "and", "same", "hetzelfde", "idem", "it", "its", "him", "her", "hij", "zij", "good", "goed", "bath", "hull", "rye", "ham", "ware", "hope", "sandwich", "battle", "bury", "poole", "looe", "eye", "diss", "ash", "wing", "stone", "street", "wood", "sale", "ely", "ede", "born", "best", "epe", "goes", "heel", "huis", "hem", "laren", "meer", "beek", "berg", "bern", "bolsward", "general", "general", "world", "wereld", "europe", "europa", "earth", "aarde", "buurt", "area", "neighbourhood", "neighborhood", "founded", "opgericht", "gesticht", "budget"]
-)
+_STOP = word_list("stop")
 """Words that are also names of places, or that can never be one."""
 
 TYPO = 82.0
 CLOSE = 4.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mention:
-    """Something that a question names.
-
-    Attributes:
-        kind: A slot type, or `generic` for a word for any institution.
-        value: What it stands for; empty where that is unknown or ambiguous.
-        text: As it was written.
-        start: Where it begins.
-        end: Where it ends.
-        options: What it can stand for, the most likely first; more than one where
-            it is ambiguous.
-        score: How well it is spelt, 100 for exactly.
-        relation: Of a date: `in`, `before`, `after`, `since` or `until`.
-        foreign: Whether an amount is in another currency than euro.
-    """
-
-    kind: str
-    value: str
-    text: str
-    start: int
-    end: int
-    options: tuple[Entry, ...] = ()
-    score: float = 100.0
-    relation: str = "in"
-    foreign: bool = False
-
-    def as_kind(self, kind: str) -> str | None:
-        """Return the value where the mention is read as one of a kind."""
-        if self.kind == kind:
-            return self.value or None
-        return next((o.value for o in self.options if o.kind == kind), None)
 
 
 class MentionFinder:
@@ -92,13 +49,13 @@ class MentionFinder:
 
     def find(self, question: str) -> tuple[Mention, ...]:
         """Return what a question names, in its order, without overlaps."""
-        found = _Taken()
+        found = Taken()
         for mention in self._forms(question):
             found.add(mention)
         tokens = tokens_of(question)
         for mention in self._names(question, tokens, found):
             found.add(mention)
-        for mention in _unknown_names(question, tokens, found):
+        for mention in unknown_names(question, tokens, found):
             found.replace(mention)
         for mention in self._misspelt(question, tokens, found):
             found.add(mention)
@@ -109,10 +66,10 @@ class MentionFinder:
         for f in identifiers(question, self._known):
             text = question[f.start : f.end]
             if region := self._gazetteer.regions.get(text.casefold()):
-                yield _mention("region", region, question, f.start, f.end)
+                yield mention_of("region", region, question, f.start, f.end)
                 continue
             value = self._gazetteer.identifiers.get(text.casefold(), text)
-            yield _mention("identifier", value, question, f.start, f.end)
+            yield mention_of("identifier", value, question, f.start, f.end)
         money = amounts(question)
         for f in money:
             yield Mention(
@@ -134,7 +91,7 @@ class MentionFinder:
             )
 
     def _names(
-        self, question: str, tokens: Sequence[Token], taken: _Taken
+        self, question: str, tokens: Sequence[Token], taken: Taken
     ) -> Iterable[Mention]:
         """Yield names of the gazetteer and words for types, the longest first."""
         at = 0
@@ -165,13 +122,13 @@ class MentionFinder:
                 question, start, end, _by_cue(tokens, at, length, options)
             )
         if letter := self._words.letters.get(form):
-            return _mention("institution_type", letter[0], question, start, end)
+            return mention_of("institution_type", letter[0], question, start, end)
         if form in self._words.generic:
-            return _mention("generic", "", question, start, end)
+            return mention_of("generic", "", question, start, end)
         return None
 
     def _misspelt(
-        self, question: str, tokens: Sequence[Token], taken: _Taken
+        self, question: str, tokens: Sequence[Token], taken: Taken
     ) -> Iterable[Mention]:
         """Yield types and places with typing errors, and places nobody knows."""
         for at, token in enumerate(tokens):
@@ -181,15 +138,13 @@ class MentionFinder:
             common = token.form in _STOP and not named
             if common or taken.covers(token.start, token.end):
                 continue
-            if len(token.form) >= 5 and not placed and token.text[0].islower():
-                if letter := self._type_like(token.form):
-                    mention = _mention(
-                        "institution_type",
-                        letter,
-                        question,
-                        token.start,
-                        token.end,
-                        score=90.0,
+            usual = token.text[0].islower() or at == 0
+            if len(token.form) >= 5 and not placed and usual:
+                letter = self._type_like(token.form)
+                if letter is not None:
+                    span = token.start, token.end
+                    mention = mention_of(
+                        "institution_type", letter, question, *span, score=90.0
                     )
                     taken.add(mention)
                     yield mention
@@ -198,10 +153,10 @@ class MentionFinder:
                 token.text[0].isupper() and before in _PREPOSITIONS and at > 0
             ):
                 last = _end_of_name(tokens, at, taken)
-                mention = self._place(question, tokens[at:last], sure=placed)
-                if mention is not None:
-                    taken.add(mention)
-                    yield mention
+                place = self._place(question, tokens[at:last], sure=placed)
+                if place is not None:
+                    taken.add(place)
+                    yield place
 
     def _type_like(self, form: str) -> str | None:
         """Return the letter of a misspelt word for a type."""
@@ -237,7 +192,7 @@ class MentionFinder:
             )
         if not sure or not part[0].text[0].isalpha():
             return None
-        return _mention("place", "", question, start, end, score=0.0)
+        return mention_of("place", "", question, start, end, score=0.0)
 
     def nearest(
         self, text: str, kinds: Sequence[str], *, cutoff: float = TYPO
@@ -277,39 +232,6 @@ class MentionFinder:
         return tuple(dict.fromkeys(near)), best
 
 
-class _Taken:
-    """Mentions that do not overlap."""
-
-    def __init__(self) -> None:
-        self._found: list[Mention] = []
-
-    def add(self, mention: Mention) -> None:
-        """Keep a mention, unless one has its place."""
-        if not self.covers(mention.start, mention.end):
-            self._found.append(mention)
-
-    def replace(self, mention: Mention) -> None:
-        """Put a mention in the place of those that it overlaps."""
-        self._found = [
-            m for m in self._found if m.end <= mention.start or mention.end <= m.start
-        ]
-        self._found.append(mention)
-
-    def kind_at(self, token: Token) -> str | None:
-        """Return the kind of the mention that covers a word."""
-        return next(
-            (m.kind for m in self._found if m.start <= token.start < m.end), None
-        )
-
-    def covers(self, start: int, end: int) -> bool:
-        """Return whether a mention lies in a range."""
-        return any(m.start < end and start < m.end for m in self._found)
-
-    def in_order(self) -> tuple[Mention, ...]:
-        """Return the mentions by place."""
-        return tuple(sorted(self._found, key=lambda m: m.start))
-
-
 def question_words(question: str, mentions: Sequence[Mention]) -> list[str]:
     """Return the normal forms of the words that no mention covers."""
     return [
@@ -317,52 +239,6 @@ def question_words(question: str, mentions: Sequence[Mention]) -> list[str]:
         for token in tokens_of(question)
         if not any(m.start <= token.start < m.end for m in mentions)
     ]
-
-
-def _unknown_names(
-    question: str, tokens: Sequence[Token], taken: _Taken
-) -> list[Mention]:
-    """Return what must be names of institutions that nobody knows: `the Foo Museum`.
-
-    That is a word for a type in capitals, beside other capitals that name nothing.
-    """
-    found: list[Mention] = []
-    for at, token in enumerate(tokens):
-        if taken.kind_at(token) != "institution_type" or not token.text[0].isupper():
-            continue
-        first = last = at
-        while first > 0 and _part_of_name(tokens[first - 1], taken, first=first == 1):
-            first -= 1
-        while last + 1 < len(tokens) and _part_of_name(tokens[last + 1], taken):
-            last += 1
-        if last > first:
-            start, end = tokens[first].start, tokens[last].end
-            found.append(_mention("name", "", question, start, end, score=0.0))
-    return found
-
-
-def _part_of_name(token: Token, taken: _Taken, *, first: bool = False) -> bool:
-    """Return whether a word beside a word for a type may belong to its name."""
-    return (
-        token.text[0].isupper()
-        and token.form not in _STOP
-        and taken.kind_at(token) is None
-        and not first
-    )
-
-
-def _mention(
-    kind: str, value: str, question: str, start: int, end: int, *, score: float = 100.0
-) -> Mention:
-    """Return a mention that can stand for one thing."""
-    return Mention(
-        kind=kind,
-        value=value,
-        text=question[start:end],
-        start=start,
-        end=end,
-        score=score,
-    )
 
 
 def _named_mention(
@@ -422,7 +298,7 @@ def _by_cue(
     return options
 
 
-def _end_of_name(tokens: Sequence[Token], at: int, taken: _Taken) -> int:
+def _end_of_name(tokens: Sequence[Token], at: int, taken: Taken) -> int:
     """Return the place after the last word of a name that begins with a capital."""
     if not tokens[at].text[0].isupper():
         return at + 1

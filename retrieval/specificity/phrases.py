@@ -264,8 +264,8 @@ def _listing(
         beside = ""
         if values.get("founded"):
             beside = f" ({values['founded']})"
-        elif values.get("amount") is not None:
-            beside = f" ({_amount(values['amount'], language)} euro)"
+        elif (amount := values.get("amount")) is not None:
+            beside = f" ({_amount(amount, language)} euro)"
         lines.append(f"- {values.get('name')}{beside}")
     number = len(found.rows)
     things, where = _things(slots, language, number), _where(slots)

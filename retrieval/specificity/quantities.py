@@ -24,7 +24,8 @@ _SCALES = {
     "miljard": 9,
     "mld": 9,
 }
-_NUMBERS = {
+_LARGE = frozenset({"million", "miljoen", "mln", "miljard"})
+_NUMBERS: dict[str, int | Decimal] = {
     "one": 1,
     "a": 1,
     "een": 1,
@@ -96,7 +97,8 @@ _CENTURIES = {
     "eenentwintigste": 21,
 }
 _DATE = re.compile(
-    r"\b(?:\d{1,2}[ ./-](?:\d{1,2}|[a-z]{3,9})[ ./-])?(?P<year>1[0-9]{3}|20[0-9]{2}|[5-9]\d{2})"
+    r"\b(?:\d{1,2}[ ./-](?:\d{1,2}|[a-z]{3,9})[ ./-])?"
+    r"(?P<year>1[0-9]{3}|20[0-9]{2}|[5-9]\d{2})"
     r"(?P<decade>(?:s|'s|er jaren)\b)?(?:-\d{2}-\d{2})?(?![\d.,]*\d)",
     re.IGNORECASE,
 )
@@ -158,10 +160,10 @@ def amounts(text: str) -> list[Found]:
         number = _number(match["digits"], match["word"])
         if number is None or (match["word"] and not scale):
             continue
-        plain_year = not scale and not currency and 1000 <= number <= 2100
-        if not currency and not (cue and not plain_year) and not (scale and cue):
-            if scale not in {"million", "miljoen", "mln", "miljard"}:
-                continue
+        year = not scale and not currency and 1000 <= number <= 2100
+        spoken = bool(cue) and (bool(scale) or not year)
+        if not currency and not spoken and scale not in _LARGE:
+            continue
         whole = number * Decimal(10) ** _SCALES.get((scale or "").casefold(), 0)
         start, end = match.span()
         piece = text[start:end]

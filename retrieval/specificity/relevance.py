@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from retrieval.specificity.words import data_file, normal, tokens_of
@@ -52,7 +53,7 @@ class FykeFilter:
             mentions: What it names.
         """
         forms = [token.form for token in tokens_of(question)]
-        pairs = [f"{a} {b}" for a, b in zip(forms, forms[1:], strict=False)]
+        pairs = [f"{a} {b}" for a, b in pairwise(forms)]
         named = [m for m in mentions if m.kind in {"name", "identifier"}]
         others = [w for w in (*forms, *pairs) if w in self._others]
         if named:

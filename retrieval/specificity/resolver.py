@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from retrieval.specificity.frames import frame_of, merged, sentence
 from retrieval.specificity.mentions import question_words
-from retrieval.specificity.words import tokens_of
+from retrieval.specificity.words import tokens_of, word_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["ConversationContextResolver", "Resolution"]
 
 _OPENING = re.compile(
-    r"^\W*(?:and|en|what about|how about|and what about|or|but|maar|also|ook|hoe zit het met|"
-    r"en hoe zit het met|wat dacht je van|wat met|same for|hetzelfde voor|only|alleen)\b",
+    r"^\W*(?:and|en|what about|how about|and what about|or|but|maar|also|ook|"
+    r"hoe zit het met|en hoe zit het met|wat dacht je van|wat met|same for|"
+    r"hetzelfde voor|only|alleen)\b",
     re.IGNORECASE,
 )
 _THOSE = re.compile(
@@ -30,7 +31,8 @@ _THOSE = re.compile(
 )
 _IT = re.compile(
     r"\b(?:it|its|that one|this one|(?:that|this) (?:museum|archive|library|gallery|"
-    r"institution)|(?:dat|dit|die|deze) (?:museum|archief|bibliotheek|galerie|instelling)|"
+    r"institution)|"
+    r"(?:dat|dit|die|deze) (?:museum|archief|bibliotheek|galerie|instelling)|"
     r"(?:ligt|is|staat|werd|was) (?:het|hij|die|dat|deze|ze|zij)"
     r"(?=\W*$|\s+(?:opgericht|gesticht|gevestigd|geopend|gelegen|ontstaan)))",
     re.IGNORECASE,
@@ -39,9 +41,7 @@ _THERE = re.compile(
     r"(?<!are )(?<!is )(?<!were )\bthere\W*$|\bdaar\W*$|\bdaar\b(?= (?:zijn|is|ook))",
     re.IGNORECASE,
 )
-_CONNECTING = frozenset(
-    ["and", "en", "in", "the", "de", "het", "een", "a", "what", "about", "or", "of", "also", "ook", "van", "from", "how", "hoe", "zit", "met", "wat", "for", "voor", "same", "hetzelfde", "only", "alleen", "but", "maar", "then", "dan", "just", "near", "te", "uit", "please", "to", "at", "on", "is", "are", "zijn", "er", "there", "which", "welke", "those", "daarvan", "ervan", "hiervan", "them"]
-)
+_CONNECTING = word_list("connecting")
 _PLACES = frozenset({"city", "region", "country", "place"})
 _TYPES = frozenset({"institution_type", "generic"})
 _ALONE = frozenset({"name", "identifier"})

@@ -24,7 +24,8 @@ _CHOICES: dict[str, tuple[tuple[str, str], ...]] = {
         (
             "newest",
             r"newest|youngest|latest|most recent\w*|recentst?e?|nieuwst\w*|jongst\w*"
-            r"|recent\w*|laatst?e? (?:opgericht|gesticht)\w*|last (?:founded|established)"
+            r"|recent\w*|laatst?e? (?:opgericht|gesticht)\w*"
+            r"|last (?:founded|established)"
             r"|het laatst|founded last|last to (?:be founded|open)",
         ),
         ("oldest", r"oldest|earliest|oudst\w*|vroegst\w*|first|eerst\w*"),
@@ -65,11 +66,13 @@ _LIMIT = re.compile(
 _LEADS = re.compile(
     r"^(?:(?:please|can you|could you|kun je|kunt u|and|en)\s+)*(?:"
     r"where(?: is|'s)|what(?: is|'s| are)?(?: the \S+(?: code)? of)?|when (?:was|were)|"
-    r"tell me (?:more )?about|tell me|give me (?:\w+ )?(?:information|details) (?:about|on|of)|"
+    r"tell me (?:more )?about|tell me|"
+    r"give me (?:\w+ )?(?:information|details) (?:about|on|of)|"
     r"find|search for|look up|show(?: me)?(?: the details of)?|i am looking for|"
     r"in which (?:city|town|country) (?:is|lies)|which type of institution is|"
     r"what do you know (?:about|of)|who (?:is|are)|do you know|"
-    r"waar (?:is|ligt|staat|vind ik|bevindt zich)|wat (?:is|zijn)(?: (?:de|het) \S+ van)?|"
+    r"waar (?:is|ligt|staat|vind ik|bevindt zich)|"
+    r"wat (?:is|zijn)(?: (?:de|het) \S+ van)?|"
     r"wanneer (?:is|werd|was)|vertel (?:me|mij)?(?: \w+)? ?over|vertel|"
     r"wat weet (?:je|u) (?:over|van)|zoek|toon(?: de gegevens van)?|"
     r"geef (?:me )?(?:informatie|gegevens|details) (?:over|van)|ik zoek|ken je|"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from graph.errors import InputError
 from retrieval.specificity.yaml_lines import read_lines
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 LANGUAGES = ("en", "nl")
-NONE = "none"
+NONE: Final = "none"
 SLOT_TYPES = (
     "institution_type",
     "city",

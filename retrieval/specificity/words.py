@@ -21,6 +21,7 @@ __all__ = [
     "normal",
     "tokens_of",
     "type_words",
+    "word_list",
 ]
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019](?=s\b)s)?")
@@ -94,6 +95,11 @@ def data_file(name: str) -> Any:
     place = resources.files("retrieval.specificity").joinpath("data", name)
     with resources.as_file(place) as path:
         return read_lines(path).value
+
+
+def word_list(name: str) -> frozenset[str]:
+    """Return a list of small words; see `data/words.yaml`."""
+    return frozenset(data_file("words.yaml")[name])
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,130 @@
+"""What `knowtrail ask` does when a question may be answered by a template."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from graph.errors import InputError
+from ingest.keys import content_key
+from retrieval.cli_options import own_command
+
+if TYPE_CHECKING:
+    from graph.connection import Connection
+    from graph.language_models import LanguageModel
+    from graph.settings import Settings
+    from retrieval.specificity.results import PipelineResult
+
+__all__ = ["answered_by_template", "forget"]
+
+_CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]+")
+
+
+def answered_by_template(
+    connection: Connection,
+    settings: Settings,
+    question: str,
+    *,
+    route: str,
+    conversation: str | None,
+    corpus: str | None,
+    model: LanguageModel | None,
+    record: bool,
+    as_json: bool,
+) -> bool:
+    """Answer by a template where the route says so; say which route and why.
+
+    Args:
+        connection: The database.
+        settings: Where models are found.
+        question: What is asked.
+        route: `auto` or `templates`.
+        conversation: Name of the conversation that it belongs to.
+        corpus: Whose chunks are searched.
+        model: Writes the answer; None answers in fixed words.
+        record: Whether the turn is stored.
+        as_json: Whether JSON is written.
+
+    Returns:
+        Whether it was answered; False leaves it to the graph.
+
+    Raises:
+        InputError: If templates are wanted and there are no custodians.
+    """
+    from retrieval.specificity.opening import (
+        Route,
+        choose_route,
+        has_custodians,
+        open_pipeline,
+    )
+
+    if not has_custodians(connection):
+        if route == "templates" or conversation is not None:
+            msg = (
+                "Templates need institutions, and the graph has none: put some in with "
+                "knowtrail ingest custodians, or use --route graph."
+            )
+            raise InputError(msg)
+        _say(Route(name="graph", reason="no institutions are stored"))
+        return False
+    pipeline = open_pipeline(
+        connection, settings, corpus=corpus, model=model, record=record
+    )
+    if not record and conversation is not None:
+        msg = "A conversation is stored: leave --no-record out, or --conversation."
+        raise InputError(msg)
+    if route == "auto":
+        chosen = choose_route(pipeline, question, conversation)
+        _say(chosen)
+        if chosen.name == "graph":
+            return False
+    name = conversation
+    if name is None and record:
+        name = content_key("conversation", question, datetime.now(UTC).isoformat())
+    result = pipeline.forward(question, conversation=name)
+    _show(result, settings, as_json=as_json, new=conversation is None)
+    return True
+
+
+def _say(route: Any) -> None:
+    """Tell which route is taken and why."""
+    click.echo(f"Route: {route.name}, because {route.reason}.", err=True)
+
+
+def _show(
+    result: PipelineResult, settings: Settings, *, as_json: bool, new: bool
+) -> None:
+    """Write an answer with what the user should know."""
+    if as_json:
+        click.echo(json.dumps(result.as_dict(), ensure_ascii=False, indent=2))
+        return
+    click.echo(_CONTROLS.sub(" ", result.answer))
+    for note in result.notes:
+        click.echo(f"Note: {_CONTROLS.sub(' ', note)}", err=True)
+    name = result.conversation.id
+    if name is None:
+        return
+    own = own_command(settings)
+    click.echo("\nThe conversation turn by turn:")
+    click.echo(f"  {own} cypher --saved conversation -p conversation={_word(name)}")
+    if new:
+        click.echo(f"Go on with: {own} ask --conversation {_word(name)} QUESTION")
+
+
+def _word(text: str) -> str:
+    """Return a text as one word of a shell."""
+    import shlex
+
+    return shlex.quote(text)
+
+
+def forget(connection: Connection, conversation: str) -> None:
+    """Delete a conversation and say what went."""
+    from retrieval.specificity.storing import delete_conversation
+
+    counters = delete_conversation(connection, conversation)
+    click.echo(f"Deleted {counters.nodes_deleted} nodes of the conversation.")

@@ -1,0 +1,131 @@
+"""Something that a question names, and what must be a name that nobody knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from retrieval.specificity.words import word_list
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retrieval.specificity.gazetteer import Entry
+    from retrieval.specificity.words import Token
+
+__all__ = ["Mention", "Taken", "mention_of", "unknown_names"]
+
+_STOP = word_list("stop")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """Something that a question names.
+
+    Attributes:
+        kind: A slot type, or `generic` for a word for any institution.
+        value: What it stands for; empty where that is unknown or ambiguous.
+        text: As it was written.
+        start: Where it begins.
+        end: Where it ends.
+        options: What it can stand for, the most likely first; more than one where
+            it is ambiguous.
+        score: How well it is spelt, 100 for exactly.
+        relation: Of a date: `in`, `before`, `after`, `since` or `until`.
+        foreign: Whether an amount is in another currency than euro.
+    """
+
+    kind: str
+    value: str
+    text: str
+    start: int
+    end: int
+    options: tuple[Entry, ...] = ()
+    score: float = 100.0
+    relation: str = "in"
+    foreign: bool = False
+
+    def as_kind(self, kind: str) -> str | None:
+        """Return the value where the mention is read as one of a kind."""
+        if self.kind == kind:
+            return self.value or None
+        return next((o.value for o in self.options if o.kind == kind), None)
+
+
+class Taken:
+    """Mentions that do not overlap."""
+
+    def __init__(self) -> None:
+        self._found: list[Mention] = []
+
+    def add(self, mention: Mention) -> None:
+        """Keep a mention, unless one has its place."""
+        if not self.covers(mention.start, mention.end):
+            self._found.append(mention)
+
+    def replace(self, mention: Mention) -> None:
+        """Put a mention in the place of those that it overlaps."""
+        self._found = [
+            m for m in self._found if m.end <= mention.start or mention.end <= m.start
+        ]
+        self._found.append(mention)
+
+    def kind_at(self, token: Token) -> str | None:
+        """Return the kind of the mention that covers a word."""
+        return next(
+            (m.kind for m in self._found if m.start <= token.start < m.end), None
+        )
+
+    def covers(self, start: int, end: int) -> bool:
+        """Return whether a mention lies in a range."""
+        return any(m.start < end and start < m.end for m in self._found)
+
+    def in_order(self) -> tuple[Mention, ...]:
+        """Return the mentions by place."""
+        return tuple(sorted(self._found, key=lambda m: m.start))
+
+
+def unknown_names(
+    question: str, tokens: Sequence[Token], taken: Taken
+) -> list[Mention]:
+    """Return what must be names of institutions that nobody knows: `the Foo Museum`.
+
+    That is a word for a type in capitals, beside other capitals that name nothing.
+    """
+    found: list[Mention] = []
+    for at, token in enumerate(tokens):
+        if taken.kind_at(token) != "institution_type" or not token.text[0].isupper():
+            continue
+        first = last = at
+        while first > 0 and _part_of_name(tokens[first - 1], taken, first=first == 1):
+            first -= 1
+        while last + 1 < len(tokens) and _part_of_name(tokens[last + 1], taken):
+            last += 1
+        if last > first:
+            start, end = tokens[first].start, tokens[last].end
+            found.append(mention_of("name", "", question, start, end, score=0.0))
+    return found
+
+
+def _part_of_name(token: Token, taken: Taken, *, first: bool = False) -> bool:
+    """Return whether a word beside a word for a type may belong to its name."""
+    return (
+        token.text[0].isupper()
+        and token.form not in _STOP
+        and taken.kind_at(token) is None
+        and not first
+    )
+
+
+def mention_of(
+    kind: str, value: str, question: str, start: int, end: int, *, score: float = 100.0
+) -> Mention:
+    """Return a mention that can stand for one thing."""
+    return Mention(
+        kind=kind,
+        value=value,
+        text=question[start:end],
+        start=start,
+        end=end,
+        score=score,
+    )

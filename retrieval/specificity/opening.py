@@ -1,0 +1,132 @@
+"""A pipeline over the graph in the database, and which route a question takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from graph.errors import InputError
+from retrieval.specificity.chunks import ChunkSearch, corpora_with_classes
+from retrieval.specificity.classifying import EmbeddingTemplateClassifier
+from retrieval.specificity.execution import DEFAULT_BASE, SECONDS
+from retrieval.specificity.gazetteer import read_gazetteer
+from retrieval.specificity.pipeline import PipelineOptions, TemplatePipeline
+from retrieval.specificity.templates import NONE, load_templates
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from graph.connection import Connection
+    from graph.embedders import Embedder
+    from graph.language_models import LanguageModel
+    from graph.settings import Settings
+    from retrieval.specificity.conversation import Conversation
+    from retrieval.specificity.experiment import SpecificityExperiment
+    from retrieval.specificity.monitoring import SpecificityMetrics
+
+__all__ = ["Route", "RouteName", "choose_route", "has_custodians", "open_pipeline"]
+
+RouteName: TypeAlias = Literal["templates", "graph"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """How a question is answered.
+
+    Attributes:
+        name: `templates` or `graph`.
+        reason: Why, for people.
+    """
+
+    name: RouteName
+    reason: str
+
+
+def has_custodians(connection: Connection) -> bool:
+    """Return whether there is anything that templates could find."""
+    return bool(connection.read("retrieval/specificity_custodians")[0]["custodians"])
+
+
+def open_pipeline(
+    connection: Connection,
+    settings: Settings,
+    *,
+    corpus: str | None = None,
+    embedder: Embedder | None = None,
+    model: LanguageModel | None = None,
+    record: bool = True,
+    templates: Path | None = None,
+    metrics: SpecificityMetrics | None = None,
+    experiment: SpecificityExperiment | None = None,
+    base: str = DEFAULT_BASE,
+    seconds: float = SECONDS,
+) -> TemplatePipeline:
+    """Return a pipeline that reads the database live.
+
+    Args:
+        connection: The database; it is left open.
+        settings: Where models are found.
+        corpus: Whose chunks are searched; None takes the one corpus whose chunks have
+            classes, and searches none where there are none or several.
+        embedder: For questions; None loads that of the settings.
+        model: Writes answers; None answers in fixed words.
+        record: Whether turns are stored.
+        templates: A file of templates; None takes those of the product.
+        metrics: What counts; None counts nothing.
+        experiment: Which sessions are filtered; None filters all.
+        base: Where the IRIs of the graph begin.
+        seconds: Time limit of the queries of one question.
+    """
+    from graph.embedders import load_embedder
+    from graph.rdf.store import live_graph
+
+    known = load_templates(templates)
+    if embedder is None:
+        embedder = load_embedder(settings.embedder, settings=settings)
+    classed = corpora_with_classes(connection) if corpus is None else (corpus,)
+    search = None
+    if len(classed) == 1:
+        search = ChunkSearch(connection, classed[0], settings=settings)
+    return TemplatePipeline(
+        live_graph(connection, base=base, seconds=seconds),
+        read_gazetteer(connection),
+        templates=known,
+        classifier=EmbeddingTemplateClassifier(
+            known, embedder, cache=settings.home / "templates"
+        ),
+        search=search,
+        model=model,
+        store=connection if record else None,
+        metrics=metrics,
+        experiment=experiment,
+        options=PipelineOptions(base=base, query_seconds=seconds),
+    )
+
+
+def choose_route(
+    pipeline: TemplatePipeline,
+    question: str,
+    conversation: Conversation | str | None = None,
+) -> Route:
+    """Return whether a question is better answered by a template or from the graph.
+
+    Args:
+        pipeline: What would answer by a template; it runs no query here.
+        question: What is asked.
+        conversation: What was said before, or its name.
+    """
+    seen = pipeline.understand(question, conversation=conversation)
+    if seen.status == "lost":
+        return Route(name="templates", reason="it builds on an earlier question")
+    if seen.status == "irrelevant":
+        return Route(name="graph", reason="it names nothing of heritage institutions")
+    if seen.classification is None:
+        msg = "The question was not classified."
+        raise InputError(msg)
+    if seen.template_id == NONE:
+        likely, score = seen.classification.scores[0]
+        reason = f"no template fits; the nearest, {likely}, is only {score:.2f} like it"
+        return Route(name="graph", reason=reason)
+    confidence = seen.classification.confidence
+    reason = f"the template {seen.template_id} fits, with confidence {confidence:.2f}"
+    return Route(name="templates", reason=reason)

@@ -1,0 +1,229 @@
+"""The steps that one question takes through a pipeline."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from graph.errors import ModelError, QueryTimeoutError
+from retrieval.specificity.answering import answer_prompt, build_context, model_answer
+from retrieval.specificity.conversation import context_boosts
+from retrieval.specificity.execution import execute
+from retrieval.specificity.instantiation import missing_slots
+from retrieval.specificity.phrases import (
+    asking_for,
+    doubt_text,
+    fixed_text,
+    plain_answer,
+)
+from retrieval.specificity.results import PipelineResult
+from retrieval.specificity.slots import Slots
+from retrieval.specificity.templates import NONE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from retrieval.specificity.conversation import Conversation
+    from retrieval.specificity.experiment import Group
+    from retrieval.specificity.pipeline import TemplatePipeline
+    from retrieval.specificity.results import Status
+    from retrieval.specificity.templates import Template
+
+__all__ = ["Run"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """One question on its way; `known` collects what the steps give."""
+
+    pipeline: TemplatePipeline
+    question: str
+    language: str
+    before: Conversation
+    known: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def _timed(self, step: str) -> Iterator[None]:
+        """Note how long a step takes."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[step] = time.perf_counter() - begin
+
+    def result(self, k: int) -> PipelineResult:
+        """Take every step that the question comes to."""
+        if (refusal := self.understood()) is not None:
+            return refusal
+        template = self.pipeline.templates[self.known["classification"].template_id]
+        self.pipeline.count_classified(template.id)
+        with self._timed("slots"):
+            slots = self.pipeline.extractor.extract(
+                self.known["resolution"].question, template, self.known["mentions"]
+            )
+            self.known["slots"] = slots
+            self.known["notes"] = tuple(
+                doubt_text(d, self.language) for d in slots.doubts
+            )
+            missing = missing_slots(template, slots.values)
+            self.known["missing"] = missing
+        if template.id != NONE and missing:
+            return self._asking(template, missing)
+        failed = self._queried(template) if template.id != NONE else None
+        self._retrieved(template, k)
+        if failed is not None:
+            return self.end("failed", fixed_text("failed", self.language, failed))
+        if template.id == NONE and not self.known.get("chunks"):
+            return self.end(NONE, fixed_text("none", self.language))
+        return self._answered(template)
+
+    def understood(self) -> PipelineResult | None:
+        """Resolve, filter and classify; return a result where that ends it."""
+        pipeline = self.pipeline
+        with self._timed("resolve"):
+            resolution = pipeline.resolver.resolve(
+                self.question, self.before, language=self.language
+            )
+            self.known["resolution"] = resolution
+            mentions = pipeline.finder.find(resolution.question)
+            self.known["mentions"] = mentions
+        if resolution.lost:
+            if resolution.candidates:
+                which = ", ".join(resolution.candidates)
+                return self.end("lost", fixed_text("which", self.language, which))
+            return self.end("lost", fixed_text("lost", self.language))
+        with self._timed("filter"):
+            relevance = pipeline.filter.check(resolution.question, mentions)
+            self.known["relevance"] = relevance
+        if not relevance.relevant:
+            return self.end("irrelevant", fixed_text("irrelevant", self.language))
+        with self._timed("classify"):
+            classification = pipeline.classifier.classify(
+                resolution.question, mentions, language=self.language
+            )
+            self.known["classification"] = classification
+        return None
+
+    def _asking(self, template: Template, missing: tuple[str, ...]) -> PipelineResult:
+        """Ask for the slots that have no value."""
+        asked = [
+            f"{name}:two" if template.each and "|" in name else name for name in missing
+        ]
+        doubtful = {d.slot for d in self.known["slots"].doubts if d.kind != "also"}
+        notes = [
+            doubt_text(d, self.language)
+            for d in self.known["slots"].doubts
+            if d.slot in doubtful and d.kind != "also"
+        ]
+        self.known["notes"] = ()
+        request = asking_for(asked, self.language)
+        return self.end("missing", " ".join([*notes, request]))
+
+    def _queried(self, template: Template) -> str | None:
+        """Run the query; return why it was ended, None where it was not."""
+        pipeline = self.pipeline
+        slots: Slots = self.known["slots"]
+        with self._timed("instantiate"):
+            query = pipeline.instantiator.instantiate(template, slots.values)
+            self.known["instantiated"] = query
+        with self._timed("query"):
+            try:
+                found = execute(
+                    pipeline.graph,
+                    query,
+                    base=pipeline.options.base,
+                    seconds=pipeline.options.query_seconds,
+                    rows=pipeline.options.rows,
+                )
+            except QueryTimeoutError as error:
+                return str(error)
+        limit = slots.first().get("limit")
+        if limit is not None and len(found.rows) > int(limit):
+            found = replace(found, rows=found.rows[: int(limit)], cut=False)
+        self.known["execution"] = found
+        return None
+
+    def _retrieved(self, template: Template, k: int) -> None:
+        """Score classes, filter them, and search chunks of those that are kept."""
+        pipeline = self.pipeline
+        with self._timed("classes"):
+            context = pipeline.mapper.map(template.id, self.known["slots"].first())
+            scores = pipeline.scores.get_all_scores(context)
+            boosts = context_boosts(self.before)
+            classes = pipeline.class_filter.filter(scores, boosts)
+            self.known |= {
+                "context_template": context,
+                "boosts": boosts,
+                "classes": classes,
+                "group": self._group(),
+            }
+        pipeline.count_filtered(context, len(scores), len(classes.kept))
+        if pipeline.search is None:
+            return
+        with self._timed("search"):
+            restricted = self.known["group"] != "control"
+            chunks = pipeline.search.search(
+                self.known["resolution"].question,
+                classes.names if restricted else None,
+                k=k,
+            )
+            all_scores = {**classes.kept, **classes.dropped}
+            ranked = pipeline.ranker.rank(chunks, all_scores if restricted else {})
+            self.known["chunks"] = ranked
+
+    def _group(self) -> Group | None:
+        """Return the group of the session."""
+        if self.pipeline.experiment is None or self.before.id is None:
+            return None
+        return self.pipeline.experiment.group(self.before.id)
+
+    def _answered(self, template: Template) -> PipelineResult:
+        """Answer from rows and chunks."""
+        found = self.known.get("execution")
+        chunks = self.known.get("chunks", ())
+        context = build_context(found, chunks)
+        self.known["context"] = context
+        plain = self._plain(template)
+        if self.pipeline.model is None:
+            return self.end("answered" if found else NONE, plain)
+        with self._timed("answer"):
+            prompt = answer_prompt(
+                self.known["resolution"].question,
+                context,
+                self.before,
+                language=self.language,
+            )
+            try:
+                answer = model_answer(
+                    self.pipeline.model,
+                    prompt,
+                    seconds=self.pipeline.options.answer_seconds,
+                )
+            except ModelError as error:
+                self.known["notes"] = (*self.known["notes"], str(error))
+                return self.end("answered" if found else NONE, plain)
+        self.known["model"] = self.pipeline.model.name
+        return self.end("answered", answer)
+
+    def _plain(self, template: Template) -> str:
+        """Return the answer in fixed words."""
+        found = self.known.get("execution")
+        if found is None:
+            return fixed_text("none", self.language)
+        return plain_answer(
+            template.id, found, self.known["slots"].values, self.language
+        )
+
+    def end(self, status: Status, answer: str) -> PipelineResult:
+        """Return the result with all that is known."""
+        return PipelineResult(
+            question=self.question,
+            language=self.language,
+            status=status,
+            answer=answer,
+            conversation=self.before,
+            **{"slots": Slots(), **self.known},
+        )
