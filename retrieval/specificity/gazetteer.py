@@ -6,6 +6,7 @@ A gazetteer holds every distinct name, so it grows with the custodians: about 1 
 from __future__ import annotations
 
 import gettext
+import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ __all__ = [
     "Gazetteer",
     "build_gazetteer",
     "gazetteer_of_graph",
+    "place_name",
     "read_gazetteer",
 ]
 
@@ -40,7 +42,7 @@ class Entry:
 
     Attributes:
         kind: `city`, `region`, `country` or `name`.
-        value: What the graph has: a name, or the code of a country.
+        value: What the graph has: a name, or the ISO 3166 code of a country or region.
         about: Where it is, to tell it from others; empty if unknown.
         known: Whether the graph has it.
     """
@@ -58,7 +60,7 @@ class Gazetteer:
     Attributes:
         entries: Normal form of a name -> what it can stand for.
         identifiers: ISIL and GHCID in lower case -> as the graph has them.
-        regions: ISO 3166-2 codes in lower case -> name of the region in the graph.
+        regions: ISO 3166-2 codes in lower case -> as the graph has them.
         longest: Words of the longest name.
         names: Normal forms by kind, for names with typing errors.
     """
@@ -121,7 +123,7 @@ class _Builder:
         self._identifiers: dict[str, str] = {}
         self._regions: dict[str, str] = {}
         self._cities: dict[str, set[str]] = {}
-        self._region_countries: dict[str, set[str]] = {}
+        self._region_codes: dict[str, set[tuple[str, str]]] = {}
         self._countries: set[str] = set()
 
     def custodian(self, row: Mapping[str, str | None]) -> None:
@@ -134,9 +136,10 @@ class _Builder:
         if city:
             self._cities.setdefault(city, set()).add(", ".join(where[1:]))
         if region:
-            self._region_countries.setdefault(region, set()).add(country or "")
-            if code := row.get("subregion"):
-                self._regions.setdefault(code.casefold(), region)
+            code = row.get("subregion") or ""
+            self._region_codes.setdefault(region, set()).add((code, country or ""))
+        if code := row.get("subregion"):
+            self._regions.setdefault(code.casefold(), code)
         if name:
             self._add(name, Entry(kind="name", value=name, about=", ".join(where)))
         for key in ("isil", "ghcid"):
@@ -155,9 +158,12 @@ class _Builder:
         """Return the gazetteer."""
         for city, places in self._cities.items():
             about = "; ".join(sorted(place for place in places if place))
-            self._place("city", city, about)
-        for region, countries in self._region_countries.items():
-            self._place("region", region, ", ".join(sorted(c for c in countries if c)))
+            self._add(city, Entry(kind="city", value=city, about=about))
+        for region, codes in self._region_codes.items():
+            for code, country in sorted(codes):
+                entry = Entry(kind="region", value=code or region, about=country)
+                if code or len(codes) == 1:
+                    self._add(region, entry)
         self._other_spellings()
         for name, code in _country_names():
             known = code in self._countries
@@ -178,10 +184,6 @@ class _Builder:
             longest=min(max((f.count(" ") + 1 for f in entries), default=1), 16),
             names={kind: tuple(sorted(forms)) for kind, forms in by_kind.items()},
         )
-
-    def _place(self, kind: str, name: str, about: str) -> None:
-        """Note a place under its own name."""
-        self._add(name, Entry(kind=kind, value=name, about=about))
 
     def _other_spellings(self) -> None:
         """Note the names in other languages of the places that the graph has."""
@@ -242,6 +244,30 @@ def _country_names() -> tuple[tuple[str, str], ...]:
     for code, others in data_file("places.yaml")["countries"].items():
         names += [(name, code) for name in others]
     return tuple(dict.fromkeys(names))
+
+
+@lru_cache(maxsize=1024)
+def place_name(text: str, language: str) -> str:
+    """Return the name of a country or region by its ISO 3166 code.
+
+    Args:
+        text: A code; any other text is returned as it is.
+        language: `en` or `nl`.
+    """
+    pycountry = _pycountry()
+    if re.fullmatch(r"[A-Z]{2}", text):
+        found, domain = pycountry.countries.get(alpha_2=text), "iso3166-1"
+    elif re.fullmatch(r"[A-Z]{2}-[A-Z0-9]{1,3}", text):
+        found, domain = pycountry.subdivisions.get(code=text), "iso3166-2"
+    else:
+        return text
+    if found is None:
+        return text
+    name = str(getattr(found, "common_name", found.name))
+    if language != "nl":
+        return name
+    dutch = gettext.translation(domain, pycountry.LOCALES_DIR, languages=["nl"])
+    return str(dutch.gettext(name))
 
 
 def _subdivision_names(code: str) -> list[str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Binding", "Instantiated", "Run", "TemplateInstantiator", "missing_slots"]
 
+_CODE = re.compile(r"[A-Z]{2}-[A-Z0-9]{1,3}")
 ALWAYS = (-9999, 9999)
 """Years that any date lies between."""
 
@@ -116,8 +117,9 @@ class TemplateInstantiator:
             msg = f"Template {template.id!r} has no query."
             raise InputError(msg)
         if not template.each:
-            single = {name: _one(name, value) for name, value in slots.items()}
-            return Instantiated(template_id=template.id, runs=(_run(template, single),))
+            return Instantiated(
+                template_id=template.id, runs=_of_types(template, slots)
+            )
         rest = {n: _one(n, v) for n, v in slots.items() if n not in template.each}
         runs = [
             _run(template, {**rest, name: value}, label={"place": value})
@@ -136,6 +138,20 @@ def _each(
         values = (given,) if isinstance(given, str) else given
         found += [(name, value) for value in values]
     return found
+
+
+def _of_types(
+    template: Template, slots: Mapping[str, str | tuple[str, ...]]
+) -> tuple[Run, ...]:
+    """Return one query, or one for each institution type where there are several."""
+    letters = slots.get("institution_type", "")
+    if isinstance(letters, str) or len(letters) < 2:
+        return (_run(template, {n: _one(n, v) for n, v in slots.items()}),)
+    rest = {n: _one(n, v) for n, v in slots.items() if n != "institution_type"}
+    return tuple(
+        _run(template, {**rest, "institution_type": letter}, label={"type": letter})
+        for letter in letters
+    )
 
 
 def _one(name: str, value: str | tuple[str, ...]) -> str:
@@ -158,14 +174,24 @@ def _run(
     label: Mapping[str, str] | None = None,
 ) -> Run:
     """Return one query with its bindings."""
-    variant = _variant(template, slots)
+    known = _with_codes(slots)
+    variant = _variant(template, known)
     bindings: dict[str, Binding] = {}
     for slot in template.slots.values():
         value = slots.get(slot.name) or slot.default
         bindings.update(_bindings(slot, value))
+    if "region_code" in known:
+        bindings["region_code"] = bindings.pop("region")
     if any(slot.type == "date" for slot in template.slots.values()):
         bindings |= _years(slots.get("date"), slots.get("date_relation", "in"))
     return Run(sparql=variant.sparql, bindings=bindings, label=label or {})
+
+
+def _with_codes(slots: Mapping[str, str]) -> dict[str, str]:
+    """Return slots in which a region that is an ISO 3166-2 code is `region_code`."""
+    if _CODE.fullmatch(slots.get("region", "")):
+        return {"region_code" if n == "region" else n: v for n, v in slots.items()}
+    return dict(slots)
 
 
 def _variant(template: Template, slots: Mapping[str, str]) -> Variant:

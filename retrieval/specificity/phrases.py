@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from retrieval.specificity.gazetteer import place_name
 from retrieval.specificity.words import type_words
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["asking_for", "doubt_text", "fixed_text", "plain_answer"]
 
 SHOWN = 25
+_CODES = re.compile(r"\b[A-Z]{2}(?:-[A-Z0-9]{1,3})?\b")
 _GENERIC = {"en": ("institution", "institutions"), "nl": ("instelling", "instellingen")}
 _FIXED = {
     "irrelevant": {
@@ -118,7 +121,7 @@ def asking_for(missing: Sequence[str], language: str) -> str:
 
 def doubt_text(doubt: Doubt, language: str) -> str:
     """Return what is doubtful about a slot value, in words."""
-    shown = list(doubt.candidates)
+    shown = [_with_names(text, language) for text in doubt.candidates]
     if language == "nl":
         shown = [_in_dutch(text) for text in shown]
     kind = "near" if doubt.kind == "unknown" and shown else doubt.kind
@@ -128,6 +131,11 @@ def doubt_text(doubt: Doubt, language: str) -> str:
         else ("; " if kind in {"ambiguous", "several"} else " of ")
     )
     return _DOUBTS[kind][language].format(doubt.text, joiner.join(shown))
+
+
+def _with_names(text: str, language: str) -> str:
+    """Return a candidate in which codes of countries and regions are names."""
+    return _CODES.sub(lambda found: place_name(found[0], language), text)
 
 
 def _in_dutch(text: str) -> str:
@@ -182,12 +190,13 @@ def _things(
     return joiner.join(words) or _GENERIC[language][form]
 
 
-def _where(slots: Mapping[str, str | tuple[str, ...]]) -> str:
+def _where(slots: Mapping[str, str | tuple[str, ...]], language: str) -> str:
     """Return the place asked for."""
     for name in ("city", "region", "country"):
         value = slots.get(name)
         if value:
-            return f" in {value if isinstance(value, str) else value[0]}"
+            first = value if isinstance(value, str) else value[0]
+            return f" in {place_name(first, language)}"
     return ""
 
 
@@ -205,7 +214,7 @@ def _count(
         head = "Institutions by type:" if language == "en" else "Instellingen per type:"
         return "\n".join([head, *lines])
     number = int(found.rows[0][place] or 0) if found.rows else 0
-    things, where = _things(slots, language, number), _where(slots)
+    things, where = _things(slots, language, number), _where(slots, language)
     if language == "nl":
         return f"Er {'is' if number == 1 else 'zijn'} {number} {things}{where}."
     return f"There {'is' if number == 1 else 'are'} {number} {things}{where}."
@@ -215,7 +224,9 @@ def _comparison(
     found: Execution, slots: Mapping[str, str | tuple[str, ...]], language: str
 ) -> str:
     """Return the number of each place, and which has most."""
-    numbers = [(str(row[0]), int(row[-1] or 0)) for row in found.rows]
+    numbers = [
+        (place_name(str(row[0]), language), int(row[-1] or 0)) for row in found.rows
+    ]
     lines = [f"- {name}: {n} {_things(slots, language, n)}" for name, n in numbers]
     most = max((n for _, n in numbers), default=0)
     first = [name for name, n in numbers if n == most]
@@ -238,7 +249,7 @@ def _nothing(
             if language == "nl":
                 return f"Er is geen instelling {value} in de graaf."
             return f"There is no institution {value} in the graph."
-    things, where = _things(slots, language), _where(slots)
+    things, where = _things(slots, language), _where(slots, language)
     extra = {
         "find_institutions_by_founding_date": (
             " with such a founding date",
@@ -268,7 +279,7 @@ def _listing(
             beside = f" ({_amount(amount, language)} euro)"
         lines.append(f"- {values.get('name')}{beside}")
     number = len(found.rows)
-    things, where = _things(slots, language, number), _where(slots)
+    things, where = _things(slots, language, number), _where(slots, language)
     least = ("at least " if language == "en" else "minstens ") if found.cut else ""
     head = f"{least}{number} {things}{where}:"
     if number > SHOWN:
@@ -289,6 +300,8 @@ def _details(values: Mapping[str, str | int | float | None], language: str) -> s
             shown = _things({"institution_type": shown}, language, 1)
         elif column == "budget":
             shown = _amount(value, language)
+        elif column == "country":
+            shown = place_name(shown, language)
         lines.append(f"- {labels[0 if language == 'en' else 1]}: {shown}")
     return "\n".join(lines)
 

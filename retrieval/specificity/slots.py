@@ -195,10 +195,14 @@ class SlotExtractor:
             kind = (
                 mention.kind if mention.kind in wanted or len(wanted) > 1 else wanted[0]
             )
+            if kind == "place":
+                kind = "city"
             value = mention.as_kind(kind)
+            doubts += self._doubts(mention, kind, value)
+            if not value and not mention.options:
+                value = mention.text  # nobody knows it, and nothing will be found
             if value and kind in wanted:
                 values.setdefault(kind, []).append(value)
-            doubts += self._doubts(mention, kind, value)
         many = set(template.each)
         return {
             kind: tuple(dict.fromkeys(found)) if kind in many else found[0]
@@ -246,7 +250,7 @@ class SlotExtractor:
         near = self._near_names(text)
         shown = tuple(_shown(entry) for entry in near)
         if not near:
-            return None, [Doubt(kind="unknown", slot="name", text=text)]
+            return text, [Doubt(kind="unknown", slot="name", text=text)]
         if len({entry.value for entry in near}) == 1:
             doubt = Doubt(
                 kind="typo", slot="name", text=text, candidates=(near[0].value,)

@@ -44,8 +44,8 @@ SLOT_TYPES = (
 _ID = re.compile(r"[a-z][a-z0-9_]{0,79}")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _MASKS = frozenset(SLOT_TYPES[:8])
-_MADE = {"date": ("date_from", "date_to")}
-"""Variables that the value of a slot type is bound to, where not its name."""
+_MADE = {"region": "region_code"}
+"""Slots that have another name where their value is a code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,7 +292,8 @@ class _Reader:
             if not isinstance(item, dict) or set(item) != {"when", "query"}:
                 raise self.error("a query of a list has `when` and `query`.", *place)
             when, query = item["when"], item["query"]
-            if not isinstance(when, list) or not all(n in slots for n in when):
+            known = {*slots, *(_MADE[name] for name in slots if name in _MADE)}
+            if not isinstance(when, list) or not all(n in known for n in when):
                 raise self.error("`when` must list slots of the template.", *place)
             self._check_query(query, slots, *place)
             found.append(Variant(when=tuple(when), sparql=query.strip()))
@@ -311,9 +312,7 @@ class _Reader:
         except InputError as error:
             raise self.error(str(error), *place) from error
         for slot in slots.values():
-            names = _MADE.get(slot.type, (slot.name,))
-            if slot.required and not all(
-                re.search(rf"[?$]{n}\b", query) for n in names
-            ):
-                msg = f"the query has no variable ?{names[0]} for a required slot."
+            names = "|".join(filter(None, (slot.name, _MADE.get(slot.name))))
+            if slot.required and not re.search(rf"[?$](?:{names})\b", query):
+                msg = f"the query has no variable ?{slot.name} for a required slot."
                 raise self.error(msg, *place)
