@@ -193,7 +193,8 @@ def edges_text(*, corpus: bool) -> str:
     Args:
         corpus: Whether both ends must belong to the corpus `$corpus`.
     """
-    among = "\nWHERE coalesce(b.corpus, b.name) = $corpus" if corpus else ""
+    own = "b.corpus = $corpus OR b:Corpus AND b.name = $corpus"
+    among = f"\nWHERE {own}" if corpus else ""
     return (
         "UNWIND range(0, size($names) - 1) AS i\n"
         "MATCH (a) WHERE elementId(a) = $names[i]\n"

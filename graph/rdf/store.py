@@ -7,40 +7,29 @@ refused.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rdflib import Graph
 from rdflib.store import Store
-from rdflib.term import BNode, Literal, URIRef, Variable
+from rdflib.term import URIRef
 
-from graph.driver import translate_errors
-from graph.errors import QueryTimeoutError, RdfError
+from graph.errors import RdfError
 from graph.rdf.evaluation import register
-from graph.rdf.lookup import predicates_of, triples_of
-from graph.rdf.mapping import Mapping
-from graph.rdf.plan import Plan
 from graph.rdf.reading import graph_triples
-from graph.rdf.terms import literal_term, node_term
-from graph.rdf.vocabulary import DEFAULT_BASE, PREFIXES, Value, Vocabulary
+from graph.rdf.run import Run, triple_terms
+from graph.rdf.vocabulary import DEFAULT_BASE, PREFIXES, Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from collections.abc import Mapping as Dictionary
 
     from rdflib.query import Result
 
     from graph.connection import Connection
-    from graph.rdf.reading import Triple
 
 __all__ = ["LiveStore", "live_graph", "memory_graph"]
 
-_FETCH = 500
 _READ_ONLY = "The graph is read-only here: change it with Cypher, ingest or rdf import."
-_TIMED_OUT = (
-    "Neo.ClientError.Transaction.TransactionTimedOut",
-    "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
-)
 
 
 class LiveStore(Store):
@@ -150,158 +139,6 @@ class LiveStore(Store):
         yield from list(self._namespaces.items())
 
 
-class Run:
-    """One reading of the database: its prefixes, and when it must be over.
-
-    Args:
-        connection: The database.
-        vocabulary: The IRIs of ours.
-        seconds: Time that it may take.
-    """
-
-    def __init__(
-        self, connection: Connection, vocabulary: Vocabulary, seconds: float
-    ) -> None:
-        self.connection = connection
-        self.seconds = seconds
-        self.deadline = time.monotonic() + seconds
-        self.plans: dict[Any, Plan] = {}
-        self._vocabulary = vocabulary
-        self._mapping: Mapping | None = None
-
-    @property
-    def mapping(self) -> Mapping:
-        """Return the mapping with the prefixes that the database has now."""
-        if self._mapping is None:
-            rows = self.connection.read("rdf/prefixes")
-            held = {key: value for row in rows for key, value in row["held"].items()}
-            foreign = {k: v for k, v in held.items() if isinstance(v, str)}
-            self._mapping = Mapping(self._vocabulary, foreign)
-        return self._mapping
-
-    def check(self) -> None:
-        """Stop where time is up.
-
-        Raises:
-            QueryTimeoutError: If it is.
-        """
-        if time.monotonic() > self.deadline:
-            msg = (
-                f"The query took longer than {self.seconds:g} s and was stopped: ask "
-                "for less, or raise the limit (seconds=, --time-limit)."
-            )
-            raise QueryTimeoutError(msg)
-
-    def __call__(self, text: str, params: dict[str, Any]) -> Iterator[Sequence[Any]]:
-        """Run a statement and yield the values of its rows.
-
-        Raises:
-            QueryTimeoutError: If time is up.
-            DatabaseError: If the server refuses or fails.
-        """
-        import neo4j
-
-        self.check()
-        timed = neo4j.Query(text, timeout=max(0.05, self.deadline - time.monotonic()))
-        try:
-            with (
-                translate_errors(),
-                self.connection.driver.session(
-                    database=self.connection.database,
-                    default_access_mode="READ",
-                    fetch_size=_FETCH,
-                    bookmark_manager=self.connection.driver.execute_query_bookmark_manager,
-                ) as session,
-            ):
-                for record in session.run(timed, params):
-                    self.check()
-                    yield record.values()
-        except Exception as error:
-            # The server's own limit and ours mean the same to who asked.
-            if getattr(error.__cause__, "code", None) in _TIMED_OUT:
-                self.deadline = 0.0
-                self.check()
-            raise
-
-    def all_triples(self) -> Iterator[tuple[Any, Any, Any]]:
-        """Yield every triple of the graph."""
-        for triple in graph_triples(self, self.mapping):
-            self.check()
-            yield _terms(triple)
-
-    def triples(
-        self, subject: Any, predicate: Any, found: Any
-    ) -> Iterator[tuple[Any, Any, Any]]:
-        """Yield the triples that match a pattern, in which None matches anything."""
-        self.check()
-        if isinstance(subject, Literal) or isinstance(predicate, Literal | BNode):
-            return
-        if predicate is None:
-            yield from self._any_predicate(subject, found)
-            return
-        names = (Variable("s"), predicate, Variable("o"))
-        pattern = (
-            names[0] if subject is None else subject,
-            predicate,
-            names[2] if found is None else found,
-        )
-        row: dict[Any, Any] = {}
-        pattern, row = _bnodes_bound(pattern, row)
-        plan = Plan(self.mapping, [pattern])
-        for _, bound in plan.solve(self, _nothing, [row]):
-            yield (
-                bound.get(pattern[0], pattern[0]),
-                predicate,
-                bound.get(pattern[2], pattern[2]),
-            )
-
-    def _any_predicate(
-        self, subject: Any, found: Any
-    ) -> Iterator[tuple[Any, Any, Any]]:
-        """Yield the triples with any predicate."""
-        if subject is not None:
-            for triple in map(_terms, triples_of(self, self.mapping, subject)):
-                if found in {None, triple[2]}:
-                    yield triple
-            return
-        predicates = None
-        if found is not None:
-            predicates = predicates_of(self, self.mapping, found)
-        if predicates is not None:
-            for predicate in predicates:
-                yield from self.triples(None, predicate, found)
-            return
-        for triple in self.all_triples():
-            if found in {None, triple[2]}:
-                yield triple
-
-
-def _nothing(_: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield no triples: a predicate that is given is never looked up one by one."""
-    yield from ()
-
-
-def _bnodes_bound(
-    pattern: tuple[Any, Any, Any], row: dict[Any, Any]
-) -> tuple[tuple[Any, Any, Any], dict[Any, Any]]:
-    """Replace given blank nodes by bound variables: in a pattern they are variables."""
-    subject, predicate, found = pattern
-    if isinstance(subject, BNode):
-        row[Variable("s")] = subject
-        subject = Variable("s")
-    if isinstance(found, BNode):
-        row[Variable("o")] = found
-        found = Variable("o")
-    return (subject, predicate, found), row
-
-
-def _terms(triple: Triple) -> tuple[Any, Any, Any]:
-    """Return a triple as terms of rdflib."""
-    subject, predicate, found = triple
-    target = literal_term(found) if isinstance(found, Value) else node_term(found)
-    return node_term(subject), URIRef(predicate), target
-
-
 class _RunStore(LiveStore):
     """The store of one query: all that it asks shares one time limit."""
 
@@ -359,5 +196,5 @@ def memory_graph(
     for prefix, namespace in names.items():
         graph.bind(prefix, namespace)
     for triple in graph_triples(run, run.mapping, corpus=corpus, embeddings=embeddings):
-        graph.add(_terms(triple))
+        graph.add(triple_terms(triple))
     return graph
