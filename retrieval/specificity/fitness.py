@@ -36,9 +36,12 @@ NO_VALUE = {
 ONE_PLACE = 0.2
 """It names several places and the template takes one, or the other way round."""
 
+GENERIC = 0.12
+"""It speaks of institutions of any type, and the template is for one."""
+
 _TIME = re.compile(
     r"old|new|young|recent|earl|late|first|last|since|oud|nieuw|jong|vroeg|eerst|laatst"
-    r"|sinds|found|establish|opened|opgericht|gesticht|geopend|begonnen|ontstaan|start",
+    r"|sinds|before|after|since|voor|v\u00f3\u00f3r|na|tussen|between|century|eeuw|exist|bestond|bestaan|found|establish|opened|opgericht|gesticht|geopend|begonnen|ontstaan|start",
     re.IGNORECASE,
 )
 
@@ -53,6 +56,8 @@ def misfit(template: Template, mentions: Sequence[Mention], question: str) -> fl
     """
     if template.id == NONE:
         return 0.0
+    required = {s.type for s in template.slots.values() if s.required}
+    named = {m.kind for m in mentions} & {"generic", "institution_type"}
     types = {slot.type for slot in template.slots.values()}
     places = [m for m in mentions if m.kind in PLACES or m.kind == "place"]
     total = sum(_unsuited(m, types) for m in mentions)
@@ -63,6 +68,8 @@ def misfit(template: Template, mentions: Sequence[Mention], question: str) -> fl
         total += ONE_PLACE
     if template.one_of and not places:
         total += NO_SLOT
+    if "institution_type" in required and named == {"generic"}:
+        total += GENERIC
     if "date" in types and not _TIME.search(question):
         total += NO_SLOT
     return total
@@ -78,8 +85,6 @@ def _unsuited(mention: Mention, types: set[str]) -> float:
         return OTHER_KIND
     if mention.kind == "institution_type" and "name" in types:
         return 0.08
-    if mention.kind == "date":
-        return NO_SLOT / 2
     return NO_SLOT
 
 

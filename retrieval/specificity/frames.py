@@ -93,6 +93,7 @@ class Frame:
         budget: Comparison and amount, as written.
         name: An institution or identifier.
         single: Whether it asks for one alone: `the oldest museum`.
+        coded: Whether the name is an identifier.
     """
 
     intent: str | None = None
@@ -104,6 +105,7 @@ class Frame:
     budget: tuple[str, str] | None = None
     name: str | None = None
     single: bool = False
+    coded: bool = False
 
 
 def frame_of(
@@ -138,6 +140,7 @@ def frame_of(
         else None,
         name=(names[0].value or names[0].text) if names else None,
         single=asked_limit(question) == "1",
+        coded=bool(names) and names[0].kind == "identifier",
     )
 
 
@@ -227,6 +230,10 @@ def sentence(frame: Frame, language: str) -> str | None:
                 f"{frame.budget[1]}?"
             )
         return f"Which {things}{where} have a budget of {comparison} {frame.budget[1]}?"
+    if frame.name and frame.coded:
+        if dutch:
+            return f"Welke instelling heeft de code {frame.name}?"
+        return f"Which institution has the code {frame.name}?"
     if frame.intent in {"name", "identifier"} and frame.name:
         return (
             f"Vertel me over {frame.name}" if dutch else f"Tell me about {frame.name}"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Mention", "Taken", "mention_of", "unknown_names"]
 
 _STOP = word_list("stop")
+_OF = frozenset({"of", "the", "van", "voor", "de", "het", "der", "des", "und", "for"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,12 +100,25 @@ def unknown_names(
         first = last = at
         while first > 0 and _part_of_name(tokens[first - 1], taken, first=first == 1):
             first -= 1
-        while last + 1 < len(tokens) and _part_of_name(tokens[last + 1], taken):
-            last += 1
+        while (step := _name_goes_on(tokens, last, taken)) > 0:
+            last += step
         if last > first:
             start, end = tokens[first].start, tokens[last].end
             found.append(mention_of("name", "", question, start, end, score=0.0))
     return found
+
+
+def _name_goes_on(tokens: Sequence[Token], last: int, taken: Taken) -> int:
+    """Return how many words more a name has, small words such as `of` among them."""
+    for step in (1, 2, 3):
+        if last + step >= len(tokens):
+            return 0
+        word = tokens[last + step]
+        if _part_of_name(word, taken):
+            return step
+        if word.form not in _OF:
+            return 0
+    return 0
 
 
 def _part_of_name(token: Token, taken: Taken, *, first: bool = False) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from retrieval.specificity.asked_name import asked_name
 from retrieval.specificity.mention import Mention, Taken, mention_of, unknown_names
 from retrieval.specificity.quantities import amounts, identifiers, years
 from retrieval.specificity.words import normal, tokens_of, type_words, word_list
@@ -30,6 +32,7 @@ _STOP = word_list("stop")
 """Words that are also names of places, or that can never be one."""
 
 TYPO = 82.0
+WHOLE = 92.0
 CLOSE = 4.0
 
 
@@ -59,7 +62,25 @@ class MentionFinder:
             found.replace(mention)
         for mention in self._misspelt(question, tokens, found):
             found.add(mention)
+        if (whole := self._whole_name(question, found)) is not None:
+            found.replace(whole)
         return found.in_order()
+
+    def _whole_name(self, question: str, taken: Taken) -> Mention | None:
+        """Return the name that a question, but for its first words, nearly is."""
+        kinds = {m.kind for m in taken.in_order()}
+        text = asked_name(question)
+        if kinds & {"name", "identifier", "budget", "date"} or len(text) < 8:
+            return None
+        options, score = self.nearest(text, ("name",), cutoff=WHOLE)
+        start = question.find(text)
+        if not options or start < 0 or len({o.value for o in options}) > 1:
+            return None
+        end = start + len(text)
+        return replace(
+            mention_of("name", options[0].value, question, start, end, score=score),
+            options=options,
+        )
 
     def _forms(self, question: str) -> Iterable[Mention]:
         """Yield identifiers, amounts and years."""

@@ -71,7 +71,9 @@ _AMOUNT = re.compile(
 )
 _MONEY_CUE = re.compile(
     r"budget|begroting|\bspend|spending|funding|\bgeven\b.*\buit\b|besteden|uitgeven"
-    r"|inkomsten|income|revenue|per jaar|a year|per year|yearly|annual|jaarlijks",
+    r"|inkomsten|income|revenue|per jaar|a year|per year|yearly|annual|jaarlijks"
+    r"|\b(?:under|over|above|below|more than|less than|at least|at most|meer dan|boven"
+    r"|minder dan|onder|minstens|hoogstens)\s+\W*\d[\d.,]*\s*(?:k|m|mln|bn|mio)\b",
     re.IGNORECASE,
 )
 _FOREIGN = re.compile(r"\$|\u00a3|usd|gbp|dollar|pound|pond", re.IGNORECASE)

@@ -33,9 +33,9 @@ class Relevance:
 class FykeFilter:
     """Tells questions about heritage institutions from all others.
 
-    A question is let through if it names an institution, a type of institution or an
-    identifier, or has a word of heritage. Words of other fields, such as the weather,
-    weigh against it, unless it has the form of a question for institutions.
+    A question is let through if it names an institution, a type of institution, an
+    identifier or a budget, or has a word of heritage. Words of other fields, such as
+    the weather, weigh against it, unless it has the form of a question for institutions.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class FykeFilter:
         """
         forms = [token.form for token in tokens_of(question)]
         pairs = [f"{a} {b}" for a, b in pairwise(forms)]
-        named = [m for m in mentions if m.kind in {"name", "identifier"}]
+        named = [m for m in mentions if m.kind in {"name", "identifier", "budget"}]
         others = [w for w in (*forms, *pairs) if w in self._others]
         if named:
             return Relevance(relevant=True, reason=named[0].text)

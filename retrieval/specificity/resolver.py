@@ -41,6 +41,11 @@ _THERE = re.compile(
     r"(?<!are )(?<!is )(?<!were )\bthere\W*$|\bdaar\W*$|\bdaar\b(?= (?:zijn|is|ook))",
     re.IGNORECASE,
 )
+_WHOLE = re.compile(
+    r"\b(?:what|which|who) (?:is|are) (?:there|in)\b|\bwat (?:is|zijn|heeft|valt) er\b"
+    r"|\b(?:everything|alles) (?:in|uit|van)\b",
+    re.IGNORECASE,
+)
 _CONNECTING = word_list("connecting")
 _PLACES = frozenset({"city", "region", "country", "place"})
 _TYPES = frozenset({"institution_type", "generic"})
@@ -121,6 +126,8 @@ def _builds_on_another(question: str, mentions: Sequence[Mention]) -> bool:
     if _THERE.search(question):
         return not placed
     rest = [w for w in question_words(question, mentions) if w not in _CONNECTING]
+    if _WHOLE.search(question) and placed:
+        return False
     if _OPENING.search(question):
         return not (typed and placed and rest) and len(rest) <= 5
     if mentions and not rest and not (typed and placed):
