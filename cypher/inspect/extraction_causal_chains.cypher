@@ -11,22 +11,26 @@ WHERE
   AND all(n IN nodes(p) WHERE single(m IN nodes(p) WHERE m = n))
 WITH
   nodes(p) AS concepts,
-  reduce(product = 1.0, edge IN r | product * edge.strength) AS strength,
-  [edge IN r | edge.extraction] AS extractions
-ORDER BY strength DESC, size(concepts) DESC
-WITH concepts, collect([strength, extractions])[0] AS best
-UNWIND best[1] AS id
-OPTIONAL MATCH (x:Extraction {id: id})-[:EXTRACTED_FROM]->(source)
+  r AS edges,
+  reduce(product = 1.0, edge IN r | product * edge.strength) AS strength
+UNWIND edges AS edge
+WITH
+  concepts,
+  max(strength) AS strength,
+  collect(DISTINCT edge.extraction) AS extractions
+ORDER BY strength DESC, size(concepts), concepts[0].name, concepts[1].name
+LIMIT coalesce($limit, 25)
+UNWIND extractions AS id
+OPTIONAL MATCH (:Extraction {id: id})-[:EXTRACTED_FROM]->(source)
 OPTIONAL MATCH (source)-[:FROM_DOCUMENT]->(d:Document)
-WITH concepts, best, coalesce(d.title, source.title) AS title
+WITH concepts, strength, coalesce(d.title, source.query, source.title) AS title
 ORDER BY title
-WITH concepts, best, collect(DISTINCT title) AS sources
+WITH concepts, strength, collect(DISTINCT title) AS sources
 RETURN
   reduce(
     chain = head(concepts).name, n IN tail(concepts) | chain + ' -> ' + n.name
   ) AS chain,
   size(concepts) - 1 AS links,
-  round(best[0], 4) AS strength,
+  round(strength, 4) AS strength,
   sources
-ORDER BY strength DESC, links DESC, chain
-LIMIT coalesce($limit, 25)
+ORDER BY strength DESC, links, chain
