@@ -11,6 +11,10 @@ __all__ = ["evaluation"]
 _COMMANDS = {
     "fields": ("eval.cli_fields:fields", "Extracted records against gold, by field."),
     "skn": ("eval.cli_skn:skn", "Extraction formats, by what an agent makes of them."),
+    "specificity": (
+        "eval.cli_specificity:specificity",
+        "Template answers on labelled questions of heritage.",
+    ),
     "zelo": ("eval.cli_zelo:zelo", "Relevance judged in pairs; rerankers against it."),
 }
 """Command -> (where it lives, one line for the list)."""

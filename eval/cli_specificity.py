@@ -1,0 +1,273 @@
+"""`knowtrail eval specificity`: answers from templates against labelled questions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eval.specificity.judging import Outcome
+    from eval.statistics import Interval
+    from graph.settings import Settings
+
+__all__ = ["specificity"]
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option(
+    "--half",
+    type=click.Choice(["dev", "test"]),
+    default="test",
+    show_default=True,
+    help="Which of the bundled questions: dev is for tuning, test for reporting.",
+)
+@click.option("--questions", type=_FILE, help="Other labelled questions, JSON lines.")
+@click.option(
+    "--custodians", type=_FILE, help="What they are about, CSV or JSON lines."
+)
+@click.option("--live", is_flag=True, help="Ask the database instead of a copy.")
+@click.option("--corpus", help="With --live: the corpus of these institutions.")
+@click.option("--words-only", is_flag=True, help="Classify without an embedder.")
+@click.option("--store", is_flag=True, help="Keep the results in the graph.")
+@click.option("--failures", is_flag=True, help="List what went wrong.")
+@click.option(
+    "--experiment",
+    type=_FILE,
+    help="Instead: the table of an experiment, from JSON lines of session and quality.",
+)
+@click.option(
+    "--traffic-split",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="With --experiment: share of sessions that were filtered.",
+)
+@click.option("--seed", default=0, show_default=True, help="Of the intervals.")
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@click.pass_obj
+def specificity(
+    settings: Settings,
+    /,
+    *,
+    half: str,
+    questions: Path | None,
+    custodians: Path | None,
+    live: bool,
+    corpus: str | None,
+    words_only: bool,
+    store: bool,
+    failures: bool,
+    experiment: Path | None,
+    traffic_split: float,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Measure template answers on labelled questions, with 95 % intervals."""
+    if experiment is not None:
+        _experiment(
+            settings, experiment, traffic_split, store=store, seed=seed, as_json=as_json
+        )
+        return
+    if live and not corpus:
+        msg = "--live needs --corpus: the corpus that the institutions were stored in."
+        raise click.UsageError(msg)
+    from eval.specificity.fixture import bundled_custodians
+    from eval.specificity.measures import measure
+    from eval.specificity.questions import bundled_questions
+
+    path = questions or bundled_questions(half)
+    about = custodians or bundled_custodians()
+    outcomes = _outcomes(
+        settings, path, about, corpus=corpus if live else None, words_only=words_only
+    )
+    metrics = measure(outcomes, seed=seed)
+    run = None
+    if store:
+        configuration = {
+            "live": live,
+            "embedder": None if words_only else settings.embedder,
+            "custodians": about.name,
+            "seed": seed,
+        }
+        run = _store(settings, outcomes, metrics, path.stem, configuration)
+    if as_json:
+        _write_json(outcomes, metrics, path.name, run)
+    else:
+        _tell(outcomes, metrics, path.name, run, failures=failures)
+
+
+def _outcomes(
+    settings: Settings,
+    path: Path,
+    about: Path,
+    *,
+    corpus: str | None,
+    words_only: bool,
+) -> tuple[Outcome, ...]:
+    """Ask the questions, in memory or, where a corpus is named, the database."""
+    from contextlib import ExitStack
+
+    from eval.specificity.fixture import custodians_of, key_of, memory_pipeline
+    from eval.specificity.questions import load_questions
+    from eval.specificity.running import ask_questions
+    from graph.cli_session import open_connection
+    from graph.embedders import load_embedder
+    from graph.progress import progress_bars
+    from retrieval.specificity.opening import open_pipeline
+
+    found, asked = custodians_of(about), load_questions(path)
+    embedder = (
+        None if words_only else load_embedder(settings.embedder, settings=settings)
+    )
+    with ExitStack() as stack:
+        if corpus is None:
+            pipeline = memory_pipeline(found, embedder)
+            key = key_of(found)
+        else:
+            connection = stack.enter_context(open_connection(settings))
+            pipeline = open_pipeline(
+                connection, settings, corpus=corpus, embedder=embedder, record=False
+            )
+            key = key_of(found, corpus)
+        progress = stack.enter_context(progress_bars())
+        return ask_questions(pipeline, asked, key, progress=progress)
+
+
+def _store(
+    settings: Settings,
+    outcomes: Sequence[Outcome],
+    metrics: Mapping[str, Interval],
+    dataset: str,
+    configuration: Mapping[str, Any],
+) -> str:
+    """Keep the results in the graph."""
+    from eval.specificity.storing import store_outcomes
+    from graph.cli_session import open_connection
+
+    with open_connection(settings) as connection:
+        return store_outcomes(
+            connection, outcomes, metrics, dataset=dataset, configuration=configuration
+        )
+
+
+def _interval(found: Interval) -> dict[str, float | int | None]:
+    """Return an interval as plain data."""
+    low = found.low if found.low == found.low else None
+    high = found.high if found.high == found.high else None
+    return {"value": found.value, "ciLow": low, "ciHigh": high, "n": found.n}
+
+
+def _write_json(
+    outcomes: Sequence[Outcome],
+    metrics: Mapping[str, Interval],
+    name: str,
+    run: str | None,
+) -> None:
+    """Write everything as JSON."""
+    told = {
+        "questions": name,
+        "n": len(outcomes),
+        "metrics": {key: _interval(value) for key, value in metrics.items()},
+        "run": run,
+        "outcomes": [
+            {
+                "id": one.question.id,
+                "question": one.question.question,
+                "template": one.template,
+                "templateRight": one.template_right,
+                "answerRight": one.answer_right,
+                "status": one.status,
+            }
+            for one in outcomes
+        ],
+    }
+    click.echo(json.dumps(told, ensure_ascii=False, indent=2))
+
+
+def _tell(
+    outcomes: Sequence[Outcome],
+    metrics: Mapping[str, Interval],
+    name: str,
+    run: str | None,
+    *,
+    failures: bool,
+) -> None:
+    """Write the metrics, and what went wrong, for people."""
+    click.echo(f"{len(outcomes)} questions of {name}")
+    for key, found in metrics.items():
+        click.echo(
+            f"{key:<18} {found.value:.3f}  [{found.low:.3f}, {found.high:.3f}]  "
+            f"n={found.n}"
+        )
+    if run is not None:
+        click.echo(f"Stored as EvalRun {run}")
+    for one in outcomes if failures else ():
+        slots = one.slots_right == one.slots_found == one.slots_wanted
+        wrong = [
+            what
+            for what, right in (
+                ("template", one.template_right),
+                ("slots", slots),
+                ("answer", one.answer_right),
+            )
+            if not right
+        ]
+        if wrong:
+            click.echo(
+                f"{one.question.id} {', '.join(wrong)}: {one.question.question!r} "
+                f"taken for {one.template}, wanted {one.question.template} "
+                f"({one.status})"
+            )
+
+
+def _experiment(
+    settings: Settings,
+    path: Path,
+    traffic_split: float,
+    *,
+    store: bool,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Write the table of an experiment."""
+    from dataclasses import asdict
+
+    from eval.specificity.experiments import read_results
+    from eval.specificity.storing import store_experiment
+    from graph.cli_session import open_connection
+
+    results = read_results(path, traffic_split=traffic_split)
+    table = results.table(seed=seed)
+    run = None
+    if store:
+        with open_connection(settings) as connection:
+            run = store_experiment(
+                connection, table, name=path.stem, traffic_split=traffic_split
+            )
+    if as_json:
+        told = asdict(table) | {
+            "difference": table.difference and _interval(table.difference),
+            "run": run,
+        }
+        click.echo(json.dumps(told, ensure_ascii=False, indent=2))
+        return
+    for name, value, n in (
+        ("control", table.control, table.control_sessions),
+        ("treatment", table.treatment, table.treatment_sessions),
+    ):
+        shown = "-" if value is None else f"{value:.3f}"
+        click.echo(f"{name:<10} {shown}  {n} sessions")
+    if table.difference is not None:
+        found = table.difference
+        click.echo(
+            f"difference {found.value:+.3f}  [{found.low:+.3f}, {found.high:+.3f}]"
+        )
+    if run is not None:
+        click.echo(f"Stored as EvalRun {run}")

@@ -1,0 +1,147 @@
+"""Results in the graph: a run of kind `specificity`, a record for each question."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from eval.records import EvalRecord, EvalRun, Metric, StoredField
+from eval.specificity.measures import class_scores
+from eval.store import open_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eval.specificity.experiments import ExperimentTable
+    from eval.specificity.judging import Outcome
+    from eval.statistics import Interval
+    from graph.connection import Connection
+
+__all__ = ["store_experiment", "store_outcomes"]
+
+
+def store_outcomes(
+    connection: Connection,
+    outcomes: Sequence[Outcome],
+    metrics: Mapping[str, Interval],
+    *,
+    dataset: str,
+    configuration: Mapping[str, Any],
+    commit: str = "",
+) -> str:
+    """Store what was measured; return the id of the run.
+
+    The same outcomes, times apart, are the same run and are stored once.
+
+    Args:
+        connection: The database.
+        outcomes: One for each question.
+        metrics: Metrics with their intervals.
+        dataset: Name of the questions.
+        configuration: How they were asked.
+        commit: Version of the code.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for one in outcomes:
+        told = (one.question.id, one.template, one.status, one.answer)
+        digest.update("\x00".join(told).encode("utf-8", "surrogatepass"))
+    run = EvalRun(
+        kind="specificity",
+        dataset=dataset,
+        configuration=dict(configuration),
+        commit=commit,
+        key=digest.hexdigest(),
+    )
+    with open_run(connection, run) as writer:
+        for outcome in outcomes:
+            writer.add(_record(outcome))
+        writer.metric(*(Metric.of(name, value) for name, value in metrics.items()))
+    return run.id
+
+
+def _record(outcome: Outcome) -> EvalRecord:
+    """Return the record of a question."""
+    question = outcome.question
+    scores = {
+        "templateRight": float(outcome.template_right),
+        "answerRight": float(outcome.answer_right),
+        "slotsRight": float(outcome.slots_right),
+        "slotsFound": float(outcome.slots_found),
+        "slotsWanted": float(outcome.slots_wanted),
+    }
+    measured = class_scores(outcome) or {}
+    return EvalRecord(
+        record_id=question.id,
+        scores=scores | {_camel(name): value for name, value in measured.items()},
+        fields=(
+            _field(
+                "template", question.template, outcome.template, outcome.template_right
+            ),
+            StoredField(
+                path="answer",
+                schema_path="answer",
+                status="match" if outcome.answer_right else "mismatch",
+                score=float(outcome.answer_right),
+                gold=question.question,
+                extracted=outcome.answer,
+                comparator=question.answer.kind,
+                reason=outcome.status,
+            ),
+        ),
+    )
+
+
+def _field(name: str, gold: str, found: str, right: bool) -> StoredField:
+    """Return a value that is right or wrong."""
+    return StoredField(
+        path=name,
+        schema_path=name,
+        status="match" if right else "mismatch",
+        score=float(right),
+        gold=gold,
+        extracted=found,
+        comparator="exact",
+    )
+
+
+def _camel(name: str) -> str:
+    """Return a name as properties are written."""
+    first, *rest = name.split("_")
+    return first + "".join(part.title() for part in rest)
+
+
+def store_experiment(
+    connection: Connection,
+    table: ExperimentTable,
+    *,
+    name: str,
+    traffic_split: float,
+    commit: str = "",
+) -> str:
+    """Store the result of an experiment; return the id of the run.
+
+    Args:
+        connection: The database.
+        table: The result.
+        name: Name of the experiment.
+        traffic_split: Share of sessions that were treated.
+        commit: Version of the code.
+    """
+    told = repr((table.control, table.treatment, table.control_sessions))
+    run = EvalRun(
+        kind="specificity-experiment",
+        dataset=name,
+        configuration={"trafficSplit": traffic_split},
+        commit=commit,
+        key=f"{told} {table.treatment_sessions}",
+    )
+    with open_run(connection, run) as writer:
+        for group, value, n in (
+            ("control", table.control, table.control_sessions),
+            ("treatment", table.treatment, table.treatment_sessions),
+        ):
+            if value is not None:
+                writer.metric(Metric(name=f"{group}_quality", value=value, n=n))
+        if table.difference is not None:
+            writer.metric(Metric.of("quality_difference", table.difference))
+    return run.id
