@@ -1,0 +1,329 @@
+"""What judges said, read back, looked at and drawn."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from eval.zelo.annotation import annotate
+from eval.zelo.battles_page import battles_page
+from eval.zelo.figures import histogram_figure
+from eval.zelo.inspection import inspected
+from eval.zelo.judged import one_judged, read_judged
+from eval.zelo.offline_judges import FunctionJudge
+from eval.zelo.pairs import PairSettings
+from eval.zelo.pictures import battles_picture
+from graph.cli import main
+from graph.errors import InputError, SourceError
+from retrieval.rerank.datasets import (
+    Document,
+    Query,
+    QueryDocuments,
+    write_queries,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eval.zelo.judged import JudgedQuery
+
+HOSTILE = "</title><script>alert(1)</script> & <b>bold</b> \x00 $\\frac{1}{0}$"
+WORTH = {"d0": 1.0, "d1": 3.0, "d2": 0.0, "d3": 2.0}
+
+
+def _pair(left: str, right: str, **said: Any) -> dict[str, Any]:
+    """Return a scored pair of a query."""
+    pair: dict[str, Any] = {
+        "pair_id": f"q-{left}-{right}",
+        "query_id": "q",
+        "query": f"Why? {HOSTILE}",
+        "document_a": {"document_id": left, "content": left * 3, "metadata": {}},
+        "document_b": {"document_id": right, "content": HOSTILE, "metadata": {}},
+    }
+    return {"pair": pair, **said}
+
+
+def _said(score: float | None, thought: str = "because") -> dict[str, Any]:
+    """Return what a judge said."""
+    return {"thought": thought, "score": score}
+
+
+PAIRS = [
+    _pair("a", "b", one_score=_said(-0.5), two_score=_said(0.5, "(SWAPPED)\nno")),
+    _pair("b", "c", one_score=_said(-1.0, HOSTILE), two_score=_said(None)),
+    _pair("a", "b", one_score=_said(-0.25)),
+    _pair("c", "a", one_score=_said(0.75), two_score=_said(7.0)),
+]
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> Path:
+    """Return a file of scored pairs, as other programs write it."""
+    path = tmp_path / "ai_scores.json"
+    path.write_text(json.dumps({"scored_pairs": PAIRS}, indent=4), "utf-8")
+    return path
+
+
+@pytest.fixture
+def annotation(tmp_path: Path) -> Path:
+    """Return an annotated file of two queries, beside its working folder."""
+    documents = tuple(Document(id=name, content=f"Text of {name}.") for name in WORTH)
+    queries = [
+        QueryDocuments(query=Query(id=name, query=f"Query {name}"), documents=documents)
+        for name in ("q0", "q1")
+    ]
+    write_queries(tmp_path / "queries.jsonl", queries)
+    judges = [
+        FunctionJudge(name, lambda _, a, b: math.tanh(WORTH[b.id] - WORTH[a.id]))
+        for name in ("one", "two")
+    ]
+    target = tmp_path / "annotated.jsonl"
+    pairs = PairSettings(mode="dense", document_threshold=3)
+    annotate(tmp_path / "queries.jsonl", target, judges=judges, pairs=pairs)
+    return target
+
+
+def _judged(scored: Path) -> JudgedQuery:
+    """Return the one judged query of the file."""
+    return one_judged(scored, None, None)
+
+
+def test_scored_pairs_become_battles(scored: Path) -> None:
+    """A pair that comes again is another battle; what is out of range is missing."""
+    judged = _judged(scored)
+
+    battles = judged.battles()
+
+    assert judged.judges == ("one", "two")
+    assert [document.id for document in judged.documents] == ["a", "b", "c"]
+    assert battles.left.tolist() == [0, 0, 1, 2]
+    assert np.array_equal(
+        battles.score,
+        [[-0.5, 0.5], [-0.25, np.nan], [-1.0, np.nan], [0.75, np.nan]],
+        equal_nan=True,
+    )
+    assert [one.swapped for one in judged.judgements[:2]] == [False, True]
+
+
+def test_documents_come_in_the_order_of_their_file(
+    scored: Path, tmp_path: Path
+) -> None:
+    """With those that were not judged."""
+    documents = tuple(Document(id=name, content=name) for name in "dcba")
+    query = QueryDocuments(query=Query(id="q", query="?"), documents=documents)
+    write_queries(tmp_path / "queries.jsonl", [query])
+
+    judged = one_judged(scored, "q", tmp_path / "queries.jsonl")
+
+    assert [document.id for document in judged.documents] == ["d", "c", "b", "a"]
+    assert inspected(judged).degree.tolist() == [0, 2, 3, 3]
+
+
+def test_an_annotation_is_read_by_each_of_its_names(annotation: Path) -> None:
+    """The annotated file, its working folder, the file in it."""
+    folder = annotation.with_name("annotated.jsonl.zelo")
+
+    found = [
+        read_judged(path, query_id="q1")
+        for path in (annotation, folder, folder / "ai_scores.json")
+    ]
+
+    assert found[0] == found[1] == found[2]
+    assert [document.id for document in found[0][0].documents] == list(WORTH)
+
+
+def test_scores_are_those_of_the_annotation(annotation: Path) -> None:
+    """The document that was not judged has none."""
+    one = inspected(one_judged(annotation, "q0", None))
+
+    written = json.loads(annotation.read_text("utf-8").splitlines()[0])["documents"]
+    assert one.scores[:3].tolist() == [row["score"] for row in written]
+    assert np.isnan(one.scores[3])
+    assert [one.document(number).id for number in one.order()] == [
+        "d1", "d0", "d2", "d3",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "no JSON"),
+        ("[]", "scored_pairs"),
+        ('{"scored_pairs": [3]}', "scored_pairs"),
+        ('{"scored_pairs": [{"pair": {"query_id": 1}}]}', "scored pair 0"),
+    ],
+)
+def test_a_bad_file_is_refused(content: str, said: str, tmp_path: Path) -> None:
+    """The message says what is wrong and where."""
+    path = tmp_path / "ai_scores.json"
+    path.write_text(content, "utf-8")
+
+    with pytest.raises(SourceError, match=said):
+        read_judged(path)
+
+
+def test_a_query_must_be_named_where_there_are_several(annotation: Path) -> None:
+    """And it must be there."""
+    with pytest.raises(InputError, match=r"2 queries: name one of 'q0', 'q1'"):
+        one_judged(annotation, None, None)
+    with pytest.raises(InputError, match="No query 'q9'"):
+        one_judged(annotation, "q9", None)
+
+
+def test_battles_are_told_from_the_side_of_a_document(scored: Path) -> None:
+    """Scores are turned round where it stood on the left, best opponents first."""
+    one = inspected(_judged(scored))
+
+    fought = one.fought(0)
+
+    assert [(one.document(f.other).id, f.share) for f in fought] == [
+        ("b", 0.5),
+        ("b", 1.0),
+        ("c", 1.0),
+    ]
+    assert [(s.judge, s.score, s.first) for s in fought[0].said] == [
+        ("one", 0.5, True),
+        ("two", -0.5, False),
+    ]
+
+
+def test_the_lead_is_the_mean_of_all_answers(scored: Path) -> None:
+    """Of the row over the column; NaN where they did not meet, and against itself."""
+    lead = inspected(_judged(scored)).lead()
+
+    assert lead[0, 1] == pytest.approx((0.5 - 0.5 + 0.25) / 3)
+    assert lead[1, 0] == -lead[0, 1]
+    assert np.isnan(np.diag(lead)).all()
+
+
+def test_a_judge_that_prefers_what_it_sees_first_is_found(tmp_path: Path) -> None:
+    """Swaps tell it from one that prefers the left document."""
+    documents = tuple(Document(id=f"d{n}", content=f"Text {n}.") for n in range(12))
+    query = QueryDocuments(query=Query(id="q", query="?"), documents=documents)
+    write_queries(tmp_path / "queries.jsonl", [query])
+    judge = FunctionJudge("first", lambda *_: -1.0)
+    annotate(tmp_path / "queries.jsonl", tmp_path / "a.jsonl", judges=[judge])
+
+    one = inspected(one_judged(tmp_path / "a.jsonl", None, None))
+
+    assert one.first == (1.0,)
+    assert 0.2 < one.judges[0].left < 0.8
+
+
+def test_the_page_is_whole_and_cannot_be_broken_out_of(scored: Path) -> None:
+    """Every battle and reasoning is there, escaped; nothing is loaded."""
+    page = battles_page(inspected(_judged(scored)))
+
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;alert(1)") >= 4
+    assert "default-src 'none'" in page
+    assert not re.findall(r"(?:src|href|url)\s*[=(]", page)
+    assert page.count("<svg") == page.count("</svg>") == 3
+    assert page.count("won over") + page.count("lost to") + page.count("even with") == 8
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_the_picture_has_the_same_bytes_again(scored: Path, suffix: str) -> None:
+    """No time, no random names."""
+    one = inspected(_judged(scored))
+
+    first, second = battles_picture(one, suffix), battles_picture(one, suffix)
+
+    assert first == second
+
+
+def test_the_svg_is_xml_with_the_names_of_the_documents(annotation: Path) -> None:
+    """Text stays text, also that of the document without a score."""
+    one = inspected(one_judged(annotation, "q0", None))
+
+    root = ElementTree.fromstring(battles_picture(one, ".svg"))  # noqa: S314 - ours
+
+    texts = {node.text for node in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"d0", "d1", "d2", "d3", "not judged", "zELO order"} <= texts
+
+
+def test_a_histogram_counts_what_is_defined() -> None:
+    """NaN is left out, 1 is in the last bin."""
+    drawn = "".join(histogram_figure("x", [1.0, 1.0, 0.0, float("nan")], None))
+
+    assert drawn.count('class="bin"') == 2
+    assert "0.97 to 1.00: 2" in drawn
+
+
+def _run(*words: str | Path) -> int:
+    """Run a command."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(word) for word in words])
+    return int(ended.value.code or 0)
+
+
+def test_inspect_lists_queries(
+    annotation: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where there are several and none is named."""
+    code = _run("eval", "zelo", "inspect", annotation)
+
+    out = capsys.readouterr().out
+    assert code == 0
+    assert "q0" in out
+    assert "q1" in out
+
+
+def test_inspect_shows_a_query(
+    annotation: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Documents, judges, and how they agree."""
+    code = _run("eval", "zelo", "inspect", annotation, "--query", "q0")
+
+    out = capsys.readouterr().out
+    assert code == 0
+    assert "4 documents, 3 battles, 2 judges; all judged documents are" in out
+    assert "1 not judged" in out
+    assert "Kendall's W 1.00" in out
+
+
+def test_inspect_shows_the_battles_of_a_document(
+    annotation: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As JSON, from its side."""
+    code = _run(
+        "eval", "zelo", "inspect", annotation, "--query", "q0", "--document", "d1",
+        "--json",
+    )  # fmt: skip
+
+    (document,) = json.loads(capsys.readouterr().out)["ranking"]
+    assert code == 0
+    assert document["document"] == "d1"
+    assert [battle["share"] for battle in document["battles"]] == [1.0, 1.0]
+
+
+def test_inspect_refuses_a_document_that_is_not_there(
+    annotation: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It names some that are."""
+    code = _run(
+        "eval", "zelo", "inspect", annotation, "--query", "q0", "--document", "x"
+    )
+
+    assert code == 2
+    assert "'d0'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", [".html", ".png", ".svg"])
+def test_view_battles_writes_a_file(
+    annotation: Path, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the kind that its name says; the path is told."""
+    output = annotation.with_name(f"battles{suffix}")
+
+    code = _run("view", "battles", annotation, "--query", "q0", "-o", output)
+
+    assert code == 0
+    assert capsys.readouterr().out.strip() == str(output)
+    assert output.stat().st_size > 2_000
