@@ -8,6 +8,7 @@ metric of the second one, with the first one's name as its path.
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,7 @@ def store_outcome(
         DatabaseError: If the store fails; the next attempt goes on.
     """
     runs = {}
+    created = datetime.now(UTC)
     for variant in outcome.pipelines:
         run = EvalRun(
             kind="skn",
@@ -83,6 +85,7 @@ def store_outcome(
             },
             commit=_version(),
             key=_results_key(outcome, variant),
+            created=created,
         )
         with open_run(connection, run) as writer:
             judged = _judged(connection, outcome, variant)

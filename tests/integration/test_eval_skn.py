@@ -1,0 +1,177 @@
+"""The benchmark of extraction formats in a real database, with a scripted model."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eval.skn import BenchmarkOptions, run_models
+from eval.skn.storing import store_outcome
+from eval.store import stored_runs
+from graph.schema import apply_schema
+from tests.command_line import CommandLine
+from tests.unit.eval.skn.conftest import Scripted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eval.skn.benchmark import ModelOutcome
+    from graph.connection import Connection
+    from graph.settings import Settings
+
+pytestmark = pytest.mark.integration
+
+WHOLE = """
+MATCH (r:EvalRun {kind: 'skn', variant: $variant})
+RETURN r.model AS model, r.judge AS judge, r.status AS status, r.samples AS samples,
+  COUNT { (r)-[:HAS_RECORD]->() } AS records,
+  COUNT { (r)-[:HAS_RECORD]->()-[:JUDGES]->(:Extraction) } AS judged
+"""
+METRIC = """
+MATCH (:EvalRun {variant: 'skn'})-[:HAS_METRIC]->(m:Metric {name: $name, path: $path})
+RETURN m.value AS value, m.ciLow AS low, m.ciHigh AS high, m.n AS n, m.pValue AS p
+"""
+
+
+@pytest.fixture
+def knowtrail(
+    server: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> CommandLine:
+    """Return the command line on the test's server."""
+    monkeypatch.setenv("NEO4J_PASSWORD", server.password or "")
+    monkeypatch.setenv("NEO4J_USERNAME", server.username)
+    return CommandLine(server, capsys, "hash:32")
+
+
+@pytest.fixture
+def outcome(tmp_path: Path) -> ModelOutcome:
+    """Return the outcome of a run on four samples, the last without an answer."""
+    samples = [
+        {
+            "id": n,
+            "category": "diagnostic" if n < 4 else "insufficient_info",
+            "question": f"Why {n}?",
+            "ground_truth": "So.",
+            "answerable": n < 4,
+        }
+        for n in range(1, 5)
+    ]
+    found = [
+        {"id": n, "question": f"Why {n}?", "raw_text": f"Cache {n} is full."}
+        for n in range(1, 5)
+    ]
+    (tmp_path / "samples.json").write_text(json.dumps(samples), "utf-8")
+    (tmp_path / "search.json").write_text(json.dumps(found), "utf-8")
+    grounded = [
+        {"groundedness_score": n / 10, "unsupported_fraction": 0.5} for n in range(8)
+    ]
+    agent = [
+        {"answer": f"Because {n}.", "confidence": 0.5, "reasoning": ""}
+        for n in range(8)
+    ]
+    model = Scripted(
+        model="m:1b", asked=[], script={"groundedness": grounded, "agent": agent}
+    )
+    (found_outcome,) = run_models(
+        [model],
+        output=tmp_path / "out",
+        options=BenchmarkOptions(
+            dataset=tmp_path / "samples.json",
+            search_results=tmp_path / "search.json",
+            recorded_only=True,
+        ),
+    )
+    return found_outcome
+
+
+def metric(connection: Connection, name: str, path: str) -> list[dict[str, Any]]:
+    """Return a metric of the run on SKN."""
+    return connection.query(METRIC, {"name": name, "path": path})
+
+
+def store(connection: Connection, outcome: ModelOutcome) -> dict[str, str]:
+    """Store an outcome."""
+    return store_outcome(
+        connection, outcome, dataset="four", configuration={"samples": 4}
+    )
+
+
+def test_each_format_is_a_run(connection: Connection, outcome: ModelOutcome) -> None:
+    """Records, metrics with intervals, categories and differences are in the graph."""
+    apply_schema(connection)
+    text = outcome.rows[0]["skn_extraction_text"]
+    connection.driver.execute_query(
+        "CREATE (:Extraction {id: 'x', model: 'm:1b', variant: 'skn', text: $said}),"
+        " (:Extraction {id: 'y', model: 'other', variant: 'skn', text: $said})",
+        said=text,
+        database_=connection.database,
+    )
+
+    runs = store(connection, outcome)
+
+    (row,) = connection.query(WHOLE, {"variant": "skn"})
+    assert row == {
+        "model": "m:1b",
+        "judge": "m:1b",
+        "status": "complete",
+        "samples": 4,
+        "records": 4,
+        "judged": 4,
+    }
+    (plain,) = connection.query(WHOLE, {"variant": "json"})
+    assert (plain["records"], plain["judged"]) == (4, 0)
+    assert {run.id for run in stored_runs(connection, kind="skn")} == set(runs.values())
+    (whole,) = metric(connection, "groundedness", "")
+    assert whole["value"] == outcome.metrics["skn"]["groundedness"]
+    assert whole["low"] <= whole["value"] <= whole["high"]
+    (kind,) = metric(connection, "accuracy", "diagnostic")
+    assert (kind["value"], kind["n"]) == (1.0, 3)
+    assert metric(connection, "accuracy", "insufficient_info") == []
+    (gap,) = metric(connection, "groundedness_difference", "less json")
+    assert 0 < gap["p"] <= 1
+
+
+def test_the_same_results_are_the_same_runs(
+    connection: Connection, outcome: ModelOutcome
+) -> None:
+    """Storing twice writes nothing twice."""
+    first = store(connection, outcome)
+    count = "MATCH (n) RETURN count(n) AS nodes"
+    before = connection.query(count)
+
+    second = store(connection, outcome)
+
+    assert second == first
+    assert connection.query(count) == before
+
+
+@pytest.mark.parametrize(
+    ("query", "column", "expected"),
+    [
+        ("skn_formats", "format", ["json", "skn"]),
+        ("skn_worst_answers", "sample", ["1", "1"]),
+        ("eval_runs_apart", "metric", None),
+    ],
+)
+def test_saved_queries_answer(
+    connection: Connection,
+    outcome: ModelOutcome,
+    knowtrail: CommandLine,
+    query: str,
+    column: str,
+    expected: Any,
+) -> None:
+    """Formats side by side, the worst answers, two formats apart."""
+    store(connection, outcome)
+
+    done = knowtrail.run("cypher", "--saved", query, "--json")
+
+    rows = json.loads(done.out)
+    found = [row[column] for row in rows]
+    assert done.code == 0
+    assert found
+    assert expected is None or found[: len(expected)] == expected

@@ -1,0 +1,173 @@
+"""The whole benchmark on a real Ollama and a real Neo4j: shapes, never quality."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from eval.skn import BenchmarkOptions, ModelOptions, run_models
+from graph.settings import Settings
+from tests.command_line import CommandLine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from graph.connection import Connection
+
+SETTINGS = Settings.from_env()
+MODEL = "smollm2:135m"
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.ollama,
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+]
+
+SAMPLES = [
+    ("diagnostic", "Why is the first query slow?", "The cache is cold.", True),
+    ("multi_step", "Why did the queue fill?", "The consumer had stopped.", True),
+    ("insufficient_info", "What port has Zorblat?", "INSUFFICIENT_INFO", False),
+]
+PAGES = ["A cold cache makes the first query slow.", "A queue fills when nobody reads."]
+
+
+@pytest.fixture
+def ollama() -> None:
+    """Skip without a server that has the small model; fail under CI."""
+    reason = ""
+    try:
+        url = f"{SETTINGS.ollama_url}/api/tags"
+        tags = httpx.get(url, timeout=5, trust_env=False).json()
+        if MODEL not in {model["name"] for model in tags["models"]}:
+            reason = f"the Ollama server has no {MODEL}"
+    except httpx.HTTPError as error:
+        reason = f"no Ollama server answers: {error}"
+    if reason and os.environ.get("CI"):
+        pytest.fail(reason)
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def knowtrail(
+    server: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> CommandLine:
+    """Return the command line on the test's server."""
+    monkeypatch.setenv("NEO4J_PASSWORD", server.password or "")
+    monkeypatch.setenv("NEO4J_USERNAME", server.username)
+    return CommandLine(server, capsys, "hash:32")
+
+
+def written(folder: Path) -> tuple[Path, Path]:
+    """Write samples and recorded search results; return their files."""
+    samples = [
+        {
+            "id": n,
+            "category": category,
+            "question": question,
+            "ground_truth": truth,
+            "answerable": answerable,
+        }
+        for n, (category, question, truth, answerable) in enumerate(SAMPLES, start=1)
+    ]
+    results = [
+        {
+            "id": n,
+            "question": question,
+            "results": [
+                {"title": "Notes", "url": "https://a.example", "content": page}
+                for page in PAGES[: 3 - n]
+            ],
+        }
+        for n, (_, question, _, _) in enumerate(SAMPLES, start=1)
+    ]
+    files = folder / "samples.json", folder / "search.json"
+    for file, value in zip(files, (samples, results), strict=True):
+        file.write_text(json.dumps(value), "utf-8")
+    return files
+
+
+def loaded(folder: Path, name: str) -> Any:
+    """Return the value of a result file."""
+    return json.loads((folder / name).read_text("utf-8"))
+
+
+@pytest.mark.usefixtures("ollama")
+def test_the_benchmark_runs_offline_resumes_and_is_stored(
+    tmp_path: Path,
+    knowtrail: CommandLine,
+    connection: Connection,
+) -> None:
+    """One sample first, then three by the command: the first is not asked again."""
+    dataset, search = written(tmp_path)
+    out = tmp_path / "out"
+    run_models(
+        [MODEL],
+        output=out,
+        options=BenchmarkOptions(
+            dataset=dataset,
+            limit=1,
+            search_results=search,
+            recorded_only=True,
+            models=ModelOptions(tokens=256, seconds=60),
+        ),
+        settings=SETTINGS,
+    )
+
+    before = (out / "state.jsonl").read_text("utf-8").splitlines()
+
+    done = knowtrail.run(
+        *("eval", "skn", "--model", MODEL, "--dataset", dataset),
+        *("--search-results", search, "--recorded-only", "--output", out),
+        *("--tokens", "256", "--seconds", "60", "--report", tmp_path / "r.html"),
+        "--json",
+    )
+
+    assert done.code == 0
+    (found,) = json.loads(done.out)
+    state = (out / "state.jsonl").read_text("utf-8").splitlines()
+    assert state[: len(before)] == before
+    assert {json.loads(line)["sample"] for line in state[len(before) :]} <= {2, 3}
+    assert f": {len(state) - len(before)} calls, " in done.errors[0]
+    assert set(found["metrics"]) >= {"json", "skn"}
+    rows = loaded(out, "detailed_results.json")
+    assert [row["id"] for row in rows] == [1, 2, 3]
+    assert rows[2]["skn_correct"] is None
+    for row in rows:
+        assert 0 <= row["json_confidence"] <= 1
+        assert 0 <= row["skn_hallucination"]["hallucination_severity"] <= 1
+    first = loaded(out, "extractions.json")[0]
+    assert first["skn_status"] in {"ok", "repaired", "failed"}
+    assert set(first["json_extraction"]) == {"entities", "relationships", "claims"}
+    assert found["metrics"]["skn"]["avg_reasoning_prompt_tokens"] > 100
+    assert "Worst samples" in (tmp_path / "r.html").read_text("utf-8")
+    (row,) = connection.query(
+        "MATCH (r:EvalRun {kind: 'skn', variant: 'skn'})-[:HAS_RECORD]->(e)"
+        " RETURN r.model AS model, r.status AS status, count(e) AS records"
+    )
+    assert row == {"model": MODEL, "status": "complete", "records": 3}
+
+
+@pytest.mark.usefixtures("ollama")
+def test_a_missing_model_is_told_before_the_first_call(
+    tmp_path: Path, knowtrail: CommandLine
+) -> None:
+    """The judge that is not there is told before the extractor has worked."""
+    dataset, search = written(tmp_path)
+
+    done = knowtrail.run(
+        *("eval", "skn", "--model", MODEL, "--judge", "no-such-model:1b"),
+        *("--dataset", dataset, "--search-results", search, "--recorded-only"),
+        *("--output", tmp_path / "out", "--no-store"),
+    )
+
+    assert done.code == 1
+    assert "run `ollama pull no-such-model:1b`" in " ".join(done.errors)
+    assert (tmp_path / "out" / "state.jsonl").read_text("utf-8") == ""
