@@ -1,0 +1,565 @@
+"""Annotations: scores from judgements, kept as they come, continued, within a budget."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.zelo.annotation import ZeloAnnotator, aannotate, annotate
+from eval.zelo.composing import FitSettings
+from eval.zelo.journal import JOURNAL, open_journal, read_journal
+from eval.zelo.judgements import Judgement, Price
+from eval.zelo.offline_judges import FunctionJudge
+from eval.zelo.pairs import PairSettings
+from graph.errors import InputError, ModelError, SourceError, StorageError
+from retrieval.rerank.datasets import read_annotated
+from tests.unit.eval.zelo.cases import ValueJudge, query, source
+
+PAID = Price(prompt=1000.0, completion=10_000.0)
+"""2 USD a judgement of `ValueJudge`."""
+
+
+def order(target: Path) -> list[list[str]]:
+    """Return the contents of the documents of each query, best first."""
+    return [
+        [d.content for d in sorted(item.documents, key=lambda d: -d.score)]
+        for item in read_annotated(target)
+    ]
+
+
+@pytest.mark.parametrize("mode", ["cycles", "dense", "adaptive"])
+def test_one_certain_judge_gives_its_own_order(mode: Any, tmp_path: Path) -> None:
+    """With every pair known, and with four circles of eleven, values are sorted."""
+    path = source(tmp_path, query(n=11))
+    cycles = 30 if mode == "cycles" else 12
+
+    annotate(
+        path,
+        tmp_path / "out.jsonl",
+        judges=[ValueJudge()],
+        pairs=PairSettings(mode=mode, cycle_num=cycles),
+    )
+
+    assert order(tmp_path / "out.jsonl") == [[str(n) for n in range(10, -1, -1)]]
+
+
+@pytest.mark.parametrize("method", ["maximum_likelihood", "published"])
+@pytest.mark.parametrize("magnitude", [False, True])
+def test_scores_of_a_query_sum_to_nothing(
+    method: Any, magnitude: bool, tmp_path: Path
+) -> None:
+    """By either method; metadata and content are those of the source."""
+    path = source(tmp_path, query(n=5))
+
+    annotate(
+        path,
+        tmp_path / "out.jsonl",
+        judges=[ValueJudge()],
+        fit=FitSettings(method=method, magnitude=magnitude),
+    )
+
+    (item,) = read_annotated(tmp_path / "out.jsonl")
+    assert abs(sum(d.score for d in item.documents)) < 1e-6
+    assert [d.id for d in item.documents] == ["d0", "d1", "d2", "d3", "d4"]
+
+
+def test_few_documents_have_scores_too(tmp_path: Path) -> None:
+    """None has none, one has 0 without being judged, two have opposite ones."""
+    judge = ValueJudge()
+    path = source(tmp_path, *(query(f"q{n}", n) for n in (0, 1, 2)))
+
+    annotate(path, tmp_path / "out.jsonl", judges=[judge])
+
+    none, one, two = read_annotated(tmp_path / "out.jsonl")
+    assert none.documents == ()
+    assert [d.score for d in one.documents] == [0.0]
+    assert two.documents[0].score == pytest.approx(-two.documents[1].score)
+    assert len(judge.seen) == 8
+
+
+def test_documents_beyond_the_threshold_have_no_score(tmp_path: Path) -> None:
+    """They are left out of the annotated file, and reported by id."""
+    path = source(tmp_path, query(n=5))
+
+    done = annotate(
+        path,
+        tmp_path / "out.jsonl",
+        judges=[ValueJudge()],
+        pairs=PairSettings(document_threshold=3),
+    )
+
+    (item,) = read_annotated(tmp_path / "out.jsonl")
+    assert [d.id for d in item.documents] == ["d0", "d1", "d2"]
+    assert done.unjudged == (("q1", ("d3", "d4")),)
+    fits = json.loads((tmp_path / "out.jsonl.zelo" / "fits.jsonl").read_text("utf-8"))
+    assert [d["score"] is None for d in fits["documents"]] == [False] * 3 + [True] * 2
+
+
+def test_a_failed_judgement_is_missing_and_no_vote(tmp_path: Path) -> None:
+    """A document about which every judgement failed has no score."""
+    path = source(tmp_path, query(n=4))
+    judge = ValueJudge(fails=frozenset({"d2"}))
+
+    done = annotate(path, tmp_path / "out.jsonl", judges=[judge])
+
+    assert done.unjudged == (("q1", ("d2",)),)
+    assert done.counts.failed == 8
+    assert done.judges[0].failed == 8
+    assert "failed 8 of 16 times, mostly: no idea" in done.warnings[0]
+
+
+def test_files_have_the_documented_shapes(tmp_path: Path) -> None:
+    """Pairs with both documents, and what each judge said of them."""
+    path = source(tmp_path, query(n=2))
+    judges = [ValueJudge("openai"), ValueJudge("gemini", fails=frozenset({"d0"}))]
+
+    annotate(path, tmp_path / "out.jsonl", judges=judges)
+
+    folder = tmp_path / "out.jsonl.zelo"
+    pairs = json.loads((folder / "pairs.json").read_text("utf-8"))["pairs"]
+    scored = json.loads((folder / "ai_scores.json").read_text("utf-8"))["scored_pairs"]
+    assert len(pairs) == len(scored) == 8
+    first = next(row for row in pairs if row["pair_id"] == "q1-d0-d1")
+    assert first == {
+        "pair_id": "q1-d0-d1",
+        "query_id": "q1",
+        "query": "Which is the largest?",
+        "document_a": {"document_id": "d0", "metadata": {}, "content": "0"},
+        "document_b": {"document_id": "d1", "metadata": {}, "content": "7"},
+    }
+    both = next(row for row in scored if row["pair"] == first)
+    assert set(both) == {"pair", "openai_score", "gemini_score"}
+    assert both["openai_score"]["score"] == 0.7
+    assert both["gemini_score"]["score"] is None
+    assert both["gemini_score"]["error"] == "no idea"
+
+
+def test_swaps_are_even_marked_and_undone(tmp_path: Path) -> None:
+    """About half of the pairs are shown the other way; scores do not show it."""
+    path = source(tmp_path, query(n=40))
+    judge = ValueJudge()
+
+    annotate(path, tmp_path / "out.jsonl", judges=[judge])
+
+    said = list(read_journal(tmp_path / "out.jsonl.zelo"))
+    turned = [one for one in said if one.swapped]
+    assert 50 <= len(turned) <= 110
+    assert all(one.reasoning.startswith("(SWAPPED)\nA is ") for one in turned)
+    assert not any("SWAPPED" in one.reasoning for one in said if not one.swapped)
+    wrong = [
+        one
+        for one in said
+        if one.score is not None
+        and one.score * (int(one.right_id[1:]) * 7 % 11 - int(one.left_id[1:]) * 7 % 11)
+        < 0
+    ]
+    assert wrong == []
+
+
+def test_pairs_and_swaps_do_not_depend_on_what_runs_beside(tmp_path: Path) -> None:
+    """Slow and quick judges, alone or together, are shown the same."""
+    path = source(tmp_path, *(query(f"q{n}", 6) for n in range(4)))
+    alone, beside, slow = ValueJudge("a"), ValueJudge("a"), ValueJudge("b", pause=0.002)
+
+    annotate(path, tmp_path / "one.jsonl", judges=[alone])
+    annotate(path, tmp_path / "two.jsonl", judges=[slow, beside])
+
+    assert sorted(alone.seen) == sorted(beside.seen)
+    assert sorted(slow.seen) != sorted(alone.seen)
+
+
+def test_a_finished_run_asks_nothing_again(tmp_path: Path) -> None:
+    """Nor does another target with the same folder; changed texts are judged anew."""
+    path = source(tmp_path)
+    judge = ValueJudge(price=PAID)
+    annotate(path, tmp_path / "out.jsonl", judges=[judge])
+    asked = len(judge.seen)
+
+    again = annotate(path, tmp_path / "out.jsonl", judges=[judge])
+    other = replace(query(), query=replace(query().query, query="Which?"))
+    third = annotate(source(tmp_path, other), tmp_path / "out.jsonl", judges=[judge])
+
+    assert asked == 20
+    assert (again.counts.asked, again.counts.reused, again.cost) == (0, 20, 0.0)
+    assert again.spent == pytest.approx(40.0)
+    assert third.counts.asked == 20
+
+
+def test_more_circles_only_ask_for_the_new_ones(tmp_path: Path) -> None:
+    """The first circles are known."""
+    path = source(tmp_path)
+    first = annotate(
+        path,
+        tmp_path / "out.jsonl",
+        judges=[ValueJudge()],
+        pairs=PairSettings(cycle_num=2),
+    )
+
+    more = annotate(path, tmp_path / "out.jsonl", judges=[ValueJudge()])
+
+    assert (first.counts.asked, more.counts.asked, more.counts.reused) == (10, 10, 10)
+
+
+@pytest.mark.parametrize("mode", ["cycles", "adaptive"])
+def test_a_budget_stops_and_a_larger_one_goes_on(mode: Any, tmp_path: Path) -> None:
+    """Nothing over the budget is spent, the target waits, nothing is paid twice."""
+    path, target = source(tmp_path, query(n=6)), tmp_path / "out.jsonl"
+    pairs = PairSettings(mode=mode)
+
+    small = annotate(
+        path, target, judges=[ValueJudge(price=PAID)], budget=19.0, pairs=pairs
+    )
+    early = target.exists()
+    whole = annotate(
+        path, target, judges=[ValueJudge(price=PAID)], budget=48.0, pairs=pairs
+    )
+    free = annotate(path, tmp_path / "free.jsonl", judges=[ValueJudge()], pairs=pairs)
+
+    assert (small.stopped, small.target, early) == ("budget", None, False)
+    assert small.spent == pytest.approx(18.0)
+    assert (whole.stopped, whole.counts.asked) == (None, 24 - 9)
+    assert whole.spent == pytest.approx(48.0)
+    assert free.counts.asked == 24
+    assert order(target) == order(tmp_path / "free.jsonl")
+
+
+def test_what_is_there_can_be_scored(tmp_path: Path) -> None:
+    """Partial asks nothing; documents without an answer are left out."""
+    path, target = source(tmp_path, query(n=6)), tmp_path / "out.jsonl"
+    judge = ValueJudge(price=PAID)
+    annotate(path, target, judges=[judge], budget=6.0)
+    before = len(judge.seen)
+
+    done = annotate(path, target, judges=[judge], partial=True)
+
+    (item,) = read_annotated(target)
+    assert (before, len(judge.seen), done.counts.asked) == (3, 3, 0)
+    assert done.target == target
+    assert 2 <= len(item.documents) < 6 or done.disconnected == ("q1",)
+
+
+def test_a_judge_without_a_price_has_no_budget(tmp_path: Path) -> None:
+    """The message says where prices are."""
+    with pytest.raises(InputError, match="price of judge 'value' is not known"):
+        ZeloAnnotator(
+            source(tmp_path),
+            tmp_path / "out.jsonl",
+            judges=[ValueJudge(price=None)],
+            budget=1.0,
+        )
+
+
+@pytest.mark.parametrize(
+    ("judges", "message"),
+    [([], "no judge"), ([ValueJudge(), ValueJudge()], "Two judges are called 'value'")],
+)
+def test_an_ensemble_has_different_judges(
+    judges: list[Any], message: str, tmp_path: Path
+) -> None:
+    """At least one, and no name twice."""
+    with pytest.raises(InputError, match=message):
+        ZeloAnnotator(source(tmp_path), tmp_path / "out.jsonl", judges=judges)
+
+
+def test_a_judge_that_cannot_be_asked_ends_the_run(tmp_path: Path) -> None:
+    """What the other one answered meanwhile is kept."""
+    path = source(tmp_path)
+    good, bad = ValueJudge("good"), ValueJudge("bad", pause=0.01)
+    bad.error = ModelError("The key is refused.")
+
+    with pytest.raises(ModelError, match="The key is refused"):
+        annotate(path, tmp_path / "out.jsonl", judges=[good, bad])
+
+    kept = list(read_journal(tmp_path / "out.jsonl.zelo"))
+    assert {one.judge for one in kept} == {"good"}
+    assert len(kept) == len(good.seen)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("came", "retry", "asked"),
+    [(True, False, 0), (True, True, 8), (False, False, 8)],
+)
+def test_failures_are_asked_again_where_that_may_help(
+    came: bool, retry: bool, asked: int, tmp_path: Path
+) -> None:
+    """An answer of no use was paid for and stays; where none came it is asked for."""
+    path = source(tmp_path, query(n=4))
+    judge = ValueJudge(fails=frozenset({"d2"}))
+    judge.came = came
+    annotate(path, tmp_path / "out.jsonl", judges=[judge])
+    judge.fails = frozenset()
+
+    done = annotate(path, tmp_path / "out.jsonl", judges=[judge], retry_failed=retry)
+
+    assert done.counts.asked == asked
+    assert (done.unjudged == ()) == bool(asked)
+
+
+def test_stopping_waits_for_what_is_under_way(tmp_path: Path) -> None:
+    """Answers that were asked for are kept, and the same call goes on."""
+    path = source(tmp_path, query(n=10))
+    judge = ValueJudge(pause=0.01)
+    annotator = ZeloAnnotator(path, tmp_path / "out.jsonl", judges=[judge])
+
+    def stop(stage: str, done: int, total: int | None) -> None:
+        if done == 6:
+            annotator.stop()
+
+    annotator.progress = stop
+    done = annotator.annotate()
+    again = annotate(path, tmp_path / "out.jsonl", judges=[judge])
+
+    assert (done.stopped, done.target) == ("interrupted", None)
+    assert (
+        6
+        <= done.counts.asked
+        == len(list(read_journal(done.folder))) - 0 - (again.counts.asked)
+    )
+    assert done.counts.asked + again.counts.asked == 40 == len(judge.seen)
+
+
+def test_a_run_that_is_cancelled_keeps_its_answers(tmp_path: Path) -> None:
+    """As Ctrl-C does a second time."""
+    path, judge = source(tmp_path, query(n=10)), ValueJudge(pause=0.02)
+
+    async def cancelled() -> None:
+        run = asyncio.create_task(
+            aannotate(path, tmp_path / "out.jsonl", judges=[judge])
+        )
+        await asyncio.sleep(0.15)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+    asyncio.run(cancelled())
+    kept = len(list(read_journal(tmp_path / "out.jsonl.zelo")))
+    again = annotate(path, tmp_path / "out.jsonl", judges=[ValueJudge()])
+
+    assert kept == len(judge.seen) > 0
+    assert (again.counts.reused, again.counts.asked) == (kept, 40 - kept)
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from eval.zelo.annotation import annotate
+from tests.unit.eval.zelo.cases import ValueJudge
+folder = Path(sys.argv[1])
+annotate(
+    folder / "queries.jsonl", folder / "out.jsonl", judges=[ValueJudge(pause=0.05)]
+)
+"""
+
+
+def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
+    """After kill -9 every answer that was told of is there, and the lock is free."""
+    path, folder = source(tmp_path, query(n=10)), tmp_path / "out.jsonl.zelo"
+    run = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tmp_path)],
+        cwd=Path(__file__).resolve().parents[4],
+    )
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if (folder / JOURNAL).exists() and (folder / JOURNAL).stat().st_size > 2000:
+            break
+        time.sleep(0.01)
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    kept = len(list(read_journal(folder)))
+
+    done = annotate(path, tmp_path / "out.jsonl", judges=[ValueJudge()])
+
+    assert 0 < kept < 40
+    assert (done.counts.reused, done.counts.asked) == (kept, 40 - kept)
+
+
+def test_a_line_that_was_cut_is_dropped(tmp_path: Path) -> None:
+    """Only the judgement of that line is asked for again."""
+    path, folder = source(tmp_path), tmp_path / "out.jsonl.zelo"
+    annotate(path, tmp_path / "out.jsonl", judges=[ValueJudge()])
+    data = (folder / JOURNAL).read_bytes()
+    (folder / JOURNAL).write_bytes(data[:-20])
+
+    done = annotate(path, tmp_path / "out.jsonl", judges=[ValueJudge()])
+
+    assert (done.counts.reused, done.counts.asked) == (19, 1)
+    assert len(list(read_journal(folder))) == 20
+
+
+def test_a_damaged_line_costs_one_judgement(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is told of by its number; the others count."""
+    path, folder = source(tmp_path), tmp_path / "out.jsonl.zelo"
+    annotate(path, tmp_path / "out.jsonl", judges=[ValueJudge()])
+    lines = (folder / JOURNAL).read_bytes().splitlines(keepends=True)
+    lines[4] = b'{"key": "half of a\n'
+    (folder / JOURNAL).write_bytes(b"".join(lines))
+
+    done = annotate(path, tmp_path / "out.jsonl", judges=[ValueJudge()])
+
+    assert done.counts.asked == 1
+    assert "line 5 is damaged" in caplog.text
+
+
+def test_two_runs_do_not_write_one_folder(tmp_path: Path) -> None:
+    """The second is refused with what to do."""
+    path = source(tmp_path)
+
+    with (
+        open_journal(tmp_path / "work"),
+        pytest.raises(InputError, match="Another run writes"),
+    ):
+        annotate(
+            path,
+            tmp_path / "out.jsonl",
+            judges=[ValueJudge()],
+            folder=tmp_path / "work",
+        )
+
+
+def test_a_broken_source_is_told_before_anything_is_asked(tmp_path: Path) -> None:
+    """However far down the line stands."""
+    path, judge = source(tmp_path), ValueJudge()
+    with path.open("a") as file:
+        file.write('{"query": \n')
+
+    with pytest.raises(SourceError, match=r"queries\.jsonl, line 2 is no JSON"):
+        annotate(path, tmp_path / "out.jsonl", judges=[judge])
+
+    assert judge.seen == []
+
+
+def test_a_place_that_cannot_be_written_is_told_before(tmp_path: Path) -> None:
+    """A folder that is not there costs nothing."""
+    judge = ValueJudge()
+
+    with pytest.raises(StorageError, match="no place for a file"):
+        annotate(source(tmp_path), tmp_path / "no" / "out.jsonl", judges=[judge])
+
+    assert judge.seen == []
+
+
+def test_the_target_may_be_the_source(tmp_path: Path) -> None:
+    """The file is replaced at the end, with scores."""
+    path = source(tmp_path)
+
+    annotate(path, path, judges=[ValueJudge()])
+
+    assert [len(item.documents) for item in read_annotated(path)] == [5]
+
+
+def test_habits_of_judges_are_told(tmp_path: Path) -> None:
+    """One that always ties tells nothing, one that always says A is noise."""
+    path = source(tmp_path, query(n=10))
+    judges = [
+        FunctionJudge("ties", lambda q, a, b: 0.0),
+        FunctionJudge("first", lambda q, a, b: -1.0),
+        FunctionJudge("second", lambda q, a, b: 0.4),
+        ValueJudge(),
+    ]
+
+    done = annotate(path, tmp_path / "out.jsonl", judges=judges)
+
+    assert [w.split(" (")[0] for w in done.warnings] == [
+        "Judge 'ties' nearly always ties",
+        "Judge 'first' nearly always prefers the document shown first",
+        "Judge 'second' nearly always prefers the document shown second",
+    ]
+
+
+@pytest.mark.parametrize("score", [float("nan"), 1.5, -7.0, None])
+def test_scores_out_of_range_are_failures(score: float | None, tmp_path: Path) -> None:
+    """They are not cut to fit, and no vote for either side."""
+    judge = FunctionJudge("wild", lambda q, a, b: score)
+
+    done = annotate(source(tmp_path), tmp_path / "out.jsonl", judges=[judge])
+
+    assert (done.judges[0].answered, done.judges[0].failed) == (0, 20)
+    assert done.scored == 0
+
+
+def test_the_estimate_is_what_a_run_asks(tmp_path: Path) -> None:
+    """Counted pair by pair; what is known is not counted; nothing is written."""
+    path = source(tmp_path, query("q1", 5), query("q2", 3))
+    judges = [ValueJudge(price=PAID), ValueJudge("free")]
+    annotator = ZeloAnnotator(path, tmp_path / "out.jsonl", judges=judges)
+
+    before = annotator.estimate()
+    untouched = sorted(p.name for p in tmp_path.iterdir())
+    done = annotator.annotate()
+    after = annotator.estimate()
+
+    assert untouched == ["queries.jsonl"]
+    assert (before.queries, before.documents, before.pairs) == (2, 8, 32)
+    assert before.inferences == done.counts.asked == 64
+    assert before.cost == pytest.approx(done.cost) == pytest.approx(64.0)
+    assert (after.inferences, after.cost, after.spent) == (0, 0.0, done.spent)
+
+
+def test_an_unknown_price_makes_the_cost_unknown(tmp_path: Path) -> None:
+    """It is not taken for nothing."""
+    annotator = ZeloAnnotator(
+        source(tmp_path),
+        tmp_path / "out.jsonl",
+        judges=[ValueJudge(), ValueJudge("other", price=None)],
+    )
+
+    assert annotator.estimate().cost is None
+
+
+async def test_annotating_inside_a_loop(tmp_path: Path) -> None:
+    """The call that does not await works in a notebook too."""
+    done = annotate(source(tmp_path), tmp_path / "out.jsonl", judges=[ValueJudge()])
+
+    assert done.scored == 5
+
+
+def test_more_queries_than_are_asked_at_once(tmp_path: Path) -> None:
+    """All are judged, and written in their order."""
+    names = [f"q{number}" for number in range(70)]
+    path = source(tmp_path, *(query(name, 3) for name in names))
+
+    done = annotate(path, tmp_path / "out.jsonl", judges=[ValueJudge()])
+
+    assert [item.query.id for item in read_annotated(tmp_path / "out.jsonl")] == names
+    assert (done.queries, done.pairs, done.degrees) == (70, 840, (8, 8))
+
+
+def test_a_judgement_survives_the_file(tmp_path: Path) -> None:
+    """Every field comes back, half characters too."""
+    one = Judgement(
+        query_id="q",
+        left_id="a",
+        right_id="b",
+        judge="j",
+        repetition=2,
+        score=-0.5,
+        reasoning="ü \ud800",
+        swapped=True,
+        prompt_tokens=3,
+        completion_tokens=4,
+        cost=0.5,
+        shortened=True,
+    )
+
+    with open_journal(tmp_path) as journal:
+        journal.add("key", one)
+        assert journal.get("key") == one
+    with open_journal(tmp_path) as journal:
+        assert journal.get("key") == one
+        assert journal.get("other") is None
+        assert journal.spent == 0.5
+
+    assert list(read_journal(tmp_path)) == [one]
