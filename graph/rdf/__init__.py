@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from graph.rdf.store import live_graph, memory_graph
+from graph.rdf.export import ExportReport, export_rdf
+from graph.rdf.loading import ImportReport, import_rdf
+from graph.rdf.store import LiveStore, live_graph, memory_graph
 from graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
 
-__all__ = ["DEFAULT_BASE", "Vocabulary", "live_graph", "memory_graph"]
+__all__ = [
+    "DEFAULT_BASE",
+    "ExportReport",
+    "ImportReport",
+    "LiveStore",
+    "Vocabulary",
+    "export_rdf",
+    "import_rdf",
+    "live_graph",
+    "memory_graph",
+]

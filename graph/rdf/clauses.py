@@ -25,8 +25,10 @@ __all__ = [
     "edges_text",
     "incoming_text",
     "keys_text",
+    "merge_text",
     "node_text",
     "page_text",
+    "pairs_text",
 ]
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -49,12 +51,9 @@ def arms_of(mapping: Mapping, iri: str) -> dict[Arm, str]:
     if iri.startswith("_:"):
         return {("Resource", "uri"): f"bnode://{iri.removeprefix('_:')}"}
     parsed = mapping.vocabulary.parse_node(iri)
-    found: dict[Arm, str] = {}
     if parsed is not None and parsed[0] in LABELS and LABELS[parsed[0]].key != "uri":
-        found[parsed[0], LABELS[parsed[0]].key] = parsed[1]
-        if not LABELS[parsed[0]].uri:
-            return found
-    return found | dict.fromkeys(((label, "uri") for label in _URI_LABELS), iri)
+        return {(parsed[0], LABELS[parsed[0]].key): parsed[1]}
+    return dict.fromkeys(((label, "uri") for label in _URI_LABELS), iri)
 
 
 @dataclass(slots=True)
@@ -231,3 +230,46 @@ def keys_text() -> str:
         f"MATCH ()-[r]->() UNWIND keys(r) AS k WITH r, k WHERE {held.format('r')} "
         "RETURN DISTINCT k"
     )
+
+
+def merge_text(label: str, name: str) -> str:
+    """Return the statement that stores nodes of a label, found by a property.
+
+    Args:
+        label: A label of the table.
+        name: `id`, `name` or `uri`.
+    """
+    return (
+        "UNWIND $rows AS row\n"
+        f"MERGE (n:`{label}` {{`{name}`: row.key}})\n"
+        "SET n += row.properties\n"
+        "SET n:$(row.labels)\n"
+        "WITH n, row\n"
+        "UNWIND row.vectors AS v\n"
+        "CALL db.create.setNodeVectorProperty(n, v.name, v.vector)"
+    )
+
+
+def pairs_text(
+    source: str, by: str, target: str, to: str, *, then: str = "read"
+) -> str:
+    """Return the statement about relationships of the type `$name` between pairs.
+
+    Args:
+        source: Label of the nodes they begin at.
+        by: The property that these are found by.
+        target: Label of the nodes they lead to.
+        to: The property that those are found by.
+        then: `read` what is there, `create` one, or `change` the properties of the one.
+    """
+    match = (
+        "UNWIND $rows AS row\n"
+        f"MATCH (a:`{source}` {{`{by}`: row.a}})\n"
+        f"MATCH (b:`{target}` {{`{to}`: row.b}})\n"
+    )
+    existing = "MATCH (a)-[r]->(b)\nWHERE type(r) = $name\n"
+    if then == "create":
+        return f"{match}CREATE (a)-[r:$($name)]->(b)\nSET r = row.properties"
+    if then == "change":
+        return f"{match}{existing}SET r = row.properties"
+    return f"{match}{existing}RETURN row.i AS i, collect(properties(r)) AS held"

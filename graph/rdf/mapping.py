@@ -209,11 +209,11 @@ class Mapping:
         return self.vocabulary.node(label, key)
 
     def is_own_uri(self, uri: object) -> bool:
-        """Return whether a `uri` can be a node's IRI, and is not that of another."""
+        """Return whether a `uri` can be a node's IRI: one that no key leads to."""
         if not is_iri(uri):
             return False
         parsed = self.vocabulary.parse_node(str(uri))
-        return parsed is None or parsed[0] not in LABELS or LABELS[parsed[0]].uri
+        return parsed is None or parsed[0] not in LABELS
 
     def types(self, labels: Iterable[str], primary: str) -> list[str]:
         """Return the types that a node has by its labels, sorted.

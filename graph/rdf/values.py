@@ -12,10 +12,9 @@ import base64
 import math
 import re
 import struct
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from graph.rdf.vocabulary import GEO, RDF, XSD, Value
 
@@ -268,6 +267,31 @@ def _own_value(kind: str, text: str) -> Any:
     return None
 
 
+class _Zone(tzinfo):
+    """A named zone with the offset of one moment, as the driver sends it.
+
+    Args:
+        zone: Its name.
+        offset: What it is ahead of UTC.
+    """
+
+    def __init__(self, zone: str, offset: timedelta) -> None:
+        self.zone = zone
+        self._offset = offset
+
+    def utcoffset(self, dt: datetime | None) -> timedelta:
+        """Return the offset."""
+        return self._offset
+
+    def dst(self, dt: datetime | None) -> timedelta | None:
+        """Return nothing: whether it is summer is not known."""
+        return None
+
+    def tzname(self, dt: datetime | None) -> str:
+        """Return the name."""
+        return self.zone
+
+
 def _own_time(kind: str, text: str) -> Any:
     """Read a time with nine digits, an offset and the name of a zone."""
     from neo4j.time import DateTime, Time
@@ -292,11 +316,7 @@ def _own_time(kind: str, text: str) -> Any:
         return None
     if zone is None:
         return whole.replace(tzinfo=timezone(shift))
-    try:
-        named = ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError):
-        return None
-    return whole.replace(tzinfo=timezone(shift)).as_timezone(named)
+    return whole.replace(tzinfo=_Zone(zone, shift))
 
 
 def is_vector(value: Any) -> bool:

@@ -1,0 +1,199 @@
+"""Triples of a file on disk, so that they can be read subject by subject.
+
+A file is read whole before anything is stored; so what is not well-formed changes
+nothing, however long it is, and memory does not grow with it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+from graph.rdf.vocabulary import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from graph.rdf.vocabulary import Vocabulary
+
+__all__ = ["Staging"]
+
+_ROWS = 5_000
+_TABLES = """
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+CREATE TABLE triple (s TEXT, p TEXT, o TEXT, kind TEXT, language TEXT);
+CREATE TABLE blank (label TEXT PRIMARY KEY, number INTEGER);
+CREATE TABLE node (iri TEXT PRIMARY KEY, label TEXT, property TEXT, key TEXT);
+CREATE TABLE edge (s TEXT, name TEXT, o TEXT, UNIQUE (s, name, o));
+CREATE TABLE stated (s TEXT, name TEXT, o TEXT, iri TEXT UNIQUE);
+CREATE INDEX by_edge ON stated (s, name, o);
+"""
+
+
+class Staging:
+    """A database in a file of its own that holds the triples of one RDF file.
+
+    Args:
+        folder: Where its file goes.
+        digest: Digest of the RDF file, which names its blank nodes.
+        vocabulary: The IRIs of ours.
+    """
+
+    def __init__(self, folder: Path, digest: str, vocabulary: Vocabulary) -> None:
+        self.prefixes: dict[str, str] = {}
+        self.count = 0
+        self._digest = digest
+        self._vocabulary = vocabulary
+        self._rows: list[tuple[str, str, str, str | None, str]] = []
+        self._database = sqlite3.connect(folder / "triples.sqlite")
+        self._database.executescript(_TABLES)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def add(self, subject: str, predicate: str, found: str | Value) -> None:
+        """Take a triple of the file."""
+        row: tuple[str, str | None, str]
+        if isinstance(found, Value):
+            row = (found.text, found.datatype, found.language)
+        else:
+            row = (self._named(found), None, "")
+        self._rows.append((self._named(subject), predicate, *row))
+        self.count += 1
+        if len(self._rows) >= _ROWS:
+            self._flush()
+
+    def bind(self, prefix: str, namespace: str) -> None:
+        """Take a prefix of the file."""
+        if prefix and namespace:
+            self.prefixes.setdefault(prefix, namespace)
+
+    def _named(self, iri: str) -> str:
+        """Return an IRI, or a blank node by a name that depends on the file alone."""
+        if not iri.startswith("_:"):
+            return self._vocabulary.unskolem(iri)
+        self._database.execute(
+            "INSERT OR IGNORE INTO blank VALUES (?, (SELECT count(*) FROM blank))",
+            (iri,),
+        )
+        cursor = self._database.execute(
+            "SELECT number FROM blank WHERE label = ?", (iri,)
+        )
+        return f"_:{self._digest}-{cursor.fetchone()[0]}"
+
+    def _flush(self) -> None:
+        """Write what was taken."""
+        self._database.executemany(
+            "INSERT INTO triple VALUES (?, ?, ?, ?, ?)", self._rows
+        )
+        self._rows = []
+
+    def finish(self) -> None:
+        """Make what was taken ready to be read."""
+        self._flush()
+        self._database.execute("CREATE INDEX by_subject ON triple (s)")
+
+    def subjects(self) -> Iterator[tuple[str, list[tuple[str, str | Value]]]]:
+        """Yield each subject with its predicates and objects, each pair once."""
+        rows = self._database.execute(
+            "SELECT DISTINCT s, p, o, kind, language FROM triple "
+            "ORDER BY s, p, o, kind, language"
+        )
+        for subject, group in itertools.groupby(rows, key=lambda row: row[0]):
+            yield (
+                subject,
+                [
+                    (p, o if kind is None else Value(o, kind, language))
+                    for _, p, o, kind, language in group
+                ],
+            )
+
+    def is_class(self, iri: str, kind: str) -> bool:
+        """Return whether the file says that an IRI is of a type.
+
+        Args:
+            iri: A subject.
+            kind: IRI of the type.
+        """
+        found = self._database.execute(
+            "SELECT 1 FROM triple WHERE s = ? AND o = ? AND kind IS NULL "
+            "AND p = 'http://www.w3.org/1999/02/22-rdf-syntax-ns#type' LIMIT 1",
+            (iri, kind),
+        )
+        return found.fetchone() is not None
+
+    def place(self, iri: str, label: str, name: str, key: str) -> None:
+        """Note where the node of an IRI is."""
+        self._database.execute(
+            "INSERT OR REPLACE INTO node VALUES (?, ?, ?, ?)", (iri, label, name, key)
+        )
+
+    def place_of(self, iri: str) -> tuple[str, str, str] | None:
+        """Return where the node of an IRI is: label, property and key."""
+        row = self._database.execute(
+            "SELECT label, property, key FROM node WHERE iri = ?", (iri,)
+        ).fetchone()
+        return None if row is None else (row[0], row[1], row[2])
+
+    def connect(self, source: str, name: str, target: str) -> None:
+        """Note a relationship, once."""
+        self._database.execute(
+            "INSERT OR IGNORE INTO edge VALUES (?, ?, ?)", (source, name, target)
+        )
+
+    def state(self, source: str, name: str, target: str, iri: str) -> None:
+        """Note a statement about a relationship."""
+        self.connect(source, name, target)
+        self._database.execute(
+            "INSERT OR IGNORE INTO stated VALUES (?, ?, ?, ?)",
+            (source, name, target, iri),
+        )
+
+    def unplaced(self, limit: int) -> list[str]:
+        """Return some IRIs that relationships lead to or from, but that are nowhere."""
+        rows = self._database.execute(
+            "SELECT i FROM (SELECT s AS i FROM edge UNION SELECT o FROM edge) "
+            "WHERE i NOT IN (SELECT iri FROM node) ORDER BY i LIMIT ?",
+            (limit,),
+        )
+        return [row[0] for row in rows.fetchall()]
+
+    def edges(self) -> Iterator[tuple[Any, ...]]:
+        """Yield relationships in groups of one kind: name, then where both ends are."""
+        rows = self._database.execute(
+            "SELECT e.name, a.label, a.property, b.label, b.property, a.key, b.key, "
+            "e.s, e.o FROM edge e "
+            "JOIN node a ON a.iri = e.s JOIN node b ON b.iri = e.o "
+            "ORDER BY e.name, a.label, a.property, b.label, b.property, a.key, b.key"
+        )
+        yield from rows
+
+    def count_edges(self) -> int:
+        """Return how many relationships were noted."""
+        return int(self._database.execute("SELECT count(*) FROM edge").fetchone()[0])
+
+    def statements(
+        self, source: str, name: str, target: str
+    ) -> list[list[tuple[str, str | Value]]]:
+        """Return what the file says of each statement about a relationship."""
+        rows = self._database.execute(
+            "SELECT iri FROM stated WHERE s = ? AND name = ? AND o = ? ORDER BY iri",
+            (source, name, target),
+        ).fetchall()
+        return [list(self.about(row[0])) for row in rows]
+
+    def about(self, subject: str) -> Iterable[tuple[str, str | Value]]:
+        """Return the predicates and objects of one subject."""
+        rows = self._database.execute(
+            "SELECT DISTINCT p, o, kind, language FROM triple WHERE s = ? "
+            "ORDER BY p, o, kind, language",
+            (subject,),
+        ).fetchall()
+        return [
+            (p, o if kind is None else Value(o, kind, language))
+            for p, o, kind, language in rows
+        ]
