@@ -220,6 +220,46 @@ def style(*, bloom: Path | None, grass: Path | None) -> None:
         _write(grass, grass_text())
 
 
+@view.command()
+@click.option(
+    "--context",
+    "context",
+    metavar="NAME",
+    help="Kind of question that classes are scored for, such as archive_search.",
+)
+@click.option(
+    "--threshold",
+    type=float,
+    default=0.5,
+    show_default=True,
+    help="Classes with a lower score are faint.",
+)
+@click.option("--only-kept", is_flag=True, help="Leave these classes out.")
+@click.option(
+    "--schema",
+    type=click.Path(path_type=Path),
+    help="Folder of a LinkML schema, with modules/classes in it.",
+)
+@_output("knowtrail-uml.svg", ".svg or .html")
+def uml(
+    *,
+    context: str | None,
+    threshold: float,
+    only_kept: bool,
+    schema: Path | None,
+    output: Path,
+) -> None:
+    """Draw the classes of heritage, shaded by how specific they are to a question."""
+    from retrieval.specificity.diagram import diagram
+    from retrieval.views.files import check_output
+
+    suffix = check_output(output, (".svg", ".html"))
+    picture = diagram(
+        schema, context=context, threshold=threshold, only_kept=only_kept, suffix=suffix
+    )
+    _write(output, picture)
+
+
 def _check_asked(question: str | None, traversal: str | None) -> None:
     """Refuse both and neither of a question and a recorded walk."""
     if (question is None) == (traversal is None):

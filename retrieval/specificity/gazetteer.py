@@ -138,8 +138,8 @@ class _Builder:
         if region:
             code = row.get("subregion") or ""
             self._region_codes.setdefault(region, set()).add((code, country or ""))
-        if code := row.get("subregion"):
-            self._regions.setdefault(code.casefold(), code)
+        if subregion := row.get("subregion"):
+            self._regions.setdefault(subregion.casefold(), subregion)
         if name:
             self._add(name, Entry(kind="name", value=name, about=", ".join(where)))
         for key in ("isil", "ghcid"):

@@ -35,7 +35,7 @@ class FykeFilter:
 
     A question is let through if it names an institution, a type of institution, an
     identifier or a budget, or has a word of heritage. Words of other fields, such as
-    the weather, weigh against it, unless it has the form of a question for institutions.
+    the weather, weigh against it, unless it asks as one does for institutions.
     """
 
     def __init__(self) -> None:

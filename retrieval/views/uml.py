@@ -1,0 +1,264 @@
+"""The class diagram of heritage, shaded or filtered by how specific classes are.
+
+The picture is SVG made here, so that it needs no extra and no network. Parents stand
+left of their kinds; an arrow with an open head leads from a class to its parent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from graph.errors import InputError
+from retrieval.views.palette import FAINT, HEAT, INK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from retrieval.specificity.lookup import ClassScores
+
+__all__ = ["uml_page", "uml_svg"]
+
+WIDTH = 236
+LINE = 15
+HEAD = 24
+GAP = 10
+COLUMN = 300
+MARGIN = 24
+TOP = 92
+ATTRIBUTES = 5
+_FONT = "system-ui, Noto Sans, DejaVu Sans, sans-serif"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Box:
+    """A class at its place."""
+
+    item: ClassScores
+    score: float
+    kept: bool
+    x: float
+    y: float
+    height: float
+
+    @property
+    def middle(self) -> float:
+        """Return the height of its middle."""
+        return self.y + self.height / 2
+
+
+def uml_svg(
+    classes: Mapping[str, ClassScores],
+    scores: Mapping[str, float],
+    *,
+    title: str,
+    threshold: float = 0.5,
+    only_kept: bool = False,
+) -> str:
+    """Return the class diagram as SVG.
+
+    Args:
+        classes: The classes, by name.
+        scores: Score of each.
+        title: What stands above it.
+        threshold: Classes below it are faint.
+        only_kept: Leave those out, but for parents of classes that are kept.
+
+    Raises:
+        InputError: If no class would be left.
+    """
+    shown = _shown(classes, scores, threshold) if only_kept else set(classes)
+    if not shown:
+        msg = f"No class has a score of {threshold:g} or more: lower --threshold."
+        raise InputError(msg)
+    boxes = _placed({n: c for n, c in classes.items() if n in shown}, scores, threshold)
+    width = max(box.x for box in boxes.values()) + WIDTH + MARGIN
+    height = max(box.y + box.height for box in boxes.values()) + MARGIN
+    kept = sum(scores[name] >= threshold for name in classes)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
+        f'width="{width:g}" height="{height:g}" font-family="{_FONT}" '
+        f'font-size="11.5" role="img">',
+        f"<title>{escape(title)}</title>",
+        f'<rect width="{width:g}" height="{height:g}" fill="#ffffff"/>',
+        _text(MARGIN, 32, title, size=18, weight=600),
+        _text(
+            MARGIN,
+            52,
+            f"{kept} of {len(classes)} classes have a score of {threshold:g} or more",
+            color="#56616c",
+        ),
+        *_legend(threshold),
+        *(
+            _arrow(box, boxes[box.item.parent])
+            for box in boxes.values()
+            if box.item.parent
+        ),
+        *(_box(box) for box in boxes.values()),
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def uml_page(svg: str, title: str) -> str:
+    """Return a page that holds a diagram and can reach nothing."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n"
+        "<style>body{margin:0;background:#fff}"
+        "svg{display:block;margin:0 auto}</style>\n"
+        f"</head>\n<body>\n{svg}</body>\n</html>\n"
+    )
+
+
+def _shown(
+    classes: Mapping[str, ClassScores], scores: Mapping[str, float], threshold: float
+) -> set[str]:
+    """Return the classes that are kept, with all their parents."""
+    found: set[str] = set()
+    for name in classes:
+        parent: str | None = name if scores[name] >= threshold else None
+        while parent is not None:
+            found.add(parent)
+            parent = classes[parent].parent
+    return found
+
+
+def _placed(
+    classes: Mapping[str, ClassScores], scores: Mapping[str, float], threshold: float
+) -> dict[str, _Box]:
+    """Return the classes at their places: kinds right of a parent, best first."""
+    children: dict[str | None, list[str]] = {}
+    for name, item in classes.items():
+        children.setdefault(item.parent, []).append(name)
+    for names in children.values():
+        names.sort(key=lambda n: (n not in children, -scores[n], n))
+    boxes: dict[str, _Box] = {}
+
+    def place(name: str, depth: int, top: float) -> float:
+        """Place a class with its kinds from a height; return where they end."""
+        item = classes[name]
+        height = HEAD + LINE * min(len(item.attributes), ATTRIBUTES + 1) + 4
+        end = top
+        for child in children.get(name, ()):
+            end = place(child, depth + 1, end)
+        middle = (top + max(end - GAP, top + height)) / 2
+        y = middle - height / 2
+        boxes[name] = _Box(
+            item=item,
+            score=scores[name],
+            kept=scores[name] >= threshold,
+            x=MARGIN + depth * COLUMN,
+            y=y,
+            height=height,
+        )
+        return max(end, y + height + GAP)
+
+    top: float = TOP
+    for root in children.get(None, ()):
+        top = place(root, 0, top)
+    return boxes
+
+
+def _box(box: _Box) -> str:
+    """Return a class as a rectangle with its name, score and attributes."""
+    fill = _fill(box.score) if box.kept else "#ffffff"
+    ink = _ink(fill) if box.kept else "#7a8793"
+    border = INK if box.kept else FAINT
+    dash = "" if box.kept else ' stroke-dasharray="4 3"'
+    style = ' font-style="italic"' if box.item.abstract else ""
+    about = f"{box.item.name}: {box.item.description} Score {box.score:.2f}."
+    parts = [
+        "<g>",
+        f"<title>{escape(about)}</title>",
+        f'<rect x="{box.x:g}" y="{box.y:g}" width="{WIDTH}" height="{box.height:g}" '
+        f'rx="3" fill="{fill}" stroke="{border}"{dash}/>',
+        f'<text x="{box.x + 9:g}" y="{box.y + 16:g}" fill="{ink}" font-weight="600" '
+        f'font-size="12.5"{style}>{escape(_cut(box.item.name, 26))}</text>',
+        f'<text x="{box.x + WIDTH - 9:g}" y="{box.y + 16:g}" fill="{ink}" '
+        f'text-anchor="end">{box.score:.2f}</text>',
+    ]
+    if box.item.attributes:
+        line = box.y + HEAD - 1
+        parts.append(
+            f'<path d="M{box.x:g} {line:g}h{WIDTH}" stroke="{border}" '
+            f'fill="none"{dash}/>'
+        )
+    for n, text in enumerate(_lines(box.item)):
+        y = box.y + HEAD + LINE * (n + 1) - 3
+        parts.append(_text(box.x + 9, y, _cut(text, 34), color=ink))
+    return "\n".join([*parts, "</g>"])
+
+
+def _lines(item: ClassScores) -> Iterator[str]:
+    """Yield the attributes of a class, and how many more there are."""
+    for name, kind in item.attributes[:ATTRIBUTES]:
+        yield f"{name}: {kind}"
+    if len(item.attributes) > ATTRIBUTES:
+        yield f"and {len(item.attributes) - ATTRIBUTES} more"
+
+
+def _arrow(box: _Box, parent: _Box) -> str:
+    """Return an arrow with an open head from a class to its parent."""
+    x1, x2 = parent.x + WIDTH, box.x
+    bend = (x1 + x2) / 2 + 8
+    color = "#56616c" if box.kept else FAINT
+    return (
+        f'<path d="M{x2:g} {box.middle:g}H{bend:g}V{parent.middle:g}H{x1 + 11:g}" '
+        f'stroke="{color}" fill="none"/>'
+        f'<path d="M{x1:g} {parent.middle:g}l11 -6v12z" stroke="#56616c" '
+        f'fill="#ffffff"/>'
+    )
+
+
+def _legend(threshold: float) -> list[str]:
+    """Return what the shades mean."""
+    parts = [_text(MARGIN, 74, "0", color="#56616c")]
+    step = 18
+    for n in range(10):
+        x = MARGIN + 14 + n * step
+        score = (n + 0.5) / 10
+        fill = _fill(score) if n / 10 >= threshold - 1e-9 else "#ffffff"
+        parts.append(
+            f'<rect x="{x}" y="64" width="{step}" height="12" fill="{fill}" '
+            f'stroke="{FAINT}"/>'
+        )
+    end = MARGIN + 14 + 10 * step + 6
+    parts.append(_text(end, 74, "1", color="#56616c"))
+    parts.append(_text(end + 26, 74, "dashed: below the threshold", color="#56616c"))
+    return parts
+
+
+def _fill(score: float) -> str:
+    """Return the shade of a score."""
+    return HEAT[min(round(score * (len(HEAT) - 1)), len(HEAT) - 1)]
+
+
+def _ink(fill: str) -> str:
+    """Return the colour of text that can be read on a shade."""
+    red, green, blue = (int(fill[i : i + 2], 16) for i in (1, 3, 5))
+    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
+
+
+def _text(
+    x: float,
+    y: float,
+    text: str,
+    *,
+    color: str = INK,
+    size: float | None = None,
+    weight: int | None = None,
+) -> str:
+    """Return a line of text."""
+    more = "" if size is None else f' font-size="{size:g}"'
+    more += "" if weight is None else f' font-weight="{weight}"'
+    return f'<text x="{x:g}" y="{y:g}" fill="{color}"{more}>{escape(text)}</text>'
+
+
+def _cut(text: str, most: int) -> str:
+    """Return a text that fits into a box."""
+    return text if len(text) <= most else text[: most - 1] + "\u2026"

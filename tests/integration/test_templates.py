@@ -1,0 +1,256 @@
+"""Questions by templates on a real server: answers, conversations, both commands."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from graph.embedders import HashEmbedder
+from graph.errors import QueryTimeoutError
+from retrieval.specificity.execution import execute
+from retrieval.specificity.gazetteer import gazetteer_of_graph, read_gazetteer
+from retrieval.specificity.instantiation import (
+    Instantiated,
+    Run,
+    TemplateInstantiator,
+)
+from retrieval.specificity.lookup import load_lookup
+from retrieval.specificity.opening import choose_route, has_custodians, open_pipeline
+from retrieval.specificity.storing import (
+    delete_conversation,
+    read_conversation,
+    write_scores,
+)
+from retrieval.specificity.templates import load_templates
+from tests.command_line import CommandLine
+from tests.heritage import rdf_custodians, write_custodians
+
+if TYPE_CHECKING:
+    from graph.connection import Connection
+    from graph.settings import Settings
+    from retrieval.specificity.pipeline import TemplatePipeline
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
+
+BASE = "https://knowtrail.example/"
+CASES: list[tuple[str, dict[str, str | tuple[str, ...]]]] = [
+    ("list_institutions_by_type_city", {"institution_type": "M", "city": "Amsterdam"}),
+    ("list_institutions_by_type_region", {"institution_type": "A", "region": "NL-UT"}),
+    ("list_institutions_by_type_region", {"institution_type": "A", "region": "London"}),
+    ("list_institutions_by_type_country", {"institution_type": "M", "country": "NL"}),
+    ("count_institutions_by_type_location", {"country": "NL"}),
+    (
+        "count_institutions_by_type_location",
+        {"institution_type": "M", "city": "Utrecht"},
+    ),
+    ("count_institutions_by_type", {"institution_type": "M"}),
+    ("count_institutions_by_type", {}),
+    ("list_all_institutions_in_city", {"city": "Utrecht"}),
+    ("find_institution_by_name", {"name": "Scheldemuseum"}),
+    ("find_institution_by_identifier", {"identifier": "BE-VAN-ANT-A-AS"}),
+    ("find_institutions_by_founding_date", {"order": "newest", "city": "Amsterdam"}),
+    (
+        "find_institutions_by_founding_date",
+        {"date": "1850", "date_relation": "before"},
+    ),
+    ("compare_locations", {"city": ("Amsterdam", "Utrecht"), "country": ("BE",)}),
+    ("find_custodians_by_budget_threshold", {"budget": "2000000"}),
+    (
+        "find_custodians_by_budget_threshold",
+        {"budget": "900000", "comparison": "at_most", "country": "NL"},
+    ),
+    (
+        "list_institutions_by_type_city",
+        {"institution_type": "M", "city": '" } DROP ALL #'},
+    ),
+]
+
+
+@pytest.fixture
+def stored(connection: Connection) -> Connection:
+    """Return a connection to a database with a few institutions."""
+    write_custodians(connection)
+    return connection
+
+
+@pytest.fixture
+def pipeline(stored: Connection, server: Settings) -> TemplatePipeline:
+    """Return a pipeline that reads them live."""
+    return open_pipeline(stored, server, embedder=HashEmbedder(64))
+
+
+@pytest.fixture
+def command_line(
+    server: Settings,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> CommandLine:
+    """Return the command line against the server."""
+    monkeypatch.setenv("NEO4J_PASSWORD", server.password or "")
+    return CommandLine(server, capsys, "hash:64")
+
+
+def test_live_and_memory_graph_give_the_same_rows(stored: Connection) -> None:
+    """Every template finds the same in Neo4j and in rdflib's memory."""
+    from graph.rdf.store import live_graph
+
+    live, memory = live_graph(stored), rdf_custodians()
+    templates, make = load_templates(), TemplateInstantiator()
+
+    found = {
+        (name, str(slots)): [
+            [row[1 if row and str(row[0]).startswith(BASE) else 0 :] for row in rows]
+            for rows in (
+                execute(graph, make.instantiate(templates[name], slots)).rows
+                for graph in (live, memory)
+            )
+        ]
+        for name, slots in CASES
+    }
+
+    assert {case: rows[0] for case, rows in found.items()} == {
+        case: rows[1] for case, rows in found.items()
+    }
+    assert sum(bool(rows[0]) for rows in found.values()) == len(CASES) - 1
+
+
+def test_gazetteer_is_the_same_from_cypher_and_from_rdf(stored: Connection) -> None:
+    """Names are read alike by Cypher and from RDF."""
+    by_cypher = read_gazetteer(stored)
+    by_rdf = gazetteer_of_graph(rdf_custodians(), base=BASE)
+
+    assert by_cypher == by_rdf
+
+
+def test_a_conversation_is_stored_and_goes_on(
+    pipeline: TemplatePipeline, stored: Connection
+) -> None:
+    """Turns are stored in order with what ran, and a follow-up builds on them."""
+    first = pipeline.forward("Which archives are in Amsterdam?", conversation="c1")
+    second = pipeline.forward("and in Utrecht?", conversation="c1")
+
+    turns = stored.query(
+        "MATCH (:Conversation {id: 'c1'})-[:HAS_TURN]->(t) RETURN t ORDER BY t.index"
+    )
+    chain = stored.query(
+        "MATCH (a:Turn)-[:NEXT_TURN]->(b:Turn) RETURN a.id AS a, b.id AS b"
+    )
+    assert [row["t"]["answer"] for row in turns] == [first.answer, second.answer]
+    assert chain == [{"a": first.turn_id, "b": second.turn_id}]
+    assert second.resolution.question == "Which archives are in Utrecht?"
+    assert "Domarchief Utrecht" in second.answer
+    turn = turns[1]["t"]
+    assert json.loads(turn["bindings"][0])["city"]["value"] == "Utrecht"
+    assert "?city" in turn["sparql"][0]
+    assert "Utrecht" not in turn["sparql"][0]
+    assert "Archive" in turn["keptClasses"]
+    assert "Gallery" in turn["droppedClasses"]
+    assert len(turn["keptScores"]) == len(turn["keptClasses"])
+
+
+def test_a_stored_conversation_is_read_as_it_was(
+    pipeline: TemplatePipeline, stored: Connection
+) -> None:
+    """What is read back is what the pipeline had."""
+    pipeline.forward("Vergelijk Amsterdam en Utrecht", conversation="c2")
+    result = pipeline.forward("en musea?", conversation="c2")
+
+    assert read_conversation(stored, "c2") == result.conversation
+
+
+def test_a_conversation_is_deleted_whole(
+    pipeline: TemplatePipeline, stored: Connection
+) -> None:
+    """Nothing of it is left, and deleting it again is no error."""
+    pipeline.forward("Which archives are in Amsterdam?", conversation="c3")
+
+    delete_conversation(stored, "c3")
+    again = delete_conversation(stored, "c3")
+
+    left = stored.query("MATCH (n:Conversation|Turn) RETURN count(n) AS n")
+    assert left == [{"n": 0}]
+    assert not again.changed
+
+
+def test_a_new_institution_is_found_at_once(
+    pipeline: TemplatePipeline, stored: Connection
+) -> None:
+    """A node written by Cypher is seen by the next question."""
+    before = pipeline.forward("How many museums are in Utrecht?")
+    stored.driver.execute_query(
+        "MATCH (c:Custodian {name: 'Museum Fort Blauwkapel'}) "
+        "CREATE (n:Custodian) SET n = c {.*, id: 'new', name: 'New'} "
+        "CREATE (n)-[:INSTANCE_OF]->(:OntologyClass {id: 'new'})",
+        database_=stored.database,
+    )
+    after = pipeline.forward("How many museums are in Utrecht?")
+
+    assert before.answer == "There is 1 museum in Utrecht."
+    assert after.answer == "There are 2 museums in Utrecht."
+
+
+def test_scores_are_stored_beside_what_ingest_wrote(stored: Connection) -> None:
+    """Classes that institutions belong to get scores; a second run writes no node."""
+    write_scores(stored, load_lookup())
+    again = write_scores(stored, load_lookup())
+
+    rows = stored.query(
+        "MATCH (o:OntologyClass {name: 'Archive'}) RETURN o.specificity AS general, "
+        "o.template_archive_search AS own, COUNT { (o)<-[:INSTANCE_OF]-() } AS of"
+    )
+    assert rows == [{"general": 0.75, "own": 0.95, "of": 4}]
+    assert again.nodes_created == 0
+
+
+def test_an_endless_query_is_ended(stored: Connection) -> None:
+    """A query that joins everything with everything ends in time."""
+    from graph.rdf.store import live_graph
+
+    text = "SELECT ?a WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . FILTER(?a = 3) }"
+    query = Instantiated(template_id="x", runs=(Run(sparql=text, bindings={}),))
+
+    with pytest.raises(QueryTimeoutError, match="longer than"):
+        execute(live_graph(stored, seconds=1.0), query, seconds=1.0)
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "reason"),
+    [
+        ("Which archives are in Amsterdam?", "templates", "fits"),
+        ("What is the weather in Amsterdam?", "graph", "nothing of heritage"),
+        ("Who is the director of the Scheldemuseum?", "graph", "no template"),
+        ("and in Utrecht?", "templates", "earlier"),
+    ],
+)
+def test_route_is_chosen_with_a_reason(
+    pipeline: TemplatePipeline, question: str, name: str, reason: str
+) -> None:
+    """Questions for institutions go to templates, others to the graph."""
+    route = choose_route(pipeline, question)
+
+    assert route.name == name
+    assert reason in route.reason
+
+
+def test_a_graph_without_institutions_has_none(connection: Connection) -> None:
+    """An empty database has nothing for templates."""
+    assert not has_custodians(connection)
+
+
+@pytest.mark.usefixtures("stored")
+def test_ask_answers_by_templates(command_line: CommandLine) -> None:
+    """The command says its route, answers without a language model, and goes on."""
+    first = command_line.run("ask", "--conversation", "k", "Archives in Amsterdam?")
+    second = command_line.run(
+        *("ask", "--route", "templates", "--json"),
+        *("--conversation", "k", "en in Utrecht?"),
+    )
+
+    assert first.code == 0
+    assert "Stadsarchief Waterkant" in first.out
+    assert first.errors[0].startswith("Route: templates, because the template list_")
+    answer = json.loads(second.out)
+    assert answer["resolved"] == "Welke archieven zijn er in Utrecht?"
+    assert answer["rows"][0][1] == "Domarchief Utrecht"
