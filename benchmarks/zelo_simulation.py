@@ -45,6 +45,7 @@ def run(given: argparse.Namespace) -> None:
     }
     for noise, found in points.items():
         _curves(found, noise, sizes, runs)
+    _covered(points, sizes, runs)
     _judges(sizes, runs)
     _readings(sizes, runs)
     if given.figure is not None:
@@ -77,6 +78,22 @@ def _curves(
             *(_shown(by_place[size, cycles].to_dense) for size in sizes),
             *(_shown(by_place[size, cycles].error) for size in sizes),
         )
+    table.print()
+
+
+def _covered(
+    points: dict[Noise, list[Point]], sizes: tuple[int, ...], runs: int
+) -> None:
+    """Print how often the dense scores are as near as standard errors say."""
+    table = Table(
+        title="zelo-simulation: share of scores within 1.96 standard errors of the "
+        f"dense fit, {runs} runs",
+        columns=("noise", "cycles", *(f"K = {size}" for size in sizes)),
+    )
+    for noise, found in points.items():
+        for cycles in (1, 4, 16):
+            some = [point for point in found if point.cycles == cycles]
+            table.add(noise, str(cycles), *(_shown(point.covered) for point in some))
     table.print()
 
 

@@ -142,6 +142,8 @@ class Point:
         to_dense: Kendall's tau to the fit of all pairs by all judges.
         to_truth: Kendall's tau to the true relevances.
         error: Mean standard error of the scores.
+        covered: Share of the scores from which the fit of all pairs is less than 1.96
+            standard errors away; 0.95 would be right for independent samples.
         taus: The taus to the dense fit, run by run.
         truths: The taus to the truth, run by run.
     """
@@ -152,6 +154,7 @@ class Point:
     to_dense: Interval
     to_truth: Interval
     error: Interval
+    covered: Interval
     taus: tuple[float, ...]
     truths: tuple[float, ...]
 
@@ -209,6 +212,10 @@ def _point(
     taus = tuple(tau(fit.scores, whole.scores) for fit, whole, _ in pairs)
     truths = tuple(tau(fit.scores, one.truth) for fit, _, one in pairs)
     errors = [float(fit.standard_errors.mean()) for fit in fits]
+    near = [
+        np.abs(fit.scores - whole.scores) < 1.96 * fit.standard_errors
+        for fit, whole, _ in pairs
+    ]
     return Point(
         documents=len(drawn[0].truth),
         cycles=cycles,
@@ -216,6 +223,7 @@ def _point(
         to_dense=bootstrap_interval(taus),
         to_truth=bootstrap_interval(truths),
         error=bootstrap_interval(errors),
+        covered=bootstrap_interval([float(each.mean()) for each in near]),
         taus=taus,
         truths=truths,
     )

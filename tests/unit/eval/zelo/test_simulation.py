@@ -65,6 +65,13 @@ def test_more_cycles_are_nearer_and_surer() -> None:
     assert few.error.value > more.error.value > most.error.value
 
 
+def test_standard_errors_tell_how_far_the_dense_scores_are() -> None:
+    """Most of them are within 1.96; some are not, or the errors would say nothing."""
+    (point,) = measure(50, [4], runs=RUNS)
+
+    assert 0.85 < point.covered.value < 0.99
+
+
 @pytest.mark.parametrize("noise", ["scores", "flips"])
 def test_judges_are_as_accurate_as_said(noise: Noise) -> None:
     """Of all pairs, over several draws, the share that is right."""
