@@ -78,9 +78,9 @@ def specificity(
     if live and not corpus:
         msg = "--live needs --corpus: the corpus that the institutions were stored in."
         raise click.UsageError(msg)
-    from eval.specificity.fixture import bundled_custodians
     from eval.specificity.measures import measure
     from eval.specificity.questions import bundled_questions
+    from ingest.custodians import bundled_custodians
 
     path = questions or bundled_questions(half)
     about = custodians or bundled_custodians()

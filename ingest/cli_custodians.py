@@ -34,7 +34,12 @@ def _columns(
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--example",
+    is_flag=True,
+    help="Instead of a file: seventy invented institutions that come with Knowtrail.",
+)
 @click.option("--corpus", help="Name of the corpus (KNOWTRAIL_CORPUS).")
 @click.option(
     "--map",
@@ -71,7 +76,8 @@ def custodians(
     settings: Settings,
     /,
     *,
-    path: Path,
+    path: Path | None,
+    example: bool,
     corpus: str | None,
     columns: dict[str, str],
     country: str | None,
@@ -88,8 +94,15 @@ def custodians(
     from graph.embedders import load_embedder
     from graph.identifiers import country_exists
     from graph.progress import progress_bars
-    from ingest.custodians import CustodianFile, ingest_custodians
+    from ingest.custodians import (
+        CustodianFile,
+        bundled_custodians,
+        ingest_custodians,
+    )
 
+    if (path is None) != example:
+        msg = "Name a file, or give --example, not both."
+        raise click.UsageError(msg)
     name = corpus or settings.corpus
     if not name:
         msg = "Name the corpus: --corpus NAME or KNOWTRAIL_CORPUS."
@@ -97,7 +110,7 @@ def custodians(
     if country is not None and not country_exists(country):
         msg = f"--country {country!r} is no code of ISO 3166-1, such as GB."
         raise click.UsageError(msg)
-    file = CustodianFile(path, columns)
+    file = CustodianFile(path or bundled_custodians(), columns)
     with open_connection(settings) as connection, progress_bars() as progress:
         report = ingest_custodians(
             connection,

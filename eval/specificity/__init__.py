@@ -7,7 +7,6 @@ from eval.specificity.experiments import (
     read_results,
 )
 from eval.specificity.fixture import (
-    bundled_custodians,
     custodians_of,
     graph_of,
     key_of,
@@ -36,7 +35,6 @@ __all__ = [
     "Question",
     "SpecificityResults",
     "ask_questions",
-    "bundled_custodians",
     "bundled_questions",
     "class_scores",
     "custodians_of",

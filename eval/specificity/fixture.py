@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ingest.custodians import CustodianFile, class_uri
@@ -11,6 +9,7 @@ from ingest.custodians.making import Findings, custodian_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from rdflib import Graph
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from retrieval.specificity.pipeline import TemplatePipeline
 
 __all__ = [
-    "bundled_custodians",
     "custodians_of",
     "graph_of",
     "key_of",
@@ -28,11 +26,6 @@ __all__ = [
 ]
 
 _CORPUS = "fixture"
-
-
-def bundled_custodians() -> Path:
-    """Return the file of invented institutions that comes with Knowtrail."""
-    return Path(str(resources.files("ingest.data.heritage") / "custodians.jsonl"))
 
 
 def custodians_of(path: Path) -> tuple[Custodian, ...]:

@@ -1,7 +1,7 @@
 """Heritage institutions from a table: nodes with a class, and a document of each."""
 
 from ingest.custodians.columns import FIELDS
-from ingest.custodians.reading import CustodianFile
+from ingest.custodians.reading import CustodianFile, bundled_custodians
 from ingest.custodians.records import CLASS_NAMES, Custodian, class_uri
 from ingest.custodians.storing import CustodianReport, ingest_custodians
 
@@ -11,6 +11,7 @@ __all__ = [
     "Custodian",
     "CustodianFile",
     "CustodianReport",
+    "bundled_custodians",
     "class_uri",
     "ingest_custodians",
 ]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
+from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graph.errors import InputError, SourceError
@@ -17,14 +19,18 @@ from ingest.custodians.guessing import Towns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
-__all__ = ["CustodianFile"]
+__all__ = ["CustodianFile", "bundled_custodians"]
 
 _LONGEST = 1_000_000
 """Characters of a field of a CSV file, or of a line of a JSON file."""
 
 Row = dict[str, str]
+
+
+def bundled_custodians() -> Path:
+    """Return the file of invented institutions that comes with Knowtrail."""
+    return Path(str(resources.files("ingest.data.heritage") / "custodians.jsonl"))
 
 
 class CustodianFile:
