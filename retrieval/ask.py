@@ -116,8 +116,7 @@ def ask(
         model: The language model; None loads that of the settings.
         record: Whether the walk is stored.
         seconds: Time that the model has for its answer.
-        context: What the answer rests on: the `sentences` of the walk, or the `skn`
-            that was extracted from its documents (sentences where there is none).
+        context: `sentences` of the walk, or `skn` that its documents were read into.
         on_text: Given the answer's text piece by piece as it comes; what it raises
             ends the request to the model.
         settings: Where embedder and language model are found.

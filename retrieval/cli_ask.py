@@ -129,6 +129,11 @@ def ask(
             **options,
         )
         answer = _shown(pieces, streams=not as_json)
+    _show(answer, settings, as_json=as_json)
+
+
+def _show(answer: Answer, settings: Settings, *, as_json: bool) -> None:
+    """Write what there is to an answer besides its text."""
     if as_json:
         click.echo(json.dumps(answer.as_dict(), ensure_ascii=False, indent=2))
     else:

@@ -82,17 +82,23 @@ def extract_text(
         whole, variant=wanted, question=question, tokens=_room(model, tokens)
     )
     result = replace(result, read_characters=prompt.read_characters)
+    limits = {"seconds": seconds, "temperature": temperature}
+    return _attempted(result, prompt, model=model, tokens=tokens, **limits)
+
+
+def _attempted(
+    result: Extracted,
+    prompt: ExtractionPrompt,
+    *,
+    model: LanguageModel,
+    tokens: int,
+    **limits: float,
+) -> Extracted:
+    """Return the extraction after one answer, or two where the first is no good."""
     begin = time.monotonic()
     for attempt in range(1, ATTEMPTS + 1):
-        reply = _asked(
-            model,
-            prompt,
-            result.error,
-            seconds=seconds,
-            tokens=tokens,
-            temperature=temperature,
-        )
-        result = _judged(result, reply, wanted)
+        reply = _asked(model, prompt, result.error, tokens=tokens, **limits)
+        result = _judged(result, reply, variant_of(result.variant))
         result = replace(result, attempts=attempt, seconds=time.monotonic() - begin)
         if result.value is not None or reply.late:
             break
