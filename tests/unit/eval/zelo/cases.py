@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from eval.zelo.judgements import Matchup
 
+FREE = Price()
+
 
 def query(name: str = "q1", n: int = 5) -> QueryDocuments:
     """Return a query with n documents, whose contents are their values."""
@@ -43,7 +45,7 @@ class ValueJudge:
         self,
         name: str = "value",
         *,
-        price: Price | None = Price(),
+        price: Price | None = FREE,
         fails: frozenset[str] = frozenset(),
         pause: float = 0.0,
     ) -> None:

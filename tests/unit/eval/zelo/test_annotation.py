@@ -1,4 +1,4 @@
-"""Annotations: scores from judgements, kept as they come, continued, within a budget."""
+"""Annotations: scores from judgements that are kept, continued, within a budget."""
 
 from __future__ import annotations
 
