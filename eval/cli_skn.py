@@ -116,7 +116,8 @@ def _kept(output: Path) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, ModelError):
-        if (output / "state.jsonl").exists():
+        state = output / "state.jsonl"
+        if state.exists() and state.stat().st_size:
             click.echo(
                 f"What is finished is kept in {output}: the same command goes on.",
                 err=True,

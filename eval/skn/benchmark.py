@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from graph.settings import Settings
 
 __all__ = ["BenchmarkOptions", "ModelOutcome", "run_benchmark", "run_models"]
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,6 +266,12 @@ def _search(
     for done, sample in enumerate(samples, start=1):
         found.append(phases.search(sample))
         progress("Searching", done, len(samples))
+    if empty := sum(not one.raw_text.strip() for one in found):
+        _LOG.warning(
+            "%d of %d searches found nothing: the agent has nothing to go by there.",
+            empty,
+            len(found),
+        )
     return tuple(found)
 
 

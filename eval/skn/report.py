@@ -82,13 +82,15 @@ def _formats(outcome: ModelOutcome, prefix: str) -> Iterator[str]:
         '<div class="wide"><table class="metrics skn"><tbody>'
     )
     for measure in MEASURES:
+        if _is_about_nothing(measure, answerable, len(outcome.rows)):
+            continue
         best = _best(outcome, measure)
         for place, v in enumerate(outcome.pipelines):
             ci = outcome.metrics[v][f"{measure.name}_ci"]
             cells = interval_cells(
                 ci["mean"], ci["ci_low"], ci["ci_high"], none="no samples"
             )
-            label = f"{measure.label}, {measure.better} is better"
+            label = f"{measure.label}<small>{measure.better} is better</small>"
             head = (
                 f'<th rowspan="{len(outcome.pipelines)}">{label}</th>'
                 if not place
@@ -98,6 +100,15 @@ def _formats(outcome: ModelOutcome, prefix: str) -> Iterator[str]:
             name = f"<b>{shown_text(v)}</b>" if v in best else shown_text(v)
             yield f"<tr{first}>{head}<td>{name}</td>{cells}</tr>"
     yield "</tbody></table></div>"
+    if answerable == len(outcome.rows):
+        yield "<p>Every sample has an answer: refusing one is not measured.</p>"
+
+
+def _is_about_nothing(measure: Measure, answerable: int, total: int) -> bool:
+    """Return whether no sample is of the kind that a metric is about."""
+    if measure.judge == "abstention":
+        return answerable == total
+    return measure.judge == "accuracy" and not answerable
 
 
 def _best(outcome: ModelOutcome, measure: Measure) -> list[str]:
