@@ -107,7 +107,8 @@ def country_exists(code: str) -> bool:
     Raises:
         MissingExtraError: If the extra `templates` is not installed.
     """
-    return _pycountry().countries.get(alpha_2=code) is not None
+    found = _pycountry().countries.get(alpha_2=code)
+    return found is not None and bool(found.alpha_2 == code)
 
 
 def _pycountry() -> ModuleType:

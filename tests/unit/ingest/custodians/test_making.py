@@ -1,0 +1,195 @@
+"""From a row to an institution: what is stated, implied, guessed and refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph.errors import InputError
+from ingest.custodians import Custodian, class_uri
+from ingest.custodians.guessing import Towns
+from ingest.custodians.making import Findings, custodian_of
+from ingest.custodians.source import CustodianSource
+
+
+def _made(
+    findings: Findings | None = None,
+    *,
+    guess: bool = True,
+    default: str | None = None,
+    **row: str,
+) -> Custodian:
+    return custodian_of(
+        row,
+        place="f:1",
+        source="f",
+        towns=Towns(),
+        country=default,
+        guess=guess,
+        findings=findings or Findings(),
+    )
+
+
+def test_stated_values_are_certain() -> None:
+    """What the row says has confidence 1 and no rule."""
+    found = _made(name="N", type="Museum", city="Ghent", country="be")
+
+    assert (found.type, found.type_confidence, found.type_rule) == ("M", 1.0, None)
+    assert (found.city, found.city_confidence, found.city_rule) == ("Ghent", 1.0, None)
+    assert (found.country, found.class_name) == ("BE", "Museum")
+
+
+def test_ghcid_implies_type_and_codes() -> None:
+    """Country, subdivision and type come from the GHCID where the row has none."""
+    found = _made(name="N", ghcid="NL-NH-AMS-A-N")
+
+    assert (found.type, found.country, found.subregion) == ("A", "NL", "NL-NH")
+    assert (found.type_confidence, found.city) == (1.0, None)
+
+
+def test_guesses_carry_their_rule() -> None:
+    """A guessed type and city have less than full confidence and say how."""
+    findings = Findings()
+
+    found = _made(findings, name="Rye Museum", address="1 Road,Rye,Sussex,TN31 7ES")
+
+    assert (found.type, found.type_rule) == ("M", "title-word")
+    assert (found.city, found.city_rule) == ("Rye", "before-county")
+    assert (found.type_confidence < 1, (found.city_confidence or 1) < 1) == (True, True)
+    assert findings.guessed["type", "title-word"] == 1
+    assert findings.guessed["city", "before-county"] == 1
+
+
+def test_nothing_is_guessed_unless_asked() -> None:
+    """Without guessing, type and city stay unknown and are counted."""
+    findings = Findings()
+
+    found = _made(findings, guess=False, name="Rye Museum", address="1 Road,Rye,Sussex")
+
+    assert (found.type, found.type_confidence, found.city) == ("U", 0.0, None)
+    assert (findings.unknown["type"], findings.unknown["city"]) == (1, 1)
+    assert not findings.guessed
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("ghcid", "NL-NH-AMS-M"),
+        ("isil", "not an isil"),
+        ("founded", "long ago"),
+        ("budget", "plenty"),
+        ("type", "Local government"),
+        ("country", "Holland"),
+        ("class_name", "Bad Class>"),
+    ],
+)
+def test_malformed_value_is_reported_and_left_out(field: str, value: str) -> None:
+    """The institution is kept without it, and nothing is put in its place."""
+    findings = Findings()
+
+    found = _made(findings, guess=False, **{"name": "N", field: value})
+
+    assert findings.malformed[field] == 1
+    assert value[:20] in findings.examples[0]
+    assert (found.ghcid, found.isil, found.founded, found.budget) == (None,) * 4
+    assert (found.type, found.country) == ("U", None)
+
+
+@pytest.mark.parametrize("row", [{"type": "M"}, {"country": "BE"}])
+def test_contradiction_of_the_ghcid_is_reported(row: dict[str, str]) -> None:
+    """The row's own word stands, and the contradiction is told."""
+    findings = Findings()
+
+    found = _made(findings, name="N", ghcid="NL-NH-AMS-A-N", **row)
+
+    assert findings.malformed["ghcid"] == 1
+    assert (found.type == row.get("type", "A"), found.country) == (
+        True,
+        row.get("country", "NL"),
+    )
+
+
+def test_default_country_is_the_last_resort() -> None:
+    """It is used only where row, GHCID and address say nothing."""
+    assert _made(default="FR", name="N").country == "FR"
+    assert _made(default="FR", name="N", address="1 Road,Leeds,England").country == "GB"
+
+
+@pytest.mark.parametrize("name", ["", "   ", "\x00"])
+def test_row_without_a_name_is_refused(name: str) -> None:
+    """An institution has a name."""
+    with pytest.raises(InputError, match="no name"):
+        _made(name=name)
+
+
+def test_key_prefers_identifiers() -> None:
+    """GHCID, ISIL, id, then name and address tell institutions apart."""
+    keys = [
+        _made(name="N", ghcid="NL-NH-AMS-A-N", isil="NL-x", id="7").key,
+        _made(name="N", isil="NL-x", id="7").key,
+        _made(name="N", id="7").key,
+    ]
+
+    assert keys == ["ghcid:NL-NH-AMS-A-N", "isil:NL-x", "id:7"]
+    assert _made(name="N", address="a").key != _made(name="N", address="b").key
+
+
+def test_properties_are_those_of_the_graph() -> None:
+    """Absent values are no properties, and the hash follows every change."""
+    plain = _made(name="N", type="A").properties("c")
+    other = _made(name="N", type="A", founded="1900").properties("c")
+
+    assert plain["institutionType"] == "A"
+    assert "city" not in plain
+    assert (other["founded"], other["foundedYear"]) == ("1900", 1900)
+    assert plain["contentHash"] != other["contentHash"]
+    assert plain["id"] == other["id"] != _made(name="N", type="A").id("d")
+
+
+def test_text_tells_what_is_known() -> None:
+    """The document names type and place before the description."""
+    text = _made(
+        name="N", type="A", city="Ghent", country="BE", founded="1900", description="D."
+    ).text()
+
+    assert text == "N is an archive in Ghent, BE. It was founded in 1900. D."
+
+
+def test_documents_carry_the_class() -> None:
+    """The source yields one document for each, under the id of its node."""
+    one = _made(name="N", type="A", url="https://n.example/")
+    source = CustodianSource("f", lambda: iter([one]), corpus="c", rows=1)
+
+    (document,) = source.items()
+
+    assert document.source_id == one.id("c")  # type: ignore[union-attr]
+    assert document.metadata["className"] == "Archive"  # type: ignore[union-attr]
+    assert (source.position, source.size, source.name) == (1, 1, "f")
+
+
+def test_class_uri_is_of_the_heritage_ontology() -> None:
+    """Classes are named as the RDF of the graph names them."""
+    assert class_uri("Archive").endswith("/ontology/heritage#Archive")
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([
+            "type",
+            "city",
+            "address",
+            "isil",
+            "ghcid",
+            "founded",
+            "budget",
+        ]),
+        st.text(min_size=1, max_size=60),
+    )
+)
+def test_any_row_with_a_name_becomes_an_institution(row: dict[str, str]) -> None:
+    """Whatever the other cells hold, the row is usable and its text readable."""
+    found = _made(**{"name": "N", **row})
+
+    assert found.text().startswith("N is a")
+    assert found.properties("c")["name"] == "N"
