@@ -47,6 +47,7 @@ _COMMANDS = {
     "eval": ("eval.cli_eval:evaluation", "Measure extraction, by field."),
     "serve": ("retrieval.cli_serve:serve", "Answer procedures over HTTP."),
     "view": ("retrieval.cli_view:view", "Pictures: matrices, walks, the graph."),
+    "rdf": ("graph.cli_rdf:rdf", "The graph as RDF: out, in, and in SPARQL."),
     "schema": ("graph.cli_schema:schema", "Constraints and indexes."),
     "doctor": ("graph.cli_doctor:doctor", "Say what is wrong and what to do."),
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rdflib.plugins.sparql import CUSTOM_EVALS, evaluate
 from rdflib.plugins.sparql.algebra import translateQuery
 from rdflib.plugins.sparql.evalutils import _ebv
-from rdflib.plugins.sparql.parser import parseQuery
+from rdflib.plugins.sparql.parser import parseQuery, parseUpdate
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.processor import SPARQLResult
 from rdflib.plugins.sparql.sparql import FrozenBindings, Query
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from rdflib.plugins.sparql.sparql import QueryContext
     from rdflib.query import Result
 
-__all__ = ["answer", "register"]
+__all__ = ["READ_ONLY", "answer", "register"]
 
+READ_ONLY = "The graph is read-only here: change it with Cypher, ingest or rdf import."
 _NAME = "knowtrail"
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
 
@@ -89,11 +90,22 @@ def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Q
         raise RdfError(msg) from error
     except Exception as error:
         # pyparsing's errors, and plain exceptions for unknown prefixes and the like.
+        if _is_update(query):
+            raise RdfError(READ_ONLY) from error
         where = ""
         if hasattr(error, "lineno") and hasattr(error, "column"):
             where = f" (line {error.lineno}, column {error.column})"
         msg = f"The query cannot be understood{where}: {_line(error)}."
         raise RdfError(msg) from error
+
+
+def _is_update(query: Any) -> bool:
+    """Return whether a text is a SPARQL Update."""
+    try:
+        return bool(parseUpdate(query))
+    except Exception:
+        # It is neither a query nor an update.
+        return False
 
 
 def _line(error: BaseException) -> str:

@@ -14,7 +14,7 @@ from rdflib.store import Store
 from rdflib.term import URIRef
 
 from graph.errors import RdfError
-from graph.rdf.evaluation import register
+from graph.rdf.evaluation import READ_ONLY, register
 from graph.rdf.reading import graph_triples
 from graph.rdf.run import Run, triple_terms
 from graph.rdf.vocabulary import DEFAULT_BASE, PREFIXES, Vocabulary
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from graph.connection import Connection
 
 __all__ = ["LiveStore", "live_graph", "memory_graph"]
-
-_READ_ONLY = "The graph is read-only here: change it with Cypher, ingest or rdf import."
 
 
 class LiveStore(Store):
@@ -100,7 +98,7 @@ class LiveStore(Store):
         Raises:
             RdfError: Always.
         """
-        raise RdfError(_READ_ONLY)
+        raise RdfError(READ_ONLY)
 
     add = addN = remove = update  # noqa: N815 - rdflib's name
     create = destroy = add_graph = remove_graph = update
