@@ -160,8 +160,8 @@ def _tell(outcomes: Sequence[ModelOutcome]) -> None:
     for outcome in outcomes:
         prompt, completion = token_totals(outcome.rows, outcome.pipelines)
         click.echo(
-            f"{outcome.model}: {outcome.added} calls, {outcome.reused} results from an "
-            f"earlier run; {prompt:,} tokens of prompts and {completion:,} of answers "
+            f"{outcome.model}: {outcome.added} calls, {outcome.reused} results were "
+            f"known already; {prompt:,} tokens of prompts and {completion:,} of answers "
             f"in all. Files are in {outcome.folder}.",
             err=True,
         )

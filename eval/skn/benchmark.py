@@ -103,7 +103,7 @@ class ModelOutcome:
         metrics: As in `metrics.json`.
         differences: Formats compared with each other.
         folder: Where its files are.
-        reused: How many results came from an earlier run.
+        reused: How many results were known already.
         added: How many are new.
     """
 
@@ -348,7 +348,7 @@ class _Run:
         row[f"{variant}_context"] = made["context"]
         row[f"{variant}_tokens_est"] = made["tokens_est"]
         row[f"{variant}_extraction_time_s"] = made.get("seconds", 0.0)
-        for name in ("status", "error", "repairs", "prompt_hash", "attempts", "raw"):
+        for name in _KEPT:
             row[f"{variant}_extraction_{name}"] = made.get(name)
         _add_tokens(row, f"{variant}_extraction", made)
 
@@ -371,6 +371,19 @@ class _Run:
             ),
             abstention=self.options.judge_abstention,
         )
+
+
+_KEPT = (
+    "status",
+    "error",
+    "repairs",
+    "prompt_hash",
+    "attempts",
+    "raw",
+    "source_characters",
+    "read_characters",
+)
+"""What a row keeps of an extraction."""
 
 
 def _row(sample: Sample, found: Found) -> dict[str, Any]:

@@ -159,6 +159,8 @@ class Phases:
             seconds=extracted.seconds,
             attempts=extracted.attempts,
             prompt_hash=extracted.prompt_hash,
+            source_characters=extracted.source_characters,
+            read_characters=extracted.read_characters,
         )
 
     def reasoning(

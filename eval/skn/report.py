@@ -35,6 +35,7 @@ _NUMBERS = {
     "judge_failure_rate": "judges that gave no verdict, of all",
     "extraction_failure_rate": "extractions that failed, of all",
     "extraction_repair_rate": "extractions that were repaired, of all",
+    "extraction_shortened_rate": "search results that were too long, of all",
     "agent_failure_rate": "answers that did not come, of all",
     "empty_search_rate": "searches that found nothing, of all",
 }
@@ -78,7 +79,7 @@ def _formats(outcome: ModelOutcome, prefix: str) -> Iterator[str]:
     yield (
         f"<h2>{shown_text(prefix)}Formats</h2><p>{len(outcome.rows)} samples, "
         f"{answerable} of them answerable; each metric with its 95 % bootstrap "
-        "interval over samples. The better one of a metric is in bold type.</p>"
+        "interval over samples. The best one of a metric is in bold type.</p>"
         '<div class="wide"><table class="metrics skn"><tbody>'
     )
     for measure in MEASURES:

@@ -164,6 +164,9 @@ def _failures(
         "judge_failures": failed,
         "extraction_failure_rate": _share(statuses.count("failed"), len(rows)),
         "extraction_repair_rate": _share(statuses.count("repaired"), len(rows)),
+        "extraction_shortened_rate": _share(
+            sum(_was_shortened(row, variant) for row in rows), len(rows)
+        ),
         "agent_failure_rate": _share(
             sum(bool(row.get(f"{variant}_reasoning_error")) for row in rows), len(rows)
         ),
@@ -171,6 +174,13 @@ def _failures(
             sum(not row["raw_text"].strip() for row in rows), len(rows)
         ),
     }
+
+
+def _was_shortened(row: dict[str, Any], variant: str) -> bool:
+    """Return whether the extractor was shown less than all search results."""
+    read = row.get(f"{variant}_extraction_read_characters")
+    whole = row.get(f"{variant}_extraction_source_characters")
+    return read is not None and whole is not None and read < whole
 
 
 def _share(count: int, total: int) -> float:

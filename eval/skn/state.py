@@ -127,5 +127,5 @@ class State:
         """Return what is told about an error."""
         return (
             f"Cannot write {self.path}: {error.strerror}. What is finished is kept: "
-            "make room or choose another --output, and run the same again."
+            "make room and run the same again."
         )

@@ -41,6 +41,7 @@ _PLAIN = (
     "judge_failure_rate",
     "extraction_failure_rate",
     "extraction_repair_rate",
+    "extraction_shortened_rate",
     "agent_failure_rate",
     "empty_search_rate",
 )

@@ -84,6 +84,7 @@ _COSTS = {
     "judge_failure_rate": "judges that failed",
     "extraction_failure_rate": "extractions that failed",
     "extraction_repair_rate": "extractions that were repaired",
+    "extraction_shortened_rate": "search results that were too long",
     "agent_failure_rate": "answers that did not come",
     "empty_search_rate": "searches that found nothing",
 }

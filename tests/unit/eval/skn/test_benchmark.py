@@ -12,6 +12,7 @@ import pytest
 from eval.skn import BenchmarkOptions, ModelOptions, run_benchmark, run_models
 from eval.skn.report import benchmark_page
 from graph.errors import InputError, ModelError, StorageError
+from graph.language_models import LanguageModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -239,6 +240,27 @@ def test_nothing_found_goes_on_without_extraction(
     assert {"json", "skn"} & set(model.kinds()) == set()
     assert "agent" in model.kinds()
     assert metrics["json"]["empty_search_rate"] == 1
+
+
+def test_a_page_that_is_too_long_is_shortened_and_told(
+    scripted: Callable[..., Scripted],
+    options: BenchmarkOptions,
+    recorded: Path,
+    tmp_path: Path,
+) -> None:
+    """A model with a small context reads the beginning; its share is a metric."""
+    entries = loaded(recorded.parent, recorded.name)
+    entries[0]["results"][0]["content"] = "The cache is full. " * 250_000
+    recorded.write_text(json.dumps(entries), "utf-8")
+    model = LanguageModel(scripted(), prompt_tokens=3_000)
+
+    metrics = run_benchmark(
+        None, tmp_path / "out", model, options=replace(options, limit=1)
+    )
+
+    assert metrics["json"]["extraction_shortened_rate"] == 1
+    assert metrics["json"]["judge_failure_rate"] == 0
+    assert loaded(tmp_path / "out", "search_results.json")[0]["raw_text_chars"] < 21_000
 
 
 def test_models_and_judges_are_told_apart(
