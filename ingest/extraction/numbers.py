@@ -66,7 +66,7 @@ def read_confidence(value: object) -> tuple[float | None, str | None]:
 
 def _meant(text: str) -> float:
     """Return the number that a text means, NaN where it means none."""
-    text = _LABEL.sub("", text).strip(" .,;()[]<>\"'~≈")
+    text = _LABEL.sub("", text).strip(" ,;()[]<>\"'~\u2248").rstrip(" .")
     text = re.sub(r"(?<=\d),(?=\d)", ".", text).replace("\N{MINUS SIGN}", "-")
     if text in WORDS:
         return WORDS[text]

@@ -1,0 +1,139 @@
+"""Web search: recorded results, retries, and files that are not what they should be."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from graph.errors import InputError, SourceError, StorageError
+from ingest.extraction import web
+from ingest.extraction.web import (
+    WebResult,
+    read_recorded,
+    results_text,
+    search_results,
+    write_recorded,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ICE = WebResult(title="Ice", url="https://x.example/ice", content="Ice is cold.")
+
+
+def test_recorded_results_come_first() -> None:
+    """Nothing is searched for a question whose results are known."""
+    found = search_results("ice", recorded={"ice": [ICE] * 7}, recorded_only=True)
+
+    assert found == (ICE,) * 5
+
+
+def test_question_without_recorded_results_is_refused() -> None:
+    """Where only recorded results may be used, a new question is a mistake."""
+    with pytest.raises(InputError, match="No results are recorded for 'snow'"):
+        search_results("snow", recorded={"ice": [ICE]}, recorded_only=True)
+
+
+def test_empty_query_is_refused() -> None:
+    """There is nothing to look for."""
+    with pytest.raises(InputError, match="write what to look for"):
+        search_results("  ")
+
+
+@pytest.mark.parametrize(("failures", "found"), [(2, (ICE,)), (3, ())])
+def test_search_is_tried_three_times(
+    monkeypatch: pytest.MonkeyPatch, failures: int, found: tuple[WebResult, ...]
+) -> None:
+    """The waits double; after the third failure there are no results."""
+    calls: list[str] = []
+    waits: list[float] = []
+
+    def engine(query: str, count: int) -> tuple[WebResult, ...]:
+        calls.append(query)
+        if len(calls) <= failures:
+            msg = "ratelimit"
+            raise RuntimeError(msg)
+        return (ICE,)
+
+    monkeypatch.setattr(web, "_live", engine)
+
+    assert search_results("ice", sleep=waits.append) == found
+    assert calls == ["ice"] * 3
+    assert waits == [2, 4]
+
+
+def test_results_are_one_text() -> None:
+    """Each has a number, a title, an address and its content."""
+    assert results_text([ICE, ICE]) == (
+        "[Result 1]\nTitle: Ice\nURL: https://x.example/ice\nContent: Ice is cold.\n\n"
+        "[Result 2]\nTitle: Ice\nURL: https://x.example/ice\nContent: Ice is cold."
+    )
+    assert results_text([]) == ""
+
+
+def test_recorded_file_reads_back(tmp_path: Path) -> None:
+    """What is written is what is read, with any text."""
+    found = {"why \N{SNOWFLAKE}?": (ICE, ICE), "nothing": ()}
+
+    write_recorded(tmp_path / "new" / "found.json", found)
+
+    assert read_recorded(tmp_path / "new" / "found.json") == found
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["found.json"]
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (
+            [
+                {
+                    "question": "ice",
+                    "results": [{"title": "Ice", "href": "u", "body": "c"}],
+                }
+            ],
+            (WebResult(title="Ice", url="u", content="c"),),
+        ),
+        (
+            [{"id": 1, "question": "ice", "raw_text": "[Result 1]"}],
+            (WebResult(title="", url="", content="[Result 1]"),),
+        ),
+        ([{"question": "ice", "raw_text": ""}], ()),
+    ],
+)
+def test_files_of_the_benchmark_are_read(
+    tmp_path: Path, data: Any, found: tuple[WebResult, ...]
+) -> None:
+    """Lists of questions with results, or with their text, are read too."""
+    path = tmp_path / "found.json"
+    path.write_text(json.dumps(data), "utf-8")
+
+    assert read_recorded(path) == {"ice": found}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "are not JSON"),
+        ("3", "Record 1 of"),
+        ('{"ice": 3}', "has no list of results"),
+        ('[{"results": []}]', "has no question"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, text: str, told: str) -> None:
+    """The message says what is wrong and where."""
+    path = tmp_path / "found.json"
+    path.write_text(text, "utf-8")
+
+    with pytest.raises(SourceError, match=told):
+        read_recorded(path)
+
+
+def test_missing_file_and_full_disk_are_told(tmp_path: Path) -> None:
+    """A file that cannot be read or written is named."""
+    with pytest.raises(SourceError, match="Cannot read the search results"):
+        read_recorded(tmp_path / "none.json")
+    (tmp_path / "file").write_text("", "utf-8")
+    with pytest.raises(StorageError, match="Cannot write"):
+        write_recorded(tmp_path / "file" / "found.json", {})
