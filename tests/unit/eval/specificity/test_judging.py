@@ -1,0 +1,310 @@
+"""Judging what a pipeline made of a question, and the numbers of many."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eval.specificity import (
+    Answer,
+    Key,
+    Outcome,
+    Question,
+    ask_questions,
+    class_scores,
+    custodians_of,
+    judge,
+    key_of,
+    measure,
+    memory_pipeline,
+)
+from ingest.custodians import bundled_custodians
+from retrieval.specificity.classifying import Classification
+from retrieval.specificity.conversation import Conversation
+from retrieval.specificity.execution import Execution
+from retrieval.specificity.ranking import FilteredClasses
+from retrieval.specificity.resolver import Resolution
+from retrieval.specificity.results import PipelineResult
+from retrieval.specificity.slots import Doubt, Slots
+
+if TYPE_CHECKING:
+    from retrieval.specificity.pipeline import TemplatePipeline
+
+KEY = Key(
+    ghcids={"urn:1": "G1", "urn:2": "G2", "urn:3": "G3"},
+    classes={"G1": "Archive", "G2": "Museum", "G3": "Archive"},
+    regions={"NL-NH": "Noord-Holland"},
+)
+
+
+def _question(kind: str = "list", **given: Any) -> Question:
+    answer = {k: given.pop(k) for k in ("ids", "value", "values") if k in given}
+    plain: dict[str, Any] = {
+        "id": "1",
+        "language": "en",
+        "question": "Which?",
+        "template": "list_institutions_by_type_city",
+        "slots": {},
+        "relation": None,
+        "answer": Answer(kind=kind, **answer),  # type: ignore[arg-type]
+    }
+    return Question(**{**plain, **given})
+
+
+def _result(
+    *rows: tuple[Any, ...],
+    columns: tuple[str, ...] = ("custodian",),
+    **given: Any,
+) -> PipelineResult:
+    plain: dict[str, Any] = {
+        "question": "Which?",
+        "language": "en",
+        "status": "answered",
+        "answer": "These.",
+        "resolution": Resolution(question="Which?"),
+        "slots": Slots(),
+        "conversation": Conversation(),
+        "execution": Execution(columns=columns, rows=rows, seconds=0.0),
+        "classification": Classification(
+            template_id="list_institutions_by_type_city",
+            confidence=0.9,
+            scores=(),
+            by="test",
+        ),
+    }
+    return PipelineResult(**{**plain, **given})
+
+
+def _right(question: Question, result: PipelineResult) -> bool:
+    return judge(question, result, KEY, seconds=0.1).answer_right
+
+
+def test_list_is_compared_as_a_set() -> None:
+    """Order and repetition do not matter; one too many or too few does."""
+    question = _question(ids=frozenset({"G1", "G2"}))
+
+    assert _right(question, _result(("urn:2",), ("urn:1",), ("urn:2",)))
+    assert not _right(question, _result(("urn:1",)))
+    assert not _right(question, _result(("urn:1",), ("urn:2",), ("urn:3",)))
+
+
+def test_superlative_is_what_comes_first() -> None:
+    """Of the oldest, the first rows count."""
+    question = _question(ids=frozenset({"G2"}), relation="oldest")
+
+    assert _right(question, _result(("urn:2",), ("urn:1",)))
+    assert not _right(question, _result(("urn:1",), ("urn:2",)))
+
+
+def test_cut_rows_are_no_answer() -> None:
+    """A list that was cut off is not the list."""
+    result = _result(("urn:1",))
+    cut = replace(result, execution=replace(result.execution, cut=True))  # type: ignore[type-var]
+
+    assert not _right(_question(ids=frozenset({"G1"})), cut)
+
+
+def test_count_is_compared_as_a_number() -> None:
+    """Exactly one row with the number."""
+    assert _right(_question("count", value=3), _result((3,), columns=("count",)))
+    assert not _right(_question("count", value=3), _result((2,), columns=("count",)))
+    assert not _right(_question("count", value=3), _result(columns=("count",)))
+
+
+def test_comparison_needs_every_place() -> None:
+    """Places and numbers have to be the same."""
+    question = _question("comparison", values={"Gent": 2, "Brussel": 0})
+    columns = ("city", "count")
+
+    assert _right(question, _result(("Gent", 2), ("Brussel", 0), columns=columns))
+    assert not _right(question, _result(("Gent", 2), columns=columns))
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "right"),
+    [
+        ("refusal", "irrelevant", True),
+        ("refusal", "none", False),
+        ("ask", "missing", True),
+        ("ask", "lost", True),
+        ("ask", "answered", False),
+        ("none", "none", True),
+        ("none", "irrelevant", False),
+    ],
+)
+def test_refusals_are_judged_by_how_it_ended(
+    kind: str, status: str, right: bool
+) -> None:
+    """Nothing is run for these, and each ends in its own way."""
+    found = _right(_question(kind), _result(execution=None, status=status))
+
+    assert found is right
+
+
+def test_running_a_query_is_wrong_where_none_fits() -> None:
+    """A question without a template must not be answered by one."""
+    assert not _right(_question("none"), _result(("urn:1",)))
+
+
+def test_unknown_place_may_be_named_as_such() -> None:
+    """Where nothing exists, saying that the place is unknown is right."""
+    doubt = Doubt(kind="unknown", slot="city", text="Atlantis")
+    result = _result(execution=None, status="missing", slots=Slots(doubts=(doubt,)))
+
+    assert _right(_question(ids=frozenset()), result)
+    assert _right(_question("count", value=0), result)
+    assert not _right(_question(ids=frozenset({"G1"})), result)
+
+
+def test_slots_are_compared_by_value() -> None:
+    """Regions by name or code, amounts as numbers, names without regard to case."""
+    question = _question(
+        slots={
+            "region": "NL-NH",
+            "budget": 5,
+            "name": "The  House",
+            "city": ("A", "B"),
+            "date": ("1950", "1960"),
+        }
+    )
+    values = {
+        "region": "Noord-Holland",
+        "budget": "5.00",
+        "name": "the house",
+        "city": ("A", "C"),
+        "date": "1950/1960",
+        "order": "oldest",
+    }
+
+    found = judge(question, _result(slots=Slots(values=values)), KEY, seconds=0.1)
+
+    assert (found.slots_right, found.slots_found, found.slots_wanted) == (5, 6, 6)
+
+
+def test_expected_classes_are_of_type_or_institutions() -> None:
+    """The type asked for tells the class, else those of the answer do."""
+    typed = _question(slots={"institution_type": "L"}, ids=frozenset({"G1"}))
+    listed = _question(ids=frozenset({"G1", "G2", "G3"}))
+
+    assert judge(typed, _result(), KEY, seconds=0).expected_classes == {"Library"}
+    assert judge(listed, _result(), KEY, seconds=0).expected_classes == {
+        "Archive",
+        "Museum",
+    }
+
+
+def _outcome(**given: Any) -> Outcome:
+    plain: dict[str, Any] = {
+        "question": _question(),
+        "template": "none",
+        "template_right": True,
+        "slots_right": 1,
+        "slots_found": 1,
+        "slots_wanted": 1,
+        "answer_right": True,
+        "status": "answered",
+        "answer": "",
+        "expected_classes": frozenset({"Archive"}),
+        "kept_classes": ("Archive", "Museum"),
+        "all_classes": 10,
+        "seconds": 0.5,
+    }
+    return Outcome(**{**plain, **given})
+
+
+def test_class_scores_are_those_of_the_definition() -> None:
+    """Precision, recall, reduction and time of one question."""
+    assert class_scores(_outcome()) == {
+        "precision": 0.5,
+        "recall": 1.0,
+        "class_reduction": 0.8,
+        "response_time": 0.5,
+    }
+
+
+def test_class_scores_of_nothing_kept_are_zero() -> None:
+    """A filter that keeps nothing is neither precise nor complete."""
+    found = class_scores(_outcome(kept_classes=()))
+
+    assert found is not None
+    assert (found["precision"], found["recall"]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "given", [{"expected_classes": frozenset()}, {"all_classes": 0}]
+)
+def test_class_scores_need_classes(given: dict[str, Any]) -> None:
+    """Without a relevant class, or a filter, there is nothing to measure."""
+    assert class_scores(_outcome(**given)) is None
+
+
+def test_measures_are_means_with_intervals() -> None:
+    """Accuracy is a mean, slot F1 a ratio of sums, the filter a mean where it ran."""
+    outcomes = [
+        _outcome(),
+        _outcome(template_right=False, answer_right=False, slots_right=0),
+        _outcome(expected_classes=frozenset(), slots_found=0, slots_right=0),
+        _outcome(),
+    ]
+
+    found = measure(outcomes, resamples=200)
+
+    assert found["template_accuracy"].value == 0.75
+    assert found["answer_accuracy"].value == 0.75
+    assert found["slot_f1"].value == pytest.approx(2 * 2 / (3 + 4))
+    assert (found["precision"].value, found["precision"].n) == (0.5, 3)
+    assert found["template_accuracy"].low <= 0.75 <= found["template_accuracy"].high
+
+
+def test_measures_leave_out_a_filter_that_never_ran() -> None:
+    """Without classes only the answers are measured."""
+    found = measure([_outcome(all_classes=0)], resamples=10)
+
+    assert list(found) == ["template_accuracy", "slot_f1", "answer_accuracy"]
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> TemplatePipeline:
+    """Return a pipeline over the bundled institutions, without an embedder."""
+    return memory_pipeline(custodians_of(bundled_custodians()))
+
+
+def test_conversation_goes_on_with_what_was_made(pipeline: TemplatePipeline) -> None:
+    """A follow-up is asked after the turns before it, and not after others."""
+    key = key_of(custodians_of(bundled_custodians()))
+    slots = {"institution_type": "M"}
+    asked = [
+        _question(
+            question="Which museums are in Berlin?",
+            slots={**slots, "city": "Berlin"},
+            ids=frozenset({"DE-BE-BER-M-MVZ", "DE-BE-BER-M-MVR"}),
+            conversation="c",
+        ),
+        _question(
+            question="And in London?",
+            slots={**slots, "city": "London"},
+            ids=frozenset({"GB-LND-LON-M-MMU"}),
+            conversation="c",
+            turn=2,
+        ),
+        _question("ask", question="And in Utrecht?", template="none"),
+    ]
+    ticks = iter(range(100))
+
+    outcomes = ask_questions(pipeline, asked, key, clock=lambda: float(next(ticks)))
+
+    assert [outcome.answer_right for outcome in outcomes] == [True, True, True]
+    assert [outcome.seconds for outcome in outcomes] == [1.0, 1.0, 1.0]
+
+
+def test_filter_of_a_result_is_counted() -> None:
+    """All classes are those kept and those dropped."""
+    classes = FilteredClasses(
+        kept={"Archive": 0.9}, dropped={"Museum": 0.1, "Library": 0.2}, threshold=0.5
+    )
+
+    found = judge(_question(), _result(classes=classes), KEY, seconds=0.1)
+
+    assert (found.kept_classes, found.all_classes) == (("Archive",), 3)
