@@ -34,7 +34,8 @@ __all__ = [
     "ask_visits",
 ]
 
-_BATCH = 4
+_BATCH, _LARGEST_BATCH = 4, 32
+"""Chunks fetched at once: the first time, and when many are wanted."""
 
 
 def ask_visits(
@@ -74,7 +75,7 @@ class Ranking:
 
     The reader is asked for `anchor_hits(k)` chunks first and for twice as many each
     time that the caller comes to the end; the sentences of chunks are fetched a few
-    chunks at a time.
+    chunks at a time, and more each time.
 
     Attributes:
         query: The question's vector.
@@ -111,6 +112,7 @@ class Ranking:
         self._complete = False
         self._taken: set[str] = set()
         self._place = 0
+        self._batch = _BATCH
         self._visits: dict[str, Visit | None] = {}
 
     def skip(self, chunk_ids: Iterable[str]) -> None:
@@ -141,8 +143,9 @@ class Ranking:
             )
             wanted = (
                 hit.id,
-                *(i for i, _ in zip(ahead, range(_BATCH - 1), strict=False)),
+                *(i for i, _ in zip(ahead, range(self._batch - 1), strict=False)),
             )
+            self._batch = min(2 * self._batch, _LARGEST_BATCH)
             visits = yield from ask_visits(wanted, neighbours=False)
             self._visits.update({i: visits.get(i) for i in wanted})
         return self._visits.pop(hit.id)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from retrieval.algorithms import BasicRetrieval, QueryTraversal
+from retrieval.conformance import random_graph, random_query
 from retrieval.driving import run
 from retrieval.hits import searching
-from retrieval.protocols import WalkOptions
+from retrieval.protocols import ExpandRequest, WalkOptions
 from retrieval.readers.memory import MemoryReader
 
 if TYPE_CHECKING:
@@ -89,3 +90,28 @@ def test_without_edges_a_path_is_the_chunk_alone(
 
     assert [hit.path for hit in hits] == [("a",), ("b",), ("d",), ("e",)]
     assert {hit.hop for hit in hits} == {0}
+
+
+def test_many_results_take_few_round_trips() -> None:
+    """More chunks are fetched at once the more are wanted."""
+    graph = random_graph(3, sentences=[60] * 3)
+    reader = MemoryReader(graph)
+    walking = searching(BasicRetrieval(), random_query(3), WalkOptions(), k=50)
+    asked: list[int] = []
+
+    def counted() -> Any:
+        answer = None
+        while True:
+            try:
+                request = walking.send(answer)  # type: ignore[arg-type]
+            except StopIteration as done:
+                return done.value
+            if isinstance(request, ExpandRequest):
+                asked.append(len(request.chunk_ids))
+            answer = yield request
+
+    _, hits = run(reader, counted())
+
+    assert len(hits) == 50
+    assert max(asked) <= 32
+    assert len(asked) <= 6
