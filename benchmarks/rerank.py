@@ -100,18 +100,29 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--questions", type=int, help="questions (default 100)")
     parser.add_argument("--timed", type=int, help="questions that are timed (10)")
+    parser.add_argument("--only-times", action="store_true", help="measure no gains")
     parser.add_argument("--no-zelo", action="store_true", help="leave zELO scores out")
 
 
 def run(given: argparse.Namespace) -> None:
-    """Rank, compare, time and print the table."""
+    """Measure and time, and print a table of each."""
     if not FOLDER.is_dir():
         print(f"\nrerank needs {FOLDER}: left out.")
         return
     bare = warmed(load_embedder(DEFAULT_EMBEDDER))
     embedder = Remembering(bare)
-    count = given.questions or (20 if given.small else 100)
-    questions = read_questions(embedder, count, small=given.small)
+    few = given.small or given.only_times
+    count = given.questions or (20 if few else 100)
+    questions = read_questions(embedder, count, small=few)
+    if not given.only_times:
+        measure_gains(questions, embedder, zelo_too=not given.no_zelo)
+    time_them(questions, bare, given.timed or (2 if given.small else 10))
+
+
+def measure_gains(
+    questions: Sequence[Question], embedder: Remembering, *, zelo_too: bool
+) -> None:
+    """Rank, compare with the dense order and print the table."""
     bm25 = load_reranker("bm25")
     dense = load_reranker("embedding", embedder=embedder)
     orders = {
@@ -119,7 +130,7 @@ def run(given: argparse.Namespace) -> None:
         "bm25": ranked(questions, bm25),
         "pointwise, of the marks": crossed(questions, marks(questions), embedder),
     }
-    if not given.no_zelo:
+    if zelo_too:
         scores = zelo(questions, [dense, bm25])
         orders["zELO of embedding and bm25"] = scores
         orders["pointwise, of zELO"] = crossed(questions, scores, embedder)
@@ -140,7 +151,6 @@ def run(given: argparse.Namespace) -> None:
         "most that a reranker can reach."
     )
     table.print()
-    time_them(questions, bare, given.timed or (2 if given.small else 10))
 
 
 def read_questions(embedder: Embedder, count: int, *, small: bool) -> list[Question]:
