@@ -24,38 +24,29 @@ _COLUMNS = (
     "foundedYear",
     "budget",
 )
-_ROWS: list[tuple[Any, ...]] = [
-    ("Stadsarchief Waterkant", "A", "Amsterdam", "Noord-Holland", "NL-NH", "NL")
-    + ("NL-AsdWK", "NL-NH-AMS-A-SW", 1848, 2_500_000.0),
-    ("Grachtenmuseum De Spiegel", "M", "Amsterdam", "Noord-Holland", "NL-NH", "NL")
-    + ("NL-AsdGS", "NL-NH-AMS-M-GS", 1921, 750_000.0),
-    ("Museum Het Zilveren Anker", "M", "Amsterdam", "Noord-Holland", "NL-NH", "NL")
-    + (None, "NL-NH-AMS-M-ZA", 1975, 12_000_000.0),
-    ("Bibliotheek De Leeszolder", "L", "Utrecht", "Utrecht", "NL-UT", "NL")
-    + ("NL-UtLZ", "NL-UT-UTR-L-LZ", 1892, 1_800_000.0),
-    ("Domarchief Utrecht", "A", "Utrecht", "Utrecht", "NL-UT", "NL")
-    + ("NL-UtDA", "NL-UT-UTR-A-DA", 1799, 900_000.0),
-    ("Museum Fort Blauwkapel", "M", "Utrecht", "Utrecht", "NL-UT", "NL")
-    + (None, "NL-UT-UTR-M-FB", 1990, 300_000.0),
-    ("Haagse Galerie Noordzee", "G", "Den Haag", "Zuid-Holland", "NL-ZH", "NL")
-    + (None, "NL-ZH-DHA-G-HN", 2001, 450_000.0),
-    ("Archief Scheldemond", "A", "Antwerpen", "Antwerpen", "BE-VAN", "BE")
-    + ("BE-AntAS", "BE-VAN-ANT-A-AS", 1830, 1_500_000.0),
-    ("Scheldemuseum", "M", "Antwerpen", "Antwerpen", "BE-VAN", "BE")
-    + (None, "BE-VAN-ANT-M-SM", 1903, 3_200_000.0),
-    ("Isarbibliothek", "L", "M\u00fcnchen", "Bayern", "DE-BY", "DE")
-    + ("DE-MueIB", "DE-BY-MUN-L-IB", 1760, 5_400_000.0),
-    ("Thames Record Office", "A", "London", "London", None, "GB")
-    + ("GB-LonTR", None, 1949, 4_000_000.0),
-    ("Middelburg Zeemuseum", "M", "Middelburg", "Zeeland", "NL-ZE", "NL")
-    + (None, None, 1888, None),
-    ("Middelburg Mission Museum", "M", "Middelburg", "Mpumalanga", "ZA-MP", "ZA")
-    + (None, None, 1911, None),
-]
+_ROWS = """
+Stadsarchief Waterkant|A|Amsterdam|Noord-Holland|NL-NH|NL|NL-AsdWK||1848|2500000
+Grachtenmuseum De Spiegel|M|Amsterdam|Noord-Holland|NL-NH|NL|NL-AsdGS||1921|750000
+Museum Het Zilveren Anker|M|Amsterdam|Noord-Holland|NL-NH|NL|||1975|12000000
+Bibliotheek De Leeszolder|L|Utrecht|Utrecht|NL-UT|NL|NL-UtLZ|NL-UT-UTR-L-LZ|1892|1800000
+Domarchief Utrecht|A|Utrecht|Utrecht|NL-UT|NL|NL-UtDA|NL-UT-UTR-A-DA|1799|900000
+Museum Fort Blauwkapel|M|Utrecht|Utrecht|NL-UT|NL||NL-UT-UTR-M-FB|1990|300000
+Haagse Galerie Noordzee|G|Den Haag|Zuid-Holland|NL-ZH|NL||NL-ZH-DHA-G-HN|2001|450000
+Archief Scheldemond|A|Antwerpen|Antwerpen|BE-VAN|BE|BE-AntAS|BE-VAN-ANT-A-AS|1830|1500000
+Scheldemuseum|M|Antwerpen|Antwerpen|BE-VAN|BE||BE-VAN-ANT-M-SM|1903|3200000
+Isarbibliothek|L|München|Bayern|DE-BY|DE|DE-MueIB|DE-BY-MUN-L-IB|1760|5400000
+Thames Record Office|A|London|London||GB|GB-LonTR||1949|4000000
+Middelburg Zeemuseum|M|Middelburg|Zeeland|NL-ZE|NL|||1888|
+Middelburg Mission Museum|M|Middelburg|Mpumalanga|ZA-MP|ZA|||1911|
+"""
 CUSTODIANS: list[dict[str, Any]] = [
-    {name: value for name, value in zip(_COLUMNS, row, strict=True) if value is not None}
-    for row in _ROWS
+    {name: value for name, value in zip(_COLUMNS, row.split("|"), strict=True) if value}
+    for row in _ROWS.strip().splitlines()
 ]
+for _row in CUSTODIANS:
+    _row["foundedYear"] = int(_row["foundedYear"])
+    if "budget" in _row:
+        _row["budget"] = float(_row["budget"])
 
 _WRITE = """
 UNWIND $rows AS row

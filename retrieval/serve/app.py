@@ -27,12 +27,14 @@ from retrieval.serve.openapi import QUERY_ID, get_description, post_description
 from retrieval.serve.page import page
 from retrieval.serve.problems import http_problem, problem_of
 from retrieval.serve.signatures import signature
+from retrieval.serve.templates import metrics_response
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from retrieval.procedures import Procedure
     from retrieval.serve.backend import Backend
+    from retrieval.serve.templates import TemplateDoor
 
 __all__ = ["create_app"]
 
@@ -54,6 +56,7 @@ def create_app(
     rules: Rules | None = None,
     places: int = 4,
     seconds: float = 60.0,
+    templates: TemplateDoor | None = None,
 ) -> Guard:
     """Return the ASGI application.
 
@@ -62,6 +65,7 @@ def create_app(
         rules: Who may ask; None serves this machine without a key.
         places: Calls that run at once; four times as many may wait.
         seconds: How long a call may take.
+        templates: What answers by templates; None answers nothing by them.
     """
     app = FastAPI(
         title="Knowtrail",
@@ -73,7 +77,8 @@ def create_app(
     app.add_exception_handler(HTTPException, _on_refusal)
     app.add_exception_handler(KnowtrailError, _on_error)
     app.add_exception_handler(Exception, _on_error)
-    routes = _Routes(backend=backend, gate=Gate(places=places, seconds=seconds))
+    gate = Gate(places=places, seconds=seconds)
+    routes = _Routes(backend=backend, gate=gate, templates=templates)
     routes.add_to(app)
     return Guard(app, rules or Rules())
 
@@ -103,12 +108,17 @@ class _Routes:
 
     backend: Backend
     gate: Gate
+    templates: TemplateDoor | None = None
 
     def add_to(self, app: FastAPI) -> None:
         """Add every route."""
         _add(app, "/", self.index, hidden=True)
         _add(app, "/health", self.health)
         _add(app, "/ready", self.ready)
+        _add(app, "/metrics", self.metrics)
+        if self.templates is not None:
+            for method in ("GET", "POST"):
+                _add(app, "/templates", _handler(self.by_template), method=method)
         _add(app, "/procedures", self.listing)
         _add(app, "/procedures", self.listing, method="POST")
         for procedure in PROCEDURES.values():
@@ -145,6 +155,20 @@ class _Routes:
             status_code=200 if readiness.ready else 503,
             headers={} if readiness.ready else {"Retry-After": "1"},
         )
+
+    async def metrics(self) -> Response:
+        """Show the metrics of filtering by specificity to Prometheus."""
+        text, media_type = metrics_response()
+        return Response(text, media_type=media_type)
+
+    async def by_template(self, request: Request) -> Response:
+        """Answer a question by a template, with every step."""
+        call = await asked(request)
+        if self.templates is None:
+            raise HTTPException(404, "Not Found")
+        answer = partial(self.templates.answer, call)
+        found = await until_gone(self._in_place(answer), request.receive)
+        return JSONResponse(plain_value(found))
 
     async def listing(self) -> Response:
         """List the procedures with their signatures."""

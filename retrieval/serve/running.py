@@ -18,6 +18,7 @@ from graph.connection import AsyncConnection
 from graph.errors import PortInUseError, SettingsError
 from retrieval.serve.app import create_app
 from retrieval.serve.backend import GraphBackend
+from retrieval.serve.templates import TemplateDoor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -116,8 +117,13 @@ async def serve(
     """
     async with await AsyncConnection.open(settings) as connection:
         backend = GraphBackend(connection, settings)
+        door = TemplateDoor(settings)
         app = create_app(
-            backend, rules=rules, places=limits.places, seconds=limits.seconds
+            backend,
+            rules=rules,
+            places=limits.places,
+            seconds=limits.seconds,
+            templates=door,
         )
         server = _Server(
             uvicorn.Config(
@@ -147,6 +153,7 @@ async def serve(
             with suppress(asyncio.CancelledError):
                 await loading
             bound.close()
+            door.close()
 
 
 class _Server(uvicorn.Server):

@@ -1,10 +1,10 @@
-"""How badly what a question names suits the slots of a template."""
+"""How badly what a question says suits a template."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from retrieval.specificity.cues import intents_of, unanswerable
 from retrieval.specificity.templates import NONE
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ PLACES = frozenset({"city", "region", "country"})
 NO_SLOT = 0.25
 """A question names something for which the template has no slot."""
 
-OTHER_KIND = 0.12
+OTHER_KIND = 0.25
 """It names a place that would have to be read as another kind of place."""
 
 NO_VALUE = {
@@ -33,17 +33,20 @@ NO_VALUE = {
 }
 """It names nothing for a slot that the template needs."""
 
-ONE_PLACE = 0.2
+ONE_PLACE = 0.3
 """It names several places and the template takes one, or the other way round."""
 
-GENERIC = 0.12
+GENERIC = 0.2
 """It speaks of institutions of any type, and the template is for one."""
 
-_TIME = re.compile(
-    r"old|new|young|recent|earl|late|first|last|since|oud|nieuw|jong|vroeg|eerst|laatst"
-    r"|sinds|before|after|since|voor|v\u00f3\u00f3r|na|tussen|between|century|eeuw|exist|bestond|bestaan|found|establish|opened|opgericht|gesticht|geopend|begonnen|ontstaan|start",
-    re.IGNORECASE,
-)
+OTHER_INTENT = 0.25
+"""It is plainly after something else."""
+
+UNSAID = 0.3
+"""The template counts or compares, and the question asks for neither."""
+
+BEYOND = 0.3
+"""It has a word that no template answers."""
 
 
 def misfit(template: Template, mentions: Sequence[Mention], question: str) -> float:
@@ -56,23 +59,41 @@ def misfit(template: Template, mentions: Sequence[Mention], question: str) -> fl
     """
     if template.id == NONE:
         return 0.0
-    required = {s.type for s in template.slots.values() if s.required}
-    named = {m.kind for m in mentions} & {"generic", "institution_type"}
     types = {slot.type for slot in template.slots.values()}
-    places = [m for m in mentions if m.kind in PLACES or m.kind == "place"]
     total = sum(_unsuited(m, types) for m in mentions)
     total += _lacking(template, mentions)
-    if places and not template.each and len(places) > 1 and types & PLACES:
-        total += ONE_PLACE
-    if template.each and len(places) < 2:
-        total += ONE_PLACE
-    if template.one_of and not places:
-        total += NO_SLOT
+    total += _places(template, mentions, types)
+    total += _after(template, intents_of(question, mentions))
+    required = {s.type for s in template.slots.values() if s.required}
+    named = {m.kind for m in mentions} & {"generic", "institution_type"}
     if "institution_type" in required and named == {"generic"}:
         total += GENERIC
-    if "date" in types and not _TIME.search(question):
-        total += NO_SLOT
-    return total
+    return total + (BEYOND if unanswerable(question) else 0.0)
+
+
+def _after(template: Template, intents: frozenset[str]) -> float:
+    """Return what other intents than the template's take off."""
+    own = template.intent
+    if own is None or not intents:
+        return UNSAID if own in {"count", "compare", "date"} else 0.0
+    if own in {"count", "compare", "date"} and own not in intents:
+        return UNSAID
+    others = intents - {own}
+    if own == "compare":
+        others -= {"count"}
+    return OTHER_INTENT if others else 0.0
+
+
+def _places(template: Template, mentions: Sequence[Mention], types: set[str]) -> float:
+    """Return what too many or too few places take off."""
+    places = sum(m.kind in PLACES or m.kind == "place" for m in mentions)
+    if template.each:
+        return ONE_PLACE if places < 2 else 0.0
+    if places > 1 and types & PLACES:
+        return ONE_PLACE
+    if template.one_of and not places:
+        return NO_SLOT
+    return 0.0
 
 
 def _unsuited(mention: Mention, types: set[str]) -> float:

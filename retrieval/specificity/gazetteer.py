@@ -168,6 +168,11 @@ class _Builder:
         for name, code in _country_names():
             known = code in self._countries
             self._add(name, Entry(kind="country", value=code, known=known))
+        for name, code in _subdivisions(frozenset(self._countries)):
+            if normal(name) not in self._entries:
+                self._add(
+                    name, Entry(kind="region", value=code, about=code[:2], known=False)
+                )
         self._drop_common_names()
         entries = {
             form: tuple(sorted(found, key=lambda e: (KINDS.index(e.kind), e)))
@@ -268,6 +273,21 @@ def place_name(text: str, language: str) -> str:
         return name
     dutch = gettext.translation(domain, pycountry.LOCALES_DIR, languages=["nl"])
     return str(dutch.gettext(name))
+
+
+@lru_cache(maxsize=8)
+def _subdivisions(countries: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    """Return names and ISO 3166-2 codes of the parts of countries."""
+    found = []
+    for country in sorted(countries):
+        for part in _pycountry().subdivisions.get(country_code=country) or ():
+            found += [(name, part.code) for name in _subdivision_names(part.code)]
+    by_name = {normal(name): code for name, code in found}
+    for same in data_file("places.yaml")["regions"]:
+        codes = {by_name[normal(n)] for n in same if normal(n) in by_name}
+        if len(codes) == 1:
+            found += [(name, next(iter(codes))) for name in same]
+    return tuple(dict.fromkeys(found))
 
 
 def _subdivision_names(code: str) -> list[str]:

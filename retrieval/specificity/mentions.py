@@ -154,6 +154,8 @@ class MentionFinder:
         """Yield types and places with typing errors, and places nobody knows."""
         for at, token in enumerate(tokens):
             before = tokens[at - 1].form if at else ""
+            if before in {"of", "van"} and at > 1 and tokens[at - 2].form in _CUE_OF:
+                before = tokens[at - 2].form
             placed = before in _PLACE_BEFORE or before in _CUE_OF
             named = placed and token.text[0].isupper()
             common = token.form in _STOP and not named
@@ -174,7 +176,9 @@ class MentionFinder:
                 token.text[0].isupper() and before in _PREPOSITIONS and at > 0
             ):
                 last = _end_of_name(tokens, at, taken)
-                place = self._place(question, tokens[at:last], sure=placed)
+                place = self._place(
+                    question, tokens[at:last], sure=placed, cue=_CUE_OF.get(before)
+                )
                 if place is not None:
                     taken.add(place)
                     yield place
@@ -194,7 +198,7 @@ class MentionFinder:
         return self._words.letters[best[0]][0]
 
     def _place(
-        self, question: str, part: Sequence[Token], *, sure: bool
+        self, question: str, part: Sequence[Token], *, sure: bool, cue: str | None
     ) -> Mention | None:
         """Return the place that some words most look like, or one that is unknown."""
         text = " ".join(token.form for token in part)
@@ -213,7 +217,7 @@ class MentionFinder:
             )
         if not sure or not part[0].text[0].isalpha():
             return None
-        return mention_of("place", "", question, start, end, score=0.0)
+        return mention_of(cue or "place", "", question, start, end, score=0.0)
 
     def nearest(
         self, text: str, kinds: Sequence[str], *, cutoff: float = TYPO

@@ -188,7 +188,7 @@ class SlotExtractor:
     def _doubts(self, mention: Mention, kind: str, value: str | None) -> list[Doubt]:
         """Return what is doubtful about a place."""
         same = [o for o in mention.options if o.kind == kind]
-        if mention.kind == "place":
+        if not mention.value and not mention.options:
             near, _ = self._finder.nearest(mention.text, PLACES, cutoff=60.0)
             return [_doubt("unknown", kind, mention, near)]
         if not value:

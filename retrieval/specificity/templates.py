@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from retrieval.specificity.yaml_lines import Lines, Place
 
 __all__ = [
+    "INTENTS",
     "LANGUAGES",
     "NONE",
     "SLOT_TYPES",
@@ -41,6 +42,7 @@ SLOT_TYPES = (
     "choice",
     "number",
 )
+INTENTS = ("list", "count", "name", "identifier", "date", "compare", "budget")
 _ID = re.compile(r"[a-z][a-z0-9_]{0,79}")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _MASKS = frozenset(SLOT_TYPES[:8])
@@ -93,6 +95,7 @@ class Template:
         one_of: Slots of which one must have a value.
         each: Slots that may have several values, two or more in all: the query runs
             once for each.
+        intent: What its questions are after, one of `INTENTS`; None says nothing.
     """
 
     id: str
@@ -101,7 +104,8 @@ class Template:
     examples: Mapping[str, tuple[str, ...]]
     variants: tuple[Variant, ...]
     one_of: tuple[str, ...] = ()
-    each: tuple[str, ...] = field(default=())
+    each: tuple[str, ...] = ()
+    intent: str | None = None
 
 
 def load_templates(path: Path | str | None = None) -> dict[str, Template]:
@@ -171,6 +175,7 @@ class _Reader:
     def template(self) -> Template:
         """Read the template."""
         known = {"id", "description", "slots", "examples", "sparql", "one_of", "each"}
+        known |= {"intent"}
         self._id = str(self._value.get("id", "?"))[:80]
         for key in self._value:
             if key not in known:
@@ -180,6 +185,10 @@ class _Reader:
         description = self._text("description")
         slots = self._slots()
         one_of, each = self._names("one_of", slots), self._names("each", slots)
+        intent = self._value.get("intent")
+        if intent is not None and intent not in INTENTS:
+            msg = f"intent is {intent!r}: it must be one of {', '.join(INTENTS)}."
+            raise self.error(msg, "intent")
         return Template(
             id=self._id,
             description=description,
@@ -188,6 +197,7 @@ class _Reader:
             variants=self._variants(slots),
             one_of=one_of,
             each=each,
+            intent=intent,
         )
 
     def _text(self, key: str) -> str:
