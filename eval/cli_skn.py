@@ -159,12 +159,12 @@ def _tell(outcomes: Sequence[ModelOutcome]) -> None:
 
     for outcome in outcomes:
         prompt, completion = token_totals(outcome.rows, outcome.pipelines)
-        click.echo(
+        told = (
             f"{outcome.model}: {outcome.added} calls, {outcome.reused} results were "
-            f"known already; {prompt:,} tokens of prompts and {completion:,} of answers "
-            f"in all. Files are in {outcome.folder}.",
-            err=True,
+            f"known already; {prompt:,} tokens of prompts and {completion:,} of "
+            f"answers in all. Files are in {outcome.folder}."
         )
+        click.echo(told, err=True)
 
 
 def _dataset(given: dict[str, Any]) -> str:
