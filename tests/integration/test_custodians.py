@@ -1,0 +1,288 @@
+"""Heritage institutions in a real database: stored once, changed, removed, measured."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eval.specificity import (
+    ask_questions,
+    bundled_questions,
+    custodians_of,
+    key_of,
+    load_questions,
+    measure,
+    memory_pipeline,
+    store_experiment,
+    store_outcomes,
+)
+from eval.specificity.experiments import SpecificityResults
+from graph.embedders import HashEmbedder
+from ingest.corpus import delete_corpus
+from ingest.custodians import (
+    CustodianFile,
+    bundled_custodians,
+    ingest_custodians,
+)
+from retrieval.specificity.opening import open_pipeline
+from tests.command_line import CommandLine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from graph.connection import Connection
+    from graph.settings import Settings
+    from ingest.custodians import CustodianReport
+
+pytestmark = pytest.mark.integration
+
+EMBEDDER = HashEmbedder(32)
+ROWS = [
+    {
+        "name": "Rope Museum",
+        "type": "M",
+        "city": "Ghent",
+        "ghcid": "BE-VOV-GEN-M-RM",
+        "description": "It shows ropes. They are long. Some are knotted.",
+    },
+    {"name": "Paper Archive", "type": "A", "ghcid": "BE-VOV-GEN-A-PA"},
+]
+
+
+def _written(folder: Path, rows: list[dict[str, Any]]) -> CustodianFile:
+    path = folder / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return CustodianFile(path)
+
+
+def _ingest(
+    connection: Connection, settings: Settings, file: CustodianFile, **given: Any
+) -> CustodianReport:
+    plain = {"corpus": "h", "settings": settings, "embedder": EMBEDDER}
+    return ingest_custodians(connection, file, **{**plain, **given})
+
+
+def _shape(connection: Connection) -> list[dict[str, Any]]:
+    return connection.query(
+        "MATCH (c:Custodian)-[:INSTANCE_OF]->(o:OntologyClass) "
+        "OPTIONAL MATCH (c)<-[:ABOUT]-(k:Chunk)-[:FROM_DOCUMENT]->(d:Document) "
+        "RETURN c.name AS name, o.name AS class, count(k) AS chunks, "
+        "collect(DISTINCT k.className) AS classes, collect(DISTINCT d.title) AS titles "
+        "ORDER BY name"
+    )
+
+
+def test_institutions_are_nodes_with_class_and_document(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """Each has one class, and the chunks of its document are about it."""
+    report = _ingest(connection, server, _written(tmp_path, ROWS))
+
+    assert (report.added, report.failed) == (2, 0)
+    assert _shape(connection) == [
+        {
+            "name": "Paper Archive",
+            "class": "Archive",
+            "chunks": 1,
+            "classes": ["Archive"],
+            "titles": ["Paper Archive"],
+        },
+        {
+            "name": "Rope Museum",
+            "class": "Museum",
+            "chunks": report.linked - 1,
+            "classes": ["Museum"],
+            "titles": ["Rope Museum"],
+        },
+    ]
+
+
+def test_second_run_writes_nothing(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """The same file again changes neither nodes nor relationships."""
+    file = _written(tmp_path, ROWS)
+    _ingest(connection, server, file)
+
+    again = _ingest(connection, server, file)
+
+    assert (again.added, again.updated, again.skipped, again.linked) == (0, 0, 2, 0)
+    assert again.documents is not None
+    assert not again.documents.written.changed
+
+
+def test_changed_row_is_written_anew(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """A new type moves the institution and its chunks to the other class."""
+    _ingest(connection, server, _written(tmp_path, ROWS))
+    changed = [{**ROWS[0], "type": "G", "class_name": "KnotGallery"}, ROWS[1]]
+
+    report = _ingest(connection, server, _written(tmp_path, changed))
+
+    assert (report.added, report.updated, report.skipped) == (0, 1, 1)
+    assert report.findings.malformed["ghcid"] == 1
+    (rope,) = [row for row in _shape(connection) if row["name"] == "Rope Museum"]
+    assert (rope["class"], rope["classes"]) == ("KnotGallery", ["KnotGallery"])
+
+
+def test_full_cleanup_removes_what_is_gone(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """An institution that the file has no more goes with its document."""
+    _ingest(connection, server, _written(tmp_path, ROWS))
+
+    report = _ingest(connection, server, _written(tmp_path, ROWS[:1]), cleanup="full")
+
+    assert report.deleted == 1
+    assert [row["name"] for row in _shape(connection)] == ["Rope Museum"]
+    titles = connection.query("MATCH (d:Document) RETURN d.title AS title")
+    assert titles == [{"title": "Rope Museum"}]
+
+
+def test_unchanged_ones_stay_with_cleanup_none(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """What is stored is kept although the row has changed."""
+    _ingest(connection, server, _written(tmp_path, ROWS))
+    changed = [{**ROWS[0], "city": "Antwerp"}, ROWS[1]]
+
+    report = _ingest(connection, server, _written(tmp_path, changed), cleanup="none")
+
+    assert (report.updated, report.skipped) == (0, 2)
+
+
+def test_institutions_need_no_embedder(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """Without documents only nodes and classes are written."""
+    report = _ingest(connection, server, _written(tmp_path, ROWS), embedder=None)
+
+    assert report.documents is None
+    assert [row["chunks"] for row in _shape(connection)] == [0, 0]
+
+
+def test_deleting_the_corpus_deletes_its_institutions(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """Those of another corpus stay, and so do the classes."""
+    file = _written(tmp_path, ROWS)
+    _ingest(connection, server, file)
+    _ingest(connection, server, file, corpus="other")
+
+    delete_corpus(connection, "h")
+
+    counts = connection.query(
+        "MATCH (c:Custodian) RETURN c.corpus AS corpus, count(*) AS n"
+    )
+    assert counts == [{"corpus": "other", "n": 2}]
+
+
+def test_live_answers_are_those_of_memory(
+    connection: Connection, server: Settings
+) -> None:
+    """The database and a copy in memory answer the same questions alike."""
+    custodians = custodians_of(bundled_custodians())
+    _ingest(connection, server, CustodianFile(bundled_custodians()), embedder=None)
+    asked = load_questions(bundled_questions("dev"))[:40]
+    live = open_pipeline(connection, server, embedder=EMBEDDER, record=False)
+    memory = memory_pipeline(custodians, EMBEDDER)
+
+    from_live = ask_questions(live, asked, key_of(custodians, "h"))
+    from_memory = ask_questions(memory, asked, key_of(custodians))
+
+    assert [(one.template, one.answer) for one in from_live] == [
+        (one.template, one.answer) for one in from_memory
+    ]
+    assert [one.answer_right for one in from_live] == [
+        one.answer_right for one in from_memory
+    ]
+
+
+def test_results_are_stored_once(connection: Connection, server: Settings) -> None:
+    """A run has a record for each question and a metric with its interval."""
+    custodians = custodians_of(bundled_custodians())
+    asked = load_questions(bundled_questions("dev"))[:5]
+    outcomes = ask_questions(memory_pipeline(custodians), asked, key_of(custodians))
+    metrics = measure(outcomes, resamples=50)
+
+    stored = {
+        store_outcomes(
+            connection, outcomes, metrics, dataset="dev", configuration={"live": False}
+        )
+        for _ in range(2)
+    }
+
+    rows = connection.query(
+        "MATCH (r:EvalRun {kind: 'specificity'})-[:HAS_RECORD]->(e) "
+        "WITH r, count(e) AS records MATCH (r)-[:HAS_METRIC]->(m) "
+        "RETURN r.id AS id, r.status AS status, records, "
+        "collect(m.name) AS names ORDER BY id"
+    )
+    assert [(row["id"], row["status"], row["records"]) for row in rows] == [
+        (next(iter(stored)), "complete", 5)
+    ]
+    assert set(rows[0]["names"]) == set(metrics)
+
+
+def test_experiment_is_stored(connection: Connection) -> None:
+    """Both groups and their difference are metrics of a run."""
+    results = SpecificityResults()
+    for number in range(20):
+        results.log_result(f"s{number}", number % 3 / 2)
+
+    store_experiment(
+        connection, results.table(resamples=50), name="trial", traffic_split=0.5
+    )
+
+    rows = connection.query(
+        "MATCH (:EvalRun {kind: 'specificity-experiment', dataset: 'trial'})"
+        "-[:HAS_METRIC]->(m) RETURN m.name AS name ORDER BY name"
+    )
+    assert [row["name"] for row in rows] == [
+        "control_quality",
+        "quality_difference",
+        "treatment_quality",
+    ]
+
+
+def test_commands_ingest_and_measure(
+    connection: Connection,
+    server: Settings,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both commands report as JSON, and mistakes exit 2."""
+    assert connection is not None
+    monkeypatch.setenv("NEO4J_PASSWORD", server.password or "")
+    monkeypatch.setenv("NEO4J_USERNAME", server.username)
+    line = CommandLine(server, capsys, "hash:32")
+    bad = tmp_path / "bad.csv"
+    bad.write_text("title,isil\nRope Library,???\n,x\n", encoding="utf-8")
+
+    done = line.run(
+        "ingest", "custodians", "--example", "--corpus", "h", "--no-documents", "--json"
+    )
+    part = line.run(
+        "ingest", "custodians", bad, "--corpus", "b", "--no-documents", "--json"
+    )
+    measured = line.run(
+        "eval", "specificity", "--half", "dev", "--live", "--corpus", "h", "--json"
+    )
+    mistakes = [
+        line.run("ingest", "custodians", "--corpus", "h"),
+        line.run("ingest", "custodians", bad, "--corpus", "h", "--map", "name"),
+        line.run("ingest", "custodians", bad, "--corpus", "h", "--country", "ZZ"),
+        line.run("eval", "specificity", "--live"),
+    ]
+
+    assert (done.code, json.loads(done.out)["added"]) == (0, 70)
+    told = json.loads(part.out)
+    assert (part.code, told["failed"], told["malformed"]) == (1, 1, {"isil": 1})
+    assert told["guessed"] == [{"field": "type", "rule": "title-word", "count": 1}]
+    assert measured.code == 0
+    assert set(json.loads(measured.out)["metrics"]) >= {"slot_f1", "answer_accuracy"}
+    assert [mistake.code for mistake in mistakes] == [2, 2, 2, 2]
