@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["battles_page", "page_style"]
 
-LARGEST = 200
+LARGEST = 100
 """Documents whose matrices are drawn at most; every cell is an element of the page."""
 _TEXT = 1_500
 _REASONING = 4_000

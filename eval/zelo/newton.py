@@ -132,13 +132,12 @@ class _Block:
         the answer, whose components have mean 0.
         """
         inside = self.group >= 0
-        self.size = np.ones(self.group.shape)
-        fixed = np.zeros((self.count, self.width, self.width))
-        for number in range(int(self.group.max(initial=-1)) + 1):
-            members = (self.group == number).astype(np.float64)
-            size = np.maximum(members.sum(axis=1, keepdims=True), 1)
-            self.size = np.where(members > 0, size, self.size)
-            fixed += (members / size)[:, :, None] * members[:, None, :]
+        label = np.arange(self.count)[:, None] * (self.width + 1) + self.group + 1
+        sizes = np.bincount(label.ravel())
+        self.size = np.where(inside, sizes[label], 1).astype(np.float64)
+        together = self.group[:, :, None] == self.group[:, None, :]
+        fixed: NDArray[np.float64] = together / self.size[:, :, None]
+        fixed[~inside] = 0
         diagonal = np.arange(self.width)
         fixed[:, diagonal, diagonal] += np.where(inside, self.ridge, 1.0)
         return fixed

@@ -274,3 +274,23 @@ def test_judges_have_a_column_each() -> None:
     """Names without scores are a mistake."""
     with pytest.raises(InputError, match="2 judges and 1 columns"):
         Battles.of(2, [0], [1], [0.5], judges=("a", "b"))
+
+
+@pytest.mark.parametrize("regularisation", [1e-8, 1e-3, 10.0])
+def test_any_regularisation_is_followed(regularisation: float) -> None:
+    """Of many parts, each ends where the slope of what is minimised is 0."""
+    generator = np.random.default_rng(4)
+    left = generator.integers(0, 40, 30)
+    right = (left + generator.integers(1, 40, 30)) % 40
+    share = generator.integers(0, 2, 30).astype(float)
+
+    fit = fit_scores(40, left, right, share, regularisation=regularisation)
+
+    scores = np.nan_to_num(fit.scores)
+    chance = 1 / (1 + np.exp(scores[left] - scores[right]))
+    slope = np.bincount(right, share - chance, 40) - np.bincount(
+        left, share - chance, 40
+    )
+    assert fit.converged
+    assert fit.components > 1
+    assert slope == pytest.approx(regularisation * scores, abs=1e-6)
