@@ -45,7 +45,15 @@ _OPTION_KEYS = {
 }
 """Option -> property of the Corpus node."""
 
-_PARTS = ("extractions", "custodians", "themes", "categories", "redirects", "walks")
+_PARTS = (
+    "extractions",
+    "custodians",
+    "battles",
+    "themes",
+    "categories",
+    "redirects",
+    "walks",
+)
 """What a corpus has beside documents, in the order in which it is deleted."""
 
 

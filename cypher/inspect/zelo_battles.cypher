@@ -27,9 +27,20 @@ CALL (q, w) {
 MATCH p = ALL SHORTEST (w)
   (()-[:LEFT|RIGHT]-(b:Battle WHERE b.queryId = q.id)-[:LEFT|RIGHT]-()){1,4}
   (l)
-WITH q, nodes(p) AS path, relationships(p) AS sides
-ORDER BY [n IN path | n.id]
-LIMIT 20
+WITH
+  q,
+  nodes(p) AS path,
+  relationships(p) AS sides,
+  reduce(
+    sum = 0.0, i IN range(0, size(relationships(p)) - 2, 2) |
+    sum
+      + CASE type(relationships(p)[i]) WHEN 'LEFT' THEN -1 ELSE 1 END
+      * nodes(p)[i + 1].score
+  ) AS strength
+ORDER BY strength DESC, [n IN path | n.id]
+WITH q, collect({path: path, sides: sides}) AS chains
+UNWIND chains[..CASE WHEN size(chains[0].path) = 3 THEN 20 ELSE 1 END] AS chain
+WITH q, chain.path AS path, chain.sides AS sides
 UNWIND range(0, size(path) / 2 - 1) AS step
 WITH DISTINCT
   q,
