@@ -3,7 +3,7 @@
     python benchmarks/run.py NAME [--small] [options]
 
 NAME is one of write-path, edges, whole-ingest, memory, basic-retrieval, walks,
-help-time, fields, zelo, zelo-simulation, zelo-musique, rerank, or all. Those that need
+help-time, fields, sparql, zelo, zelo-simulation, zelo-musique, rerank, or all. Those that need
 a server start one of their own in a temporary folder, unless NEO4J_URI names one.
 """
 
@@ -21,6 +21,7 @@ NAMES = (
     "walks",
     "help-time",
     "fields",
+    "sparql",
     "zelo",
     "zelo-simulation",
     "zelo-musique",

@@ -1,0 +1,232 @@
+"""SPARQL over the live graph against rdflib's memory store, and against exporting first.
+
+The graph has custodians as `ingest custodians` stores them (generated: names, cities,
+types, years, budgets), and the questions are those of the template pipeline, with their
+slots bound. Both sides give the same rows, which is checked. "Exported first" is what it
+takes to read the graph into rdflib's memory store, and then to ask there. At the end the
+memory of this process is measured while the live store reads graphs of two sizes.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+import tracemalloc
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from measure import MIB, Table, served, spread
+from rdflib import Literal
+
+from graph.rdf import live_graph, memory_graph
+from graph.schema import apply_schema
+
+if TYPE_CHECKING:
+    import argparse
+
+    from graph.connection import Connection
+
+CUSTODIANS = 7_668
+TYPES = {"L": 0.62, "M": 0.27, "A": 0.07, "G": 0.04}
+CLASSES = {"L": "Library", "M": "Museum", "A": "Archive", "G": "Gallery"}
+STORE = """
+UNWIND $rows AS row
+MATCH (k:OntologyClass {id: row.className})
+CREATE (c:Custodian)-[:INSTANCE_OF]->(k)
+SET c = row
+"""
+QUERIES: dict[str, tuple[str, dict[str, str]]] = {
+    "type and city": (
+        "SELECT DISTINCT ?c ?name { ?c schema:addressLocality ?city ; "
+        "hc:institutionType ?type ; schema:name ?name } ORDER BY ?name ?c LIMIT 1000",
+        {"city": "City 7", "type": "M"},
+    ),
+    "type and region": (
+        "SELECT DISTINCT ?c ?name { ?c schema:addressRegion ?region ; "
+        "hc:institutionType ?type ; schema:name ?name } ORDER BY ?name ?c LIMIT 1000",
+        {"region": "Region 3", "type": "L"},
+    ),
+    "type and country": (
+        "SELECT DISTINCT ?c ?name { ?c hc:countryCode ?country ; "
+        "hc:institutionType ?type ; schema:name ?name } ORDER BY ?name ?c LIMIT 1000",
+        {"country": "GB", "type": "L"},
+    ),
+    "class and city": (
+        "SELECT ?c ?name { ?c a hc:Archive ; schema:addressLocality ?city ; "
+        "schema:name ?name }",
+        {"city": "City 7"},
+    ),
+    "all in a city": (
+        "SELECT ?c ?name ?type { ?c schema:addressLocality ?city ; schema:name ?name ; "
+        "hc:institutionType ?type OPTIONAL { ?c schema:foundingDate ?founded } }",
+        {"city": "City 11"},
+    ),
+    "count of a type": (
+        "SELECT (COUNT(DISTINCT ?c) AS ?n) { ?c hc:institutionType ?type }",
+        {"type": "M"},
+    ),
+    "count by type": (
+        "SELECT ?type (COUNT(DISTINCT ?c) AS ?n) { ?c hc:institutionType ?type } "
+        "GROUP BY ?type",
+        {},
+    ),
+    "name": (
+        "SELECT ?c ?n { ?c a hc:Custodian ; schema:name ?n "
+        "FILTER(CONTAINS(LCASE(?n), ?name)) }",
+        {"name": "house 4321"},
+    ),
+    "identifier": (
+        "SELECT ?c ?name { { ?c hc:isil ?id } UNION { ?c hc:ghcid ?id } "
+        "?c schema:name ?name }",
+        {"id": "GB-4321"},
+    ),
+    "oldest": (
+        "SELECT ?c ?name ?d { ?c hc:institutionType ?type ; schema:name ?name ; "
+        "schema:foundingDate ?d } ORDER BY ?d ?c LIMIT 10",
+        {"type": "A"},
+    ),
+    "budget": (
+        "SELECT ?c ?name ?b { ?c hc:annualBudget ?b ; schema:name ?name "
+        "FILTER(?b >= 9500000) }",
+        {},
+    ),
+    "two cities": (
+        "SELECT ?city (COUNT(DISTINCT ?c) AS ?n) { VALUES ?city { 'City 1' 'City 2' } "
+        "?c schema:addressLocality ?city } GROUP BY ?city",
+        {},
+    ),
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--custodians", type=int, help=f"(default {CUSTODIANS:,})")
+    parser.add_argument("--rounds", type=int, help="of all queries (default 7)")
+
+
+def run(given: argparse.Namespace) -> None:
+    """Ask both stores in turn and print the tables."""
+    count = given.custodians or (500 if given.small else CUSTODIANS)
+    rounds = given.rounds or (1 if given.small else 7)
+    with served() as server:
+        connection = server.connection
+        apply_schema(connection)
+        _fill(connection, 0, count)
+        server.quiet()
+        begin = time.perf_counter()
+        memory = memory_graph(connection)
+        exported = time.perf_counter() - begin
+        live = live_graph(connection)
+        took = _ask(live, memory, rounds)
+        table = Table(
+            title=f"sparql: {count:,} custodians, {len(memory):,} triples, "
+            f"{rounds} rounds; milliseconds",
+            columns=("query", "rows", "live", "in memory", "ratio"),
+        )
+        for name, (rows, there, here) in took.items():
+            ratio = statistics.median(there) / statistics.median(here)
+            table.add(
+                name,
+                str(rows),
+                spread([1000 * t for t in there], "{:.1f}"),
+                spread([1000 * t for t in here], "{:.1f}"),
+                f"{ratio:.2f}",
+            )
+        total = sum(statistics.median(t) for _, t, _ in took.values())
+        other = sum(statistics.median(t) for _, _, t in took.values())
+        table.notes += [
+            f"All of them: live {total:.2f} s, in memory {other:.2f} s, ratio "
+            f"{total / other:.2f} (wanted: at most 5).\n",
+            f"Exported first: {exported:.2f} s to read the graph, "
+            f"{exported + other:.2f} s with the questions (wanted: more than live).\n",
+            _memory(connection, count),
+        ]
+        table.print(server)
+
+
+def _fill(connection: Connection, first: int, count: int) -> None:
+    """Store custodians and their classes."""
+    rng = random.Random(first)
+    connection.run_schema(
+        "UNWIND $rows AS row MERGE (k:OntologyClass {id: row.id}) SET k += row",
+        rows=[
+            {
+                "id": name,
+                "name": name,
+                "uri": f"https://knowtrail.example/ontology/heritage#{name}",
+            }
+            for name in CLASSES.values()
+        ],
+    )
+    rows = [_custodian(rng, number) for number in range(first, first + count)]
+    for place in range(0, len(rows), 1000):
+        connection.run_schema(STORE, rows=rows[place : place + 1000])
+
+
+def _custodian(rng: random.Random, number: int) -> dict[str, Any]:
+    """Return the properties of a custodian."""
+    kind = rng.choices(list(TYPES), list(TYPES.values()))[0]
+    row: dict[str, Any] = {
+        "id": f"custodian-{number}",
+        "name": f"{CLASSES[kind]} of Harbour House {number}",
+        "institutionType": kind,
+        "city": f"City {int(rng.paretovariate(0.6)) % 900}",
+        "region": f"Region {number % 12}",
+        "subregionCode": f"GB-R{number % 12}",
+        "countryCode": "GB",
+        "isil": f"GB-{number}",
+        "className": CLASSES[kind],
+        "source": "generated",
+        "typeConfidence": 0.9,
+        "url": f"https://house-{number}.example/",
+    }
+    if number % 3 == 0:
+        row["founded"] = str(rng.randint(1500, 2020))
+        row["foundedYear"] = int(row["founded"])
+    if number % 5 == 0:
+        row["budget"] = round(rng.uniform(1e4, 1e7), 2)
+    return row
+
+
+def _ask(
+    live: Any, memory: Any, rounds: int
+) -> dict[str, tuple[int, list[float], list[float]]]:
+    """Ask everything in turn; return rows and seconds of both sides."""
+    names = dict(live.namespaces())
+    took: dict[str, tuple[int, list[float], list[float]]] = {}
+    for number in range(rounds + 1):
+        for name, (text, slots) in QUERIES.items():
+            bound = {key: Literal(value) for key, value in slots.items()}
+            answers = []
+            for side, graph in enumerate((live, memory)):
+                begin = time.perf_counter()
+                result = graph.query(text, initBindings=bound, initNs=names)
+                rows = [frozenset(row.items()) for row in result.bindings]
+                seconds = time.perf_counter() - begin
+                answers.append(Counter(rows))
+                if number:
+                    held = took.setdefault(name, (len(rows), [], []))
+                    held[1 + side].append(seconds)
+            assert answers[0] == answers[1], name
+    return took
+
+
+def _memory(connection: Connection, count: int) -> str:
+    """Say what the live store holds at most while it reads the graph, at two sizes."""
+    text = "SELECT (COUNT(*) AS ?n) { ?c a hc:Custodian ; schema:name ?name }"
+
+    def peak() -> float:
+        tracemalloc.start()
+        list(live_graph(connection, seconds=300).query(text))
+        top = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return top / MIB
+
+    before = peak()
+    _fill(connection, count, count * 2)
+    after = peak()
+    return (
+        f"Memory at most while every name is read: {before:.1f} MiB for {count:,}, "
+        f"{after:.1f} MiB for {3 * count:,} (wanted: the same)."
+    )
