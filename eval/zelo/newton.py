@@ -7,14 +7,18 @@ strictly concave, so there is one best answer, reached from zeros in a few steps
 keeps documents that never lost finite.
 
 Queries of about the same size are worked on together in blocks of bounded memory. Only
-the factors of their matrices are made one after the other: they are small, and a
-library that spreads each over threads loses more by that than it wins.
+the factors of their matrices are made one after the other: they are small, so the
+library is kept from spreading each over threads, which on a busy machine takes five
+times as long.
 """
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -83,11 +87,37 @@ def solve_samples(samples: Sequence[Sample], *, ridge: float) -> list[Solved]:
             one, or there is no finite answer.
     """
     found: list[Solved | None] = [None] * len(samples)
-    for numbers in _blocks(samples):
-        block = _Block([samples[number] for number in numbers], ridge)
-        for number, solved in zip(numbers, block.solve(), strict=True):
-            found[number] = solved
+    with _one_thread():
+        for numbers in _blocks(samples):
+            block = _Block([samples[number] for number in numbers], ridge)
+            for number, solved in zip(numbers, block.solve(), strict=True):
+                found[number] = solved
     return [solved for solved in found if solved is not None]
+
+
+_ALONE = threading.Lock()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Keep linear algebra on one thread; callers wait for each other.
+
+    The limit is the process's: without waiting, one caller's would become the state
+    that another one restores.
+    """
+    with _ALONE, _pools().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _pools() -> Any:
+    """Return what sets the threads of the libraries, once they are loaded."""
+    import scipy.linalg.lapack  # noqa: F401 - what is to be limited
+    from threadpoolctl import (  # type: ignore[import-untyped,unused-ignore]
+        ThreadpoolController,
+    )
+
+    return ThreadpoolController()
 
 
 def _blocks(samples: Sequence[Sample]) -> Iterator[list[int]]:
