@@ -1,0 +1,59 @@
+"""A judge on a real Ollama server: form, cost and continuation, never its sense."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from eval.zelo.annotation import annotate
+from eval.zelo.journal import read_journal
+from eval.zelo.judges import load_judges
+from eval.zelo.pairs import PairSettings
+from graph.settings import Settings
+from tests.unit.eval.zelo.cases import query, source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SETTINGS = Settings.from_env()
+MODEL = "smollm2:135m"
+
+pytestmark = pytest.mark.ollama
+
+
+@pytest.fixture(autouse=True)
+def _server() -> None:
+    """Skip without a server that has the model, fail under CI."""
+    reason = ""
+    try:
+        url = f"{SETTINGS.ollama_url}/api/tags"
+        tags = httpx.get(url, timeout=5, trust_env=False).json()
+        if MODEL not in {model["name"] for model in tags["models"]}:
+            reason = f"the Ollama server has no {MODEL}"
+    except httpx.HTTPError as error:
+        reason = f"no Ollama server answers: {error}"
+    if reason and os.environ.get("CI"):
+        pytest.fail(reason)
+    if reason:
+        pytest.skip(reason)
+
+
+def test_a_real_model_judges(tmp_path: Path) -> None:
+    """Each judgement has a score in range or says why not, and is not repeated."""
+    path = source(tmp_path, query(n=3))
+    judges = load_judges([f"ollama:{MODEL}"], settings=SETTINGS)
+    pairs = PairSettings(cycle_num=1)
+
+    first = annotate(path, tmp_path / "out.jsonl", judges=judges, pairs=pairs)
+    again = annotate(path, tmp_path / "out.jsonl", judges=judges, pairs=pairs)
+
+    said = list(read_journal(first.folder))
+    assert len(said) == first.counts.asked == 3
+    assert all(
+        bool(one.error) if one.score is None else -1 <= one.score <= 1 for one in said
+    )
+    assert all(one.prompt_tokens > 100 and one.cost == 0 for one in said)
+    assert again.counts.asked == 0
