@@ -1,10 +1,11 @@
-"""SPARQL over the live graph against rdflib's memory store, and against exporting first.
+"""SPARQL over the live graph against rdflib's memory store and against exporting.
 
 The graph has custodians as `ingest custodians` stores them (generated: names, cities,
-types, years, budgets), and the questions are those of the template pipeline, with their
-slots bound. Both sides give the same rows, which is checked. "Exported first" is what it
-takes to read the graph into rdflib's memory store, and then to ask there. At the end the
-memory of this process is measured while the live store reads graphs of two sizes.
+types, years, budgets), and the questions are those of the template pipeline, with
+their slots bound. Both sides give the same rows, which is checked. "Exported first" is
+what it takes to read the graph into rdflib's memory store, and then to ask there. At
+the end the memory of this process is measured while the live store reads graphs of two
+sizes.
 """
 
 from __future__ import annotations

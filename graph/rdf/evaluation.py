@@ -102,7 +102,7 @@ def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Q
 def _is_update(query: Any) -> bool:
     """Return whether a text is a SPARQL Update."""
     try:
-        return bool(parseUpdate(query))
+        return bool(parseUpdate(query).request)
     except Exception:
         # It is neither a query nor an update.
         return False

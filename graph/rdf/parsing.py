@@ -24,6 +24,7 @@ from rdflib.term import BNode, Literal, URIRef
 from graph.errors import RdfError, SourceError
 from graph.rdf.terms import value_of_term
 from graph.rdf.vocabulary import Value, is_iri
+from graph.rdf.writers import ESCAPED
 
 if TYPE_CHECKING:
     import io
@@ -136,7 +137,7 @@ class _Adapter(Store):
         self._sink.add(
             _plain(subject),
             _plain(predicate),
-            value_of_term(found) if isinstance(found, Literal) else _plain(found),
+            _value(found) if isinstance(found, Literal) else _plain(found),
         )
 
     def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:
@@ -146,6 +147,18 @@ class _Adapter(Store):
     def triples(self, triple_pattern: Any, context: Any = None) -> Iterator[Any]:
         """Yield nothing: what was added is gone."""
         yield from ()
+
+
+def _value(term: Literal) -> Value:
+    """Return a literal; text that XML cannot hold was written as a JSON string.
+
+    Raises:
+        ValueError: If that is none.
+    """
+    value = value_of_term(term)
+    if value.datatype.endswith(f"/datatype/{ESCAPED}"):
+        return Value(str(json.loads(value.text)))
+    return value
 
 
 def _plain(term: Any) -> str:

@@ -70,7 +70,9 @@ class Rows:
         self.mapping = Mapping(mapping.vocabulary, self._foreign)
         self.new_prefixes: dict[str, str] = {}
         own = mapping.vocabulary.prefixes
-        self._preferred = {**PREFIXES, **own, **preferred}
+        known = {**PREFIXES, **own}
+        others = {p: n for p, n in sorted(preferred.items()) if known.get(p) != n}
+        self._preferred = [*others.items(), *known.items()]
         self._types = table_types(mapping)
         self._terms = {(rule.label, mapping.term(rule)): rule for rule in TERMS}
 
@@ -179,7 +181,7 @@ class Rows:
 
     def _prefix(self, namespace: str) -> str:
         """Choose a prefix for a namespace."""
-        for prefix, other in sorted(self._preferred.items()):
+        for prefix, other in self._preferred:
             fits = _PREFIX.fullmatch(prefix) and prefix not in self._foreign
             if other == namespace and fits:
                 return prefix

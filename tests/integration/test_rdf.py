@@ -1,0 +1,508 @@
+"""The graph as RDF on a real server: asked live, written to files, read back."""
+
+from __future__ import annotations
+
+import os
+import tracemalloc
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rdflib import RDF, BNode, Graph, Literal, URIRef, Variable
+from rdflib.plugins.sparql import prepareQuery
+
+from graph.errors import InputError, QueryTimeoutError, RdfError, StorageError
+from graph.rdf import export_rdf, import_rdf, live_graph, memory_graph
+from tests.rdf_graphs import EVERYTHING, ODD
+from tests.rdf_queries import Queries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from graph.connection import Connection
+
+pytestmark = pytest.mark.integration
+
+BASE = "https://knowtrail.example/"
+FORMATS = ("nt", "ttl", "jsonld", "rdf")
+RANDOM_QUERIES = int(os.environ.get("KNOWTRAIL_TEST_QUERIES", "300"))
+SEED = int(os.environ.get("KNOWTRAIL_TEST_SEED", "20261121"))
+
+
+@pytest.fixture
+def empty(session_connection: Connection) -> Iterator[Connection]:
+    """Yield a connection to a database without any node, and leave it so."""
+    session_connection.run_schema(EVERYTHING)
+    yield session_connection
+    session_connection.run_schema(EVERYTHING)
+    session_connection.run_schema("DROP CONSTRAINT n10s_unique_uri IF EXISTS")
+
+
+@pytest.fixture
+def odd(empty: Connection) -> Connection:
+    """Return a connection to a graph with everything that has to be settled."""
+    empty.run_schema(ODD)
+    return empty
+
+
+def answer(graph: Graph, text: str) -> Any:
+    """Return an answer as something that equal answers are equal in."""
+    result = graph.query(text)
+    if result.type == "ASK":
+        return result.askAnswer
+    if result.type == "CONSTRUCT":
+        return frozenset(result.graph or ())
+    return Counter(frozenset(row.items()) for row in result.bindings)
+
+
+def picture(connection: Connection) -> Counter[Any]:
+    """Return all nodes and relationships as values that equal graphs share."""
+    seen: Counter[Any] = Counter()
+    names = {}
+    for name, labels, held in connection.values(
+        "MATCH (n) WHERE NOT n:SchemaVersion|_NsPrefDef "
+        "RETURN elementId(n), labels(n), properties(n)",
+        {},
+    ):
+        names[name] = repr((sorted(labels), sorted(held.items())))
+        seen[names[name]] += 1
+    for first, kind, held, last in connection.values(
+        "MATCH (a)-[r]->(b) RETURN elementId(a), type(r), properties(r), elementId(b)",
+        {},
+    ):
+        seen[names[first], kind, repr(sorted(held.items())), names[last]] += 1
+    return seen
+
+
+def test_live_graph_has_the_triples_of_the_copy(odd: Connection) -> None:
+    """Read whole, the live graph has each triple once, and no others."""
+    found = Counter(live_graph(odd))
+
+    assert found == Counter(memory_graph(odd))
+    assert len(found) > 180
+
+
+@pytest.mark.parametrize("mask", [1, 2, 3, 4, 6, 7])
+def test_single_patterns_are_answered_alike(odd: Connection, mask: int) -> None:
+    """A pattern with some places given finds the same triples live and in memory."""
+    memory, live = memory_graph(odd), live_graph(odd)
+    triples = sorted(memory, key=lambda t: [x.n3() for x in t])[mask::8]
+    patterns = {
+        tuple(x if mask >> place & 1 else None for place, x in enumerate(triple))
+        for triple in triples
+    }
+
+    wrong = [
+        pattern
+        for pattern in patterns
+        if Counter(live.triples(pattern)) != Counter(memory.triples(pattern))
+    ]
+
+    assert wrong == []
+
+
+def test_random_queries_are_answered_alike(odd: Connection) -> None:
+    """Random queries of all kinds have the same answers live and in memory."""
+    memory, live = memory_graph(odd), live_graph(odd, seconds=120)
+    queries = Queries(memory, SEED)
+    asked = [queries.query() for _ in range(RANDOM_QUERIES)]
+    wanted = [answer(memory, text) for text in asked]
+
+    wrong = [
+        text
+        for text, one in zip(asked, wanted, strict=True)
+        if answer(live, text) != one
+    ]
+
+    assert wrong == []
+    assert sum(map(bool, wanted)) > len(asked) / 2
+
+
+def test_what_cypher_writes_the_next_query_sees(odd: Connection) -> None:
+    """Nothing is kept from one query to the next."""
+    live = live_graph(odd)
+    text = "SELECT ?n { ?d a schema:Article ; schema:name ?n }"
+    before = answer(live, text)
+
+    odd.run_schema("CREATE (:Document {id: 'd3', title: 'Badger'})")
+
+    new = answer(live, text) - before
+    assert new == Counter([frozenset({(Variable("n"), Literal("Badger"))})])
+
+
+def test_slots_are_only_ever_terms(odd: Connection) -> None:
+    """A bound value that looks like SPARQL or Cypher is a text like any other."""
+    hostile = "\" } DROP ALL # ' OR 1=1 // `) DETACH DELETE (n"
+    odd.run_schema("CREATE (:Custodian {id: 'h', name: $name})", name=hostile)
+    live = live_graph(odd)
+    text = "SELECT ?c { ?c a hc:Custodian ; schema:name ?name }"
+
+    found = list(live.query(text, initBindings={"name": Literal(hostile)}))
+
+    assert [str(row[0]) for row in found] == [f"{BASE}Custodian/h"]
+    assert len(list(live.query(text))) == 5
+
+
+def test_prepared_queries_and_describe_are_answered(odd: Connection) -> None:
+    """What rdflib prepared is taken; DESCRIBE gives a node and its statements."""
+    live = live_graph(odd)
+    prepared = prepareQuery("ASK { <https://knowtrail.example/Chunk/c1> ?p ?o }")
+
+    described = live.query(f"DESCRIBE <{BASE}Chunk/c1>").graph
+
+    assert live.query(prepared).askAnswer is True
+    assert described is not None
+    assert (URIRef(f"{BASE}Chunk/c1"), None, None) in described
+    assert (None, RDF.type, RDF.Statement) in described
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("INSERT DATA { <urn:a> <urn:b> <urn:c> }", "read-only"),
+        ("DELETE WHERE { ?s ?p ?o }", "read-only"),
+        ("DROP ALL", "read-only"),
+        ("LOAD <http://example.org/x>", "read-only"),
+        ("SELECT * { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }", "SERVICE"),
+        ("SELECT * { ?a ?b ?c FILTER EXISTS { SERVICE <urn:x> {} } }", "SERVICE"),
+        ("SELECT * FROM <file:///etc/passwd> { ?s ?p ?o }", "FROM"),
+        ("SELECT * { GRAPH ?g { ?s ?p ?o } }", "GRAPH"),
+        ("SELECT * { ?s ?p", "understood"),
+        ("SELECT * { ?s nope:x ?o }", "nope"),
+        ("SELECT * " + "{" * 3000 + "}" * 3000, "deep"),
+        ("", "understood"),
+    ],
+)
+def test_what_may_not_be_asked_is_refused(odd: Connection, text: str, why: str) -> None:
+    """Writing, other servers, other documents and nonsense end in one line."""
+    before = picture(odd)
+
+    with pytest.raises(RdfError, match=why):
+        live_graph(odd).query(text)
+
+    assert picture(odd) == before
+
+
+def test_the_store_refuses_to_change(odd: Connection) -> None:
+    """Rdflib's own ways to write do nothing but say so."""
+    live = live_graph(odd)
+    triple = (URIRef("urn:a"), URIRef("urn:b"), Literal("c"))
+
+    with pytest.raises(RdfError, match="read-only"):
+        live.add(triple)
+    with pytest.raises(RdfError, match="read-only"):
+        live.remove((None, None, None))
+    with pytest.raises(RdfError, match="read-only"):
+        live.update("DROP ALL")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }",
+        "SELECT (COUNT(*) AS ?n) { ?a ktp:id ?b . ?c ktp:id ?d . ?e ktp:id ?f . "
+        "?g ktp:id ?h . ?i ktp:id ?j . ?k ktp:id ?l . ?m ktp:id ?n2 }",
+        "SELECT (COUNT(*) AS ?n) { VALUES ?a { 1 2 3 4 5 6 7 8 9 } "
+        "{ VALUES ?b { 1 2 3 4 5 6 7 8 9 } } { VALUES ?c { 1 2 3 4 5 6 7 8 9 } } "
+        "{ VALUES ?d { 1 2 3 4 5 6 7 8 9 } } { VALUES ?e { 1 2 3 4 5 6 7 8 9 } } "
+        "{ VALUES ?f { 1 2 3 4 5 6 7 8 9 } } { VALUES ?g { 1 2 3 4 5 6 7 8 9 } } }",
+    ],
+)
+def test_what_would_run_for_ever_is_stopped(odd: Connection, text: str) -> None:
+    """A query that takes longer than it may ends with an error that says so."""
+    with pytest.raises(QueryTimeoutError, match="longer than 1 s"):
+        list(live_graph(odd, seconds=1).query(text))
+
+
+def test_memory_does_not_grow_with_the_graph(empty: Connection) -> None:
+    """To read four times as many nodes takes the memory of reading one part of them."""
+    make = (
+        "UNWIND range($low, $high) AS i CREATE (:Document {id: 'd' + i, "
+        "title: 'A title of some length, number ' + i})"
+    )
+    text = "SELECT (COUNT(*) AS ?n) { ?d a schema:Article ; schema:name ?n2 }"
+    live = live_graph(empty, seconds=120)
+    peaks = []
+    for low, high in ((1, 1500), (1501, 6000)):
+        empty.run_schema(make, low=low, high=high)
+        list(live.query(text))
+        tracemalloc.start()
+        (row,) = live.query(text)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert int(row[0]) == high
+
+    assert peaks[1] < 1.3 * peaks[0]
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_what_is_written_is_read_back(
+    odd: Connection, tmp_path: Path, suffix: str
+) -> None:
+    """Written, emptied and read again, the graph is the same, and so is the file."""
+    odd.run_schema("MATCH (n:Stray) DETACH DELETE n")
+    file, again = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
+    before = picture(odd)
+    written = export_rdf(odd, file)
+    odd.run_schema(EVERYTHING)
+
+    read = import_rdf(odd, file)
+
+    assert picture(odd) == before
+    assert read.triples == written.triples
+    assert read.missing == 0
+    export_rdf(odd, again)
+    assert again.read_bytes() == file.read_bytes()
+
+
+def test_a_second_import_changes_nothing(odd: Connection, tmp_path: Path) -> None:
+    """What is there already is found again, parallel relationships too."""
+    file = tmp_path / "a.ttl"
+    export_rdf(odd, file)
+    before = picture(odd)
+
+    report = import_rdf(odd, file)
+
+    assert (report.nodes_created, report.relationships_created) == (0, 0)
+    assert picture(odd) == before
+
+
+def test_vectors_can_be_left_out(odd: Connection, tmp_path: Path) -> None:
+    """Without embeddings the rest is the same, and vectors that are there stay."""
+    file = tmp_path / "a.nt"
+    export_rdf(odd, file, embeddings=False)
+    before = picture(odd)
+    odd.run_schema("MATCH (d:Document {id: 'd2'}) SET d.title = 'Other'")
+
+    import_rdf(odd, file)
+
+    assert "Vector" not in file.read_text("utf-8")
+    assert picture(odd) == before
+
+
+def test_a_corpus_is_written_alone(odd: Connection, tmp_path: Path) -> None:
+    """Only what belongs to the corpus is written, with what leads from it to it."""
+    file = tmp_path / "a.nt"
+    odd.run_schema("CREATE (:Document {id: 'x', corpus: 'other', title: 'Elsewhere'})")
+
+    report = export_rdf(odd, file, corpus="tales of ü")
+
+    text = file.read_text("utf-8")
+    assert report.nodes == 6
+    assert "Elsewhere" not in text
+    assert "Custodian" not in text
+    assert "rel/IN_CORPUS" in text
+
+
+def test_unknown_corpus_and_bad_places_are_refused(
+    odd: Connection, tmp_path: Path
+) -> None:
+    """Mistakes are told before anything is written."""
+    file = tmp_path / "a.nt"
+
+    with pytest.raises(InputError, match="No corpus"):
+        export_rdf(odd, file, corpus="nope")
+    with pytest.raises(InputError, match="format"):
+        export_rdf(odd, tmp_path / "a.docx")
+    with pytest.raises(StorageError, match="folder"):
+        export_rdf(odd, tmp_path / "nowhere" / "a.nt")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_export_leaves_the_old_file(odd: Connection, tmp_path: Path) -> None:
+    """What cannot be written whole is not written at all."""
+    file = tmp_path / "a.rdf"
+    file.write_text("old", "utf-8")
+    odd.run_schema(
+        "CREATE (:Resource {uri: 'http://ex.org/q', ex__name: $text})",
+        text="\x07^^xsd__decimal",
+    )
+
+    with pytest.raises(RdfError, match="another format"):
+        export_rdf(odd, file)
+
+    assert file.read_text("utf-8") == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.rdf"]
+
+
+BROKEN = {
+    "a.nt": ("<urn:a> <urn:b> <urn:c> .\n" * 3 + "<urn:a> <urn:b> .\n", "line 4"),
+    "b.nt": ('<urn:a> <urn:b> "x\\ud800" .\n', "line 1"),
+    "a.ttl": ("@prefix e: <urn:e/> .\ne:a e:b e:c .\ne:a e:b \n\n ; ; ] .\n", "line"),
+    "b.ttl": ("<urn:a> <urn:b> 'unended .\n", "line 1"),
+    "c.ttl": ("<urn:a> <urn:b> nope:c .\n", "line 1"),
+    "a.rdf": ("<?xml version='1.0'?>\n<rdf:RDF>\n</rdf>", "line"),
+    "b.rdf": ("", "line 1"),
+    "a.jsonld": (
+        '{"@context": {}, "@graph": [\n{"@id": "urn:a"},\n{oops\n]}',
+        "line 3",
+    ),
+    "b.jsonld": ('{"@context": "http://127.0.0.1:1/c", "@id": "urn:a"}', "elsewhere"),
+    "c.jsonld": ('{"@context": {}, "@graph": [\n{"@id": "urn:a"}', "end of the file"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_stores_nothing(
+    odd: Connection, tmp_path: Path, name: str
+) -> None:
+    """The error has the line, and the graph is as it was."""
+    text, why = BROKEN[name]
+    good = "<urn:one> <urn:two> <urn:three> .\n"
+    file = tmp_path / name
+    file.write_text(good + text if name == "a.ttl" else text, "utf-8")
+    before = picture(odd)
+
+    with pytest.raises(RdfError, match=why):
+        import_rdf(odd, file)
+
+    assert picture(odd) == before
+
+
+def test_a_file_that_is_not_text_is_refused(odd: Connection, tmp_path: Path) -> None:
+    """Bytes that are not UTF-8, and files that are not there, are told."""
+    file = tmp_path / "a.nt"
+    file.write_bytes(b"\xff\xfe\x00")
+
+    with pytest.raises(RdfError, match="UTF-8"):
+        import_rdf(odd, file)
+    with pytest.raises(InputError, match="cannot be read"):
+        import_rdf(odd, tmp_path / "missing.nt")
+
+
+FOREIGN = """
+@prefix ex: <http://ex.org/> .
+@prefix foaf: <http://xmlns.com/foaf/0.1/> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ex:ann a foaf:Person ; foaf:name "Ann"@en, "Anne"@fr ; foaf:age 30, 31 ;
+  ex:height 1.70 ; ex:born "1990-02-03"^^xsd:date ; foaf:knows ex:bob,
+    [ foaf:name "C" ] .
+ex:list ex:items ( 1 "two" ) .
+"""
+
+
+def test_rdf_of_others_is_stored_as_neosemantics_does(
+    empty: Connection, tmp_path: Path
+) -> None:
+    """IRIs become :Resource nodes, prefixes shorten names; twice is like once."""
+    file = tmp_path / "a.ttl"
+    file.write_text(FOREIGN, "utf-8")
+
+    first, second = import_rdf(empty, file), import_rdf(empty, file)
+
+    (row,) = empty.query(
+        "MATCH (n:Resource:foaf__Person {uri: 'http://ex.org/ann'})-[:foaf__knows]->(b)"
+        " RETURN n.foaf__name AS names, n.foaf__age AS ages, n.ex__height AS height, "
+        "count(b) AS knows"
+    )
+    assert row == {
+        "names": ["Ann@en", "Anne@fr"],
+        "ages": [30, 31],
+        "height": "1.70^^xsd__decimal",
+        "knows": 2,
+    }
+    assert first.nodes_created > 0
+    assert (second.nodes_created, second.relationships_created) == (0, 0)
+    expected = Graph().parse(file)
+    live = live_graph(empty)
+    assert len(list(live)) == len(expected)
+    grounded = {t for t in expected if not any(isinstance(x, BNode) for x in t)}
+    assert grounded <= set(live)
+
+
+def test_foreign_custodians_get_their_classes(
+    empty: Connection, tmp_path: Path
+) -> None:
+    """A custodian of another file has its class made, and the values of its kind."""
+    file = tmp_path / "a.ttl"
+    file.write_text(
+        f"@prefix hc: <{BASE}ontology/heritage#> . @prefix s: <https://schema.org/> .\n"
+        "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .\n"
+        "<http://ex.org/m> a hc:Custodian, hc:Museum ; s:name 'M' ; "
+        "hc:annualBudget 12.5 ; s:foundingDate '1850'^^xsd:gYear ; s:telephone '1' .\n",
+        "utf-8",
+    )
+
+    import_rdf(empty, file)
+
+    (row,) = empty.query(
+        "MATCH (c:Custodian)-[:INSTANCE_OF]->(k:OntologyClass) RETURN c.uri AS uri, "
+        "c.name AS name, c.budget AS budget, c.founded AS founded, k.id AS class, "
+        "c.s__telephone AS telephone"
+    )
+    assert row == {
+        "uri": "http://ex.org/m",
+        "name": "M",
+        "budget": 12.5,
+        "founded": "1850",
+        "class": "Museum",
+        "telephone": "1",
+    }
+
+
+def test_relationships_to_nowhere_are_counted(
+    empty: Connection, tmp_path: Path
+) -> None:
+    """A relationship to a node of ours that is not there is left out, and said."""
+    file = tmp_path / "a.nt"
+    file.write_text(
+        f"<{BASE}Chunk/a> <{BASE}rel/NEXT_CHUNK> <{BASE}Chunk/gone> .\n", "utf-8"
+    )
+
+    report = import_rdf(empty, file)
+
+    assert (report.missing, report.relationships) == (1, 0)
+
+
+SCALARS = (
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats()
+    | st.booleans()
+    | st.dates()
+    | st.datetimes()
+    | st.times()
+)
+LISTS = st.one_of(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=4),
+    st.lists(st.integers(-5, 5), max_size=4),
+    st.lists(st.floats(), min_size=1, max_size=4),
+    st.lists(st.booleans(), max_size=3),
+)
+KEYS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@given(rows=st.lists(st.dictionaries(KEYS, SCALARS | LISTS, max_size=4), max_size=4))
+@settings(
+    max_examples=8,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_any_value_is_read_back(
+    empty: Connection,
+    tmp_path: Path,
+    suffix: str,
+    rows: list[dict[str, Any]],
+) -> None:
+    """Whatever a property is called and holds, it comes back as it was."""
+    reserved = {"id", "uri", "dimensions"}
+    held = [{k: v for k, v in row.items() if k not in reserved} for row in rows]
+    empty.run_schema(EVERYTHING)
+    empty.run_schema(
+        "UNWIND $rows AS row CREATE (n:Fact {id: row.id})-[r:STATES]->(n) "
+        "SET n += row.held SET r = row.held",
+        rows=[{"id": f"{i}/ü?#%", "held": row} for i, row in enumerate(held)],
+    )
+    file = tmp_path / f"a.{suffix}"
+    before = picture(empty)
+    export_rdf(empty, file)
+    empty.run_schema(EVERYTHING)
+
+    import_rdf(empty, file)
+
+    assert picture(empty) == before
