@@ -25,12 +25,12 @@ from graph.schema import SCHEMA_VERSION, apply_schema, schema_version
 from ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eval.records import EvalRecord, EvalRun, Metric, StoredField
     from graph.connection import Connection
 
-__all__ = ["RunWriter", "delete_run", "open_run", "stored_runs"]
+__all__ = ["RunWriter", "delete_run", "link_judged", "open_run", "stored_runs"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -150,6 +150,26 @@ class RunWriter:
             steps.append(("eval/run_written", {"id": self.id, "written": done}))
             self._connection.write_all(steps)
         self._clear()
+
+
+def link_judged(
+    connection: Connection, run_id: str, judged: Mapping[int, Sequence[str]]
+) -> None:
+    """Connect records of a stored run with what came into the graph after it.
+
+    Args:
+        connection: The database.
+        run_id: The run.
+        judged: Place of a record, from 0 -> ids of the Extractions or Traversals that
+            it judges; those that are not there are left out.
+    """
+    rows = [
+        {"record": content_key("evalrecord", run_id, number), "judged": one}
+        for number, ids in judged.items()
+        for one in ids
+    ]
+    for start in range(0, len(rows), ROWS):
+        connection.write("eval/judges", rows=rows[start : start + ROWS])
 
 
 def _metric_row(owner: str, metric: Metric) -> dict[str, Any]:

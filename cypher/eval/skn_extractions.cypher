@@ -1,7 +1,7 @@
-// purpose: extractions of a model in a format that say one of some texts
-// params: model, variant, texts
+// purpose: extractions of a model in a format that came from one of some answers
+// params: model, variant, answers
 // since: 5.26
 MATCH (x:Extraction {model: $model, variant: $variant})
-WHERE x.text IN $texts
-RETURN x.id AS id, x.text AS text
+WHERE x.raw IN $answers
+RETURN x.id AS id, x.raw AS answer
 ORDER BY id

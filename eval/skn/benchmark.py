@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.skn.agent import context_text
 from eval.skn.checking import check_models
 from eval.skn.comparing import compare_pipelines
 from eval.skn.extractors import ABLATION_PIPELINES, DEFAULT_PIPELINES
@@ -314,8 +313,7 @@ class _Run:
         self._each("Judging", rows, self._judge)
         for row in rows:
             for variant in pipelines:
-                context = row.pop(f"{variant}_context")
-                row[f"{variant}_extraction_text"] = context_text(context)
+                del row[f"{variant}_context"]
         metrics = calculate_metrics(rows, list(pipelines))
         differences = compare_pipelines(rows, pipelines)
         outcome = ModelOutcome(

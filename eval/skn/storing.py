@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from eval.records import EvalRecord, EvalRun, Metric
 from eval.skn.measures import MEASURES, scored
-from eval.store import open_run
+from eval.store import link_judged, open_run
+from graph.prompts import whole_characters
 from ingest.keys import content_key
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ def store_outcome(
 ) -> dict[str, str]:
     """Store what a benchmark gave; the same results again write nothing.
 
-    A record judges the Extraction nodes of its model and format that say the same, as
-    far as there are some in the graph.
+    A record judges the Extraction nodes of its model and format that came from the same
+    answer of the model, also those that came into the graph after an earlier attempt.
 
     Args:
         connection: The database.
@@ -89,29 +90,36 @@ def store_outcome(
             created=created,
         )
         with open_run(connection, run) as writer:
-            judged = _judged(connection, outcome, variant)
             for row in outcome.rows:
-                text = row[f"{variant}_extraction_text"]
-                writer.add(_record(row, variant, judged.get(text, [])))
+                writer.add(_record(row, variant))
             writer.metric(*_metrics(outcome, variant))
+        link_judged(connection, run.id, _judged(connection, outcome, variant))
         runs[variant] = run.id
     return runs
 
 
 def _judged(
     connection: Connection, outcome: ModelOutcome, variant: str
-) -> dict[str, list[str]]:
-    """Return the ids of stored extractions by what they say."""
-    texts = {row[f"{variant}_extraction_text"] for row in outcome.rows} - {""}
+) -> dict[int, list[str]]:
+    """Return the ids of stored extractions from the same answer, by row."""
+    answers = {_raw_answer(row, variant) for row in outcome.rows} - {""}
     found: dict[str, list[str]] = {}
     for row in connection.read(
         "eval/skn_extractions",
         model=outcome.model,
         variant=variant,
-        texts=sorted(texts),
+        answers=sorted(answers),
     ):
-        found.setdefault(row["text"], []).append(row["id"])
-    return found
+        found.setdefault(row["answer"], []).append(row["id"])
+    return {
+        number: found.get(_raw_answer(row, variant), [])
+        for number, row in enumerate(outcome.rows)
+    }
+
+
+def _raw_answer(row: dict[str, Any], variant: str) -> str:
+    """Return the extractor's answer as it is stored; empty where there was none."""
+    return whole_characters(row.get(f"{variant}_extraction_raw") or "")
 
 
 def _version() -> str:
@@ -141,7 +149,7 @@ _VERDICTS = (
 )
 
 
-def _record(row: dict[str, Any], variant: str, judged: list[str]) -> EvalRecord:
+def _record(row: dict[str, Any], variant: str) -> EvalRecord:
     """Return one answer as the store takes it."""
     one = scored(row, variant)
     numbers: dict[str, Any] = {
@@ -162,7 +170,6 @@ def _record(row: dict[str, Any], variant: str, judged: list[str]) -> EvalRecord:
     return EvalRecord(
         record_id=one.id,
         scores={name: value for name, value in numbers.items() if value is not None},
-        judges=judged,
     )
 
 

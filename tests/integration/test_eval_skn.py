@@ -93,6 +93,17 @@ def metric(connection: Connection, name: str, path: str) -> list[dict[str, Any]]
     return connection.query(METRIC, {"name": name, "path": path})
 
 
+def extraction(connection: Connection, outcome: ModelOutcome) -> None:
+    """Store an extraction that the outcome is about, and one that it is not."""
+    raw = outcome.rows[0]["skn_extraction_raw"]
+    connection.driver.execute_query(
+        "CREATE (:Extraction {id: 'x', model: 'm:1b', variant: 'skn', raw: $said}),"
+        " (:Extraction {id: 'y', model: 'other', variant: 'skn', raw: $said})",
+        said=raw,
+        database_=connection.database,
+    )
+
+
 def store(connection: Connection, outcome: ModelOutcome) -> dict[str, str]:
     """Store an outcome."""
     return store_outcome(
@@ -103,13 +114,7 @@ def store(connection: Connection, outcome: ModelOutcome) -> dict[str, str]:
 def test_each_format_is_a_run(connection: Connection, outcome: ModelOutcome) -> None:
     """Records, metrics with intervals, categories and differences are in the graph."""
     apply_schema(connection)
-    text = outcome.rows[0]["skn_extraction_text"]
-    connection.driver.execute_query(
-        "CREATE (:Extraction {id: 'x', model: 'm:1b', variant: 'skn', text: $said}),"
-        " (:Extraction {id: 'y', model: 'other', variant: 'skn', text: $said})",
-        said=text,
-        database_=connection.database,
-    )
+    extraction(connection, outcome)
 
     runs = store(connection, outcome)
 
@@ -138,7 +143,7 @@ def test_each_format_is_a_run(connection: Connection, outcome: ModelOutcome) -> 
 def test_the_same_results_are_the_same_runs(
     connection: Connection, outcome: ModelOutcome
 ) -> None:
-    """Storing twice writes nothing twice."""
+    """Storing twice writes nothing twice; what came later is judged all the same."""
     first = store(connection, outcome)
     count = "MATCH (n) RETURN count(n) AS nodes"
     before = connection.query(count)
@@ -147,6 +152,10 @@ def test_the_same_results_are_the_same_runs(
 
     assert second == first
     assert connection.query(count) == before
+    extraction(connection, outcome)
+    store(connection, outcome)
+    (row,) = connection.query(WHOLE, {"variant": "skn"})
+    assert (row["records"], row["judged"]) == (4, 4)
 
 
 @pytest.mark.parametrize(
