@@ -23,10 +23,13 @@ _CHOICE = re.compile(
     r"<[^<>|]*\|[^<>]*>|<domain>|\b(?:high|medium|low)(?:\|(?:high|medium|low))+"
 )
 _KEY = re.compile(
-    r"[\s|,;(*_-]*\b(domain|fresh(?:ness)?|reliab(?:ility|le)|misdirection|"
+    r"(?<![^\W_])(domain|fresh(?:ness)?|reliab(?:ility|le)|misdirection|"
     r"missing[\s_-]?context)[*_]*\s*[:=]\s*",
     re.IGNORECASE,
 )
+_AROUND = " \t|,;*_(-"
+"""What may stand between the parts of a line."""
+
 _NEAR: dict[str, Level] = {
     "very high": "high",
     "recent": "high",
@@ -57,12 +60,13 @@ def read_source(text: str, tell: Tell) -> SknSource | None:
         tell: Given code and message of what is put right.
     """
     domain, found = _fields(text, tell)
-    domain = unquoted(found.get("domai", domain).strip(" |,;"), tell, wanted=False)
+    domain = _trimmed(found.get("domai", domain))
+    domain = unquoted(domain, tell, wanted=False)
     domain = domain.strip("<>? ")
     freshness = _level("freshness", found.get("fresh"), tell)
     reliability = None
     if "relia" in found:
-        reliability, said = read_confidence(found["relia"].strip(" |,;"))
+        reliability, said = read_confidence(_trimmed(found["relia"]))
         if said:
             tell("reliability", said)
     if not any(char.isalnum() for char in domain):
@@ -97,6 +101,13 @@ def has_key(text: str) -> bool:
     return _KEY.search(mapped(text)) is not None
 
 
+def _trimmed(text: str) -> str:
+    """Return a text without what may stand between the parts of a line."""
+    plain = mapped(text)
+    begin = len(plain) - len(plain.lstrip(_AROUND))
+    return text[begin : len(plain.rstrip(_AROUND))]
+
+
 def _fields(text: str, tell: Tell) -> tuple[str, dict[str, str]]:
     """Return what stands before the first key, and the values by their keys."""
     text = _CHOICE.sub(lambda found: "?".ljust(len(found[0])), text)
@@ -118,7 +129,7 @@ def _level(what: str, value: str | None, tell: Tell) -> Level | None:
     """Return a level, None where there is none."""
     if value is None:
         return None
-    text = mapped(value).strip(" |,;.*_<>()[]\"'")
+    text = mapped(value).strip(f"{_AROUND}.<>)[]\"'")
     for level in LEVELS:
         if text == level:
             return level

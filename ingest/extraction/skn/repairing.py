@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["parse_forgiving"]
 
 _T = TypeVar("_T")
+MOST_LINES = 20
+"""Lines that a text in quotes may go on for."""
+
 MOST_ITEMS = 200
 """Facts, links and gaps that are read; models that run in circles say more."""
 
@@ -40,6 +43,9 @@ _EMPTY: dict[str, tuple[str, Any]] = {
 """Section -> the field of a block and its value where there is none."""
 
 _NUMBERED = re.compile(r"[\[(]\s*\d*\.?\d+\s*%?\s*[\])]\s*$")
+_GAP = re.compile(r"\s{9,}")
+"""Long runs of white space say nothing, and cost patterns their time."""
+
 _OPEN_QUOTE = re.compile(r'\s*[!.~]\s*"')
 
 
@@ -109,6 +115,7 @@ class _Reading:
     def read(self, text: str) -> None:
         """Read all lines."""
         lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        lines = [_GAP.sub(" ", line) for line in lines]
         begin, end = self._bounds(lines)
         index = begin
         while index < end:
@@ -116,8 +123,8 @@ class _Reading:
             line = lines[index]
             while (
                 self._section == "facts"
+                and index + 1 < min(end, self._line + MOST_LINES)
                 and _is_open(line)
-                and index + 1 < end
                 and _goes_on(lines[index + 1])
             ):
                 index += 1

@@ -300,3 +300,17 @@ def test_objects_are_valid_once_they_exist(make: type) -> None:
     """What could not be written cannot be made."""
     with pytest.raises(SknError):
         make()
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "run", [" ", "\t", "*", "-", "_", "|", '"', "\n", "<-", "a -> "]
+)
+@pytest.mark.parametrize("section", ["src", "facts", "causal", "gaps", "risk"])
+def test_long_runs_take_no_time(section: str, run: str) -> None:
+    """A model that repeats itself does not stop the reader."""
+    text = f'[SKN]\n@facts\n! "x" [1]\n@{section}\n! "{run * 8_000}x\n[/SKN]'
+
+    block, _ = parse_forgiving(text)
+
+    assert block.facts[0].text == "x"
