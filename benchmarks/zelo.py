@@ -31,30 +31,39 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", type=int, help="queries (default 1000)")
     parser.add_argument("--documents", type=int, default=100, help="of each (100)")
     parser.add_argument("--cycles", type=int, default=4, help="of each query (4)")
-    parser.add_argument("--repeats", type=int, help="rounds (default 3)")
+    parser.add_argument("--repeats", type=int, help="rounds (default 1)")
 
 
 def run(given: argparse.Namespace) -> None:
     """Fit the same battles both ways and print both."""
     count = given.queries or (50 if given.small else 1000)
-    repeats = given.repeats or (1 if given.small else 3)
+    repeats = given.repeats or 1
     queries = [
         simulate(given.documents, cycles=given.cycles, seed=seed).sparse(given.cycles)
         for seed in range(count)
     ]
     fit_many(queries[:10])
     seconds: dict[Method, list[float]] = {"published": [], "maximum_likelihood": []}
+    used: dict[Method, list[float]] = {"published": [], "maximum_likelihood": []}
     fits: dict[Method, list[Fit]] = {}
     for _ in range(repeats):
         for method, times in seconds.items():
-            begin = time.perf_counter()
+            begin, own = time.perf_counter(), time.process_time()
             fits[method] = fit_many(queries, method=method)
             times.append(time.perf_counter() - begin)
+            used[method].append(time.process_time() - own)
     pairs = given.documents * given.cycles
     table = Table(
         title=f"zelo: fits of {count:,} queries x {given.documents} documents x "
         f"{pairs} pairs, {repeats} rounds",
-        columns=("side", "seconds", "times faster", "steps a query", "peak MB"),
+        columns=(
+            "side",
+            "seconds",
+            "times faster",
+            "CPU s",
+            "steps a query",
+            "peak MB",
+        ),
     )
     base = seconds["published"]
     for method, times in seconds.items():
@@ -63,6 +72,7 @@ def run(given: argparse.Namespace) -> None:
             "published iteration" if method == "published" else "likelihood, batched",
             spread(times),
             spread(faster, "{:.1f}x"),
+            spread(used[method]),
             f"{np.mean([fit.iterations for fit in fits[method]]):.0f}",
             f"{_peak(queries, method):.0f}",
         )
