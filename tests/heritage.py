@@ -28,7 +28,7 @@ _ROWS = """
 Stadsarchief Waterkant|A|Amsterdam|Noord-Holland|NL-NH|NL|NL-AsdWK||1848|2500000
 Grachtenmuseum De Spiegel|M|Amsterdam|Noord-Holland|NL-NH|NL|NL-AsdGS||1921|750000
 Museum Het Zilveren Anker|M|Amsterdam|Noord-Holland|NL-NH|NL|||1975|12000000
-Bibliotheek De Leeszolder|L|Utrecht|Utrecht|NL-UT|NL|NL-UtLZ|NL-UT-UTR-L-LZ|1892|1800000
+Bibliotheek De Leeszolder|L|Utrecht|Utrecht|NL-UT|NL|NL-UtLZ||1892|1800000
 Domarchief Utrecht|A|Utrecht|Utrecht|NL-UT|NL|NL-UtDA|NL-UT-UTR-A-DA|1799|900000
 Museum Fort Blauwkapel|M|Utrecht|Utrecht|NL-UT|NL||NL-UT-UTR-M-FB|1990|300000
 Haagse Galerie Noordzee|G|Den Haag|Zuid-Holland|NL-ZH|NL||NL-ZH-DHA-G-HN|2001|450000

@@ -26,6 +26,7 @@ _COMPARE = re.compile(
     r"verschil\w*|more|fewer|less|most|fewest|meer|minder|meeste|minste|than|dan)\b",
     re.IGNORECASE,
 )
+_COMPARING = re.compile(r"\b(?:compare|vergelijk|versus)\b", re.IGNORECASE)
 _AGE = re.compile(
     r"\b(?:oldest|newest|youngest|earliest|latest|(?:most )?recent\w*|oudst\w*|"
     r"nieuwst\w*|jongst\w*|vroegst\w*|eerst\w*|laatst\w*|first|last|older|newer|ouder|nieuwer)\b",
@@ -45,7 +46,7 @@ def intents_of(question: str, mentions: Sequence[Mention]) -> frozenset[str]:
     found = set()
     if _COUNT.search(question):
         found.add("count")
-    if places > 1 and _COMPARE.search(question):
+    if (places > 1 and _COMPARE.search(question)) or _COMPARING.search(question):
         found.add("compare")
     if "date" in kinds or (_AGE.search(question) and "name" not in kinds):
         found.add("date")

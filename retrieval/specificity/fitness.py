@@ -36,6 +36,9 @@ NO_VALUE = {
 ONE_PLACE = 0.3
 """It names several places and the template takes one, or the other way round."""
 
+NO_PLACE = 0.35
+"""The template needs a place of some kind, and none is named."""
+
 GENERIC = 0.2
 """It speaks of institutions of any type, and the template is for one."""
 
@@ -49,6 +52,12 @@ BEYOND = 0.3
 """It has a word that no template answers."""
 
 
+UNLIKELY = 0.1
+"""Taken off `none` where institutions are named and no such word is there."""
+
+_ASKED_FOR = frozenset({"name", "identifier", "institution_type", "generic"})
+
+
 def misfit(template: Template, mentions: Sequence[Mention], question: str) -> float:
     """Return what is taken off the likeness of a template.
 
@@ -58,15 +67,16 @@ def misfit(template: Template, mentions: Sequence[Mention], question: str) -> fl
         question: The question itself.
     """
     if template.id == NONE:
-        return 0.0
+        named = {m.kind for m in mentions} & _ASKED_FOR
+        return UNLIKELY if named and not unanswerable(question) else 0.0
     types = {slot.type for slot in template.slots.values()}
     total = sum(_unsuited(m, types) for m in mentions)
     total += _lacking(template, mentions)
     total += _places(template, mentions, types)
     total += _after(template, intents_of(question, mentions))
     required = {s.type for s in template.slots.values() if s.required}
-    named = {m.kind for m in mentions} & {"generic", "institution_type"}
-    if "institution_type" in required and named == {"generic"}:
+    typed = {m.kind for m in mentions} & {"generic", "institution_type"}
+    if "institution_type" in required and typed == {"generic"}:
         total += GENERIC
     return total + (BEYOND if unanswerable(question) else 0.0)
 
@@ -92,7 +102,7 @@ def _places(template: Template, mentions: Sequence[Mention], types: set[str]) ->
     if places > 1 and types & PLACES:
         return ONE_PLACE
     if template.one_of and not places:
-        return NO_SLOT
+        return NO_PLACE
     return 0.0
 
 

@@ -24,10 +24,12 @@ class Relevance:
     Attributes:
         relevant: Whether it goes on.
         reason: The words that decided, or that there were none.
+        elsewhere: Whether it has a word of another field.
     """
 
     relevant: bool
     reason: str
+    elsewhere: bool = False
 
 
 class FykeFilter:
@@ -68,7 +70,7 @@ class FykeFilter:
         if signs and (not others or self._asking.search(question)):
             return Relevance(relevant=True, reason=signs[0])
         if others:
-            return Relevance(relevant=False, reason=others[0])
+            return Relevance(relevant=False, reason=others[0], elsewhere=True)
         places = [m for m in mentions if m.kind in {"city", "region", "country"}]
         if places and self._asking.search(question):
             return Relevance(relevant=True, reason=places[0].text)

@@ -46,6 +46,9 @@ _WHOLE = re.compile(
     r"|\b(?:everything|alles) (?:in|uit|van)\b",
     re.IGNORECASE,
 )
+_ASKS = re.compile(
+    r"\b(?:which|welke?|how many|hoe ?veel|list|geef|toon|noem|show)\b", re.IGNORECASE
+)
 _CONNECTING = word_list("connecting")
 _PLACES = frozenset({"city", "region", "country", "place"})
 _TYPES = frozenset({"institution_type", "generic"})
@@ -129,7 +132,8 @@ def _builds_on_another(question: str, mentions: Sequence[Mention]) -> bool:
     if _WHOLE.search(question) and placed:
         return False
     if _OPENING.search(question):
-        return not (typed and placed and rest) and len(rest) <= 5
+        asks = rest or _ASKS.search(question)
+        return not (typed and placed and asks) and len(rest) <= 5
     if mentions and not rest and not (typed and placed):
         return not _existing(question, kinds)
     short = len(tokens_of(question)) <= 7

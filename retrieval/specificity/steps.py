@@ -90,6 +90,8 @@ class Run:
             self.known["resolution"] = resolution
             mentions = pipeline.finder.find(resolution.question)
             self.known["mentions"] = mentions
+        if resolution.lost and pipeline.filter.check(self.question, mentions).elsewhere:
+            return self.end("irrelevant", fixed_text("irrelevant", self.language))
         if resolution.lost:
             if resolution.candidates:
                 which = ", ".join(resolution.candidates)

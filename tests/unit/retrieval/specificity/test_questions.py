@@ -1,0 +1,303 @@
+"""Questions in two languages: what they name, what is doubtful, what is answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from graph.errors import InputError
+from retrieval.specificity.conversation import Conversation
+from retrieval.specificity.quantities import amounts, identifiers, years
+from retrieval.specificity.slots import SlotExtractor
+from retrieval.specificity.templates import load_templates
+
+if TYPE_CHECKING:
+    from retrieval.specificity.mentions import MentionFinder
+    from retrieval.specificity.pipeline import TemplatePipeline
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("Archives in Amsterdam", {"institution_type": "A", "city": "Amsterdam"}),
+        ("welke musea in utrecht", {"institution_type": "M", "city": "Utrecht"}),
+        ("musea in de provincie Utrecht", {"institution_type": "M", "region": "NL-UT"}),
+        ("museums in North Holland", {"institution_type": "M", "region": "NL-NH"}),
+        ("museums in NL-NH", {"institution_type": "M", "region": "NL-NH"}),
+        ("musea in Gelderland", {"institution_type": "M", "region": "NL-GE"}),
+        ("Dutch museums", {"institution_type": "M", "country": "NL"}),
+        ("Libraries in Duitsland", {"institution_type": "L", "country": "DE"}),
+        ("archives in The Hague", {"institution_type": "A", "city": "Den Haag"}),
+        ("musea in 's-Gravenhage", {"institution_type": "M", "city": "Den Haag"}),
+        ("Libraries in Munich", {"institution_type": "L", "city": "M\u00fcnchen"}),
+        ("musuems in Amsterdm", {"institution_type": "M", "city": "Amsterdam"}),
+        ("Where is het Scheldemuseum?", {"name": "Scheldemuseum"}),
+        ("thames records office", {"name": "Thames Record Office"}),
+        ("What is nl-asdwk?", {"identifier": "NL-AsdWK"}),
+        ("founded before 1900", {"date": "1900"}),
+        ("over \u20ac2,5 miljoen", {"budget": "2500000"}),
+        (
+            "botanische tuinen in Belgi\u00eb",
+            {"institution_type": "B", "country": "BE"},
+        ),
+    ],
+)
+def test_questions_name_things(
+    finder: MentionFinder, question: str, named: dict[str, str]
+) -> None:
+    """Names of the graph, of ISO 3166 and of types are found in both languages."""
+    found = {m.kind: m.value for m in finder.find(question)}
+
+    assert found == named
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Is there a bath in it?", "What is the best deal?", "Read the rye story"],
+)
+def test_common_words_are_no_places(finder: MentionFinder, question: str) -> None:
+    """Towns called as a word is are not found in every sentence."""
+    assert not [m for m in finder.find(question) if m.kind in {"city", "region"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("more than 2 million euro", "2000000"),
+        ("meer dan \u20ac2,5 miljoen", "2500000"),
+        ("budget boven 500.000", "500000"),
+        ("budget over 1,000,000 a year", "1000000"),
+        ("begroting van 1.250.000,50 euro", "1250000.5"),
+        ("anderhalf miljoen", "1500000"),
+        ("EUR 100k", "100000"),
+    ],
+)
+def test_amounts_are_read_in_both_ways_of_writing(text: str, value: str) -> None:
+    """Points and commas mean what they mean in either language."""
+    assert [found.value for found in amounts(text)] == [value]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "relation"),
+    [
+        ("founded before 1800", "1800", "before"),
+        ("opgericht v\u00f3\u00f3r 1900", "1900", "before"),
+        ("na 1950", "1950", "after"),
+        ("sinds 1900", "1900", "since"),
+        ("in the 19th century", "1801/1900", "in"),
+        ("in de negentiende eeuw", "1801/1900", "in"),
+        ("between 1800 and 1850", "1800/1850", "in"),
+        ("in the 1950s", "1950/1959", "in"),
+    ],
+)
+def test_years_are_read_with_their_relation(
+    text: str, value: str, relation: str
+) -> None:
+    """Centuries, decades and ranges are first and last years."""
+    assert [(f.value, f.relation) for f in years(text)] == [(value, relation)]
+
+
+def test_words_with_hyphens_are_no_identifiers() -> None:
+    """An ISIL begins with a country in capitals and is more than a word."""
+    assert [f.value for f in identifiers("ISIL-code x-ray NL-AsdWK")] == ["NL-AsdWK"]
+
+
+ANSWERS = [
+    ("Which archives are in Amsterdam?", "1 archive in Amsterdam:\n- Stadsarchief"),
+    ("Welke musea zijn er in Amsterdam?", "2 musea in Amsterdam:\n- Grachtenmuseum"),
+    ("How many museums are in the Netherlands?", "There are 4 museums in Netherlands."),
+    ("Hoeveel archieven zijn er in Belgi\u00eb?", "Er is 1 archief in Belgi\u00eb."),
+    (
+        "Hoeveel instellingen zijn er van elk type?",
+        "Instellingen per type:\n- musea: 6",
+    ),
+    ("Which institutions are in Utrecht?", "3 institutions in Utrecht:\n- Bibliotheek"),
+    (
+        "Waar ligt het Scheldemuseum?",
+        "Scheldemuseum\n- Type: museum\n- Stad: Antwerpen",
+    ),
+    ("What is BE-AntAS?", "Archief Scheldemond\n- Type: archive"),
+    ("What is NL-Xyz12?", "There is no institution NL-Xyz12 in the graph."),
+    ("Wat is het oudste museum in Amsterdam?", "1 museum in Amsterdam:\n- Grachten"),
+    (
+        "Which archives were founded before 1800?",
+        "1 archive:\n- Domarchief Utrecht (1799)",
+    ),
+    ("Which archives in Amsterdam have more than 2 million euro?", "1 archive in Amst"),
+    (
+        "Compare museums in Amsterdam and Antwerp",
+        "- Amsterdam: 2 museums\n- Antwerpen: 1",
+    ),
+    ("Which archives are in North Holland?", "1 archive in Noord-Holland:"),
+    ("Which archieven are in Utrecht?", "1 archive in Utrecht:\n- Domarchief"),
+    ("Which museums are in Narnia?", "There are no museums in Narnia in the graph."),
+]
+
+
+@pytest.mark.parametrize(("question", "answer"), ANSWERS)
+def test_questions_are_answered(
+    pipeline: TemplatePipeline, question: str, answer: str
+) -> None:
+    """One question of each kind, in either language or both."""
+    result = pipeline.forward(question)
+
+    assert result.status == "answered"
+    assert result.answer.startswith(answer)
+
+
+@pytest.mark.parametrize(
+    ("question", "status", "said"),
+    [
+        ("What is the weather in Amsterdam?", "irrelevant", "heritage institutions"),
+        ("Hoe laat is het?", "irrelevant", "erfgoedinstellingen"),
+        ("Tell me a joke", "irrelevant", "heritage institutions"),
+        ("Who is the director of the Scheldemuseum?", "none", "no query"),
+        ("Waarom zijn archieven belangrijk?", "none", "geen zoekopdracht"),
+        ("and in Utrecht?", "lost", "whole question"),
+        ("en musea?", "lost", "hele vraag"),
+        ("Wanneer is het opgericht?", "lost", "hele vraag"),
+        ("Compare museums in Amsterdam", "missing", "two or more cities"),
+        (
+            "Which institutions have a budget over \u00a32 million?",
+            "missing",
+            "in euro",
+        ),
+    ],
+)
+def test_other_questions_are_asked_back_or_refused(
+    pipeline: TemplatePipeline, question: str, status: str, said: str
+) -> None:
+    """Nothing is run, and the answer says why in the question's language."""
+    result = pipeline.forward(question)
+
+    assert (result.status, result.execution) == (status, None)
+    assert said in result.answer
+
+
+def test_ambiguous_names_are_told_with_candidates(finder: MentionFinder) -> None:
+    """Where several institutions may be meant, none is taken."""
+    template = load_templates()["find_institution_by_name"]
+
+    found = SlotExtractor(finder).extract(
+        "Tell me about Middelburg museum", template, ()
+    )
+
+    assert found.values == {}
+    assert [d.kind for d in found.doubts] == ["ambiguous"]
+    assert len(found.doubts[0].candidates) == 2
+
+
+@pytest.mark.parametrize(
+    ("question", "note"),
+    [
+        ("Which archives are in Amsterdm?", "I read 'Amsterdm' as Amsterdam."),
+        (
+            "Welke musea zijn er in Middelburg?",
+            "Er is meer dan \u00e9\u00e9n Middelburg",
+        ),
+        ("Which archives are in Utrecht?", "'Utrecht' is also a region Utrecht"),
+        ("Which museums are in Narnia?", "I do not know 'Narnia'."),
+    ],
+)
+def test_what_is_doubtful_is_told(
+    pipeline: TemplatePipeline, question: str, note: str
+) -> None:
+    """A guess is never silent."""
+    assert any(note in said for said in pipeline.forward(question).notes)
+
+
+AMSTERDAM = "Which archives are in Amsterdam?"
+OLDEST = "Wat is het oudste museum in Amsterdam?"
+COMPARED = "Compare museums in Amsterdam and Utrecht"
+FOLLOW_UPS = [
+    (AMSTERDAM, "and in Utrecht?", "Which archives are in Utrecht?"),
+    (AMSTERDAM, "en musea?", "Welke musea zijn er in Amsterdam?"),
+    (AMSTERDAM, "how many of those?", "How many archives are in Amsterdam?"),
+    (AMSTERDAM, "And in Belgium?", "Which archives are in Belgium?"),
+    (AMSTERDAM, "which is the oldest?", "What is the oldest archive in Amsterdam?"),
+    (OLDEST, "en in Utrecht?", "Wat is het oudste museum in Utrecht?"),
+    (OLDEST, "is het opgericht?", "is Grachtenmuseum De Spiegel opgericht?"),
+    (
+        COMPARED,
+        "and libraries?",
+        COMPARED.replace("museums", "the number of libraries"),
+    ),
+    ("What is NL-AsdWK?", "en BE-AntAS?", "Welke instelling heeft de code BE-AntAS?"),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "resolved"), FOLLOW_UPS)
+def test_follow_ups_stand_alone(
+    pipeline: TemplatePipeline, first: str, second: str, resolved: str
+) -> None:
+    """What is left out is taken from the question before."""
+    before = pipeline.forward(first).conversation
+
+    result = pipeline.forward(second, conversation=before)
+
+    assert result.resolution.question == resolved
+    assert result.status == "answered"
+
+
+def test_a_whole_question_takes_nothing_from_before(pipeline: TemplatePipeline) -> None:
+    """The conversation changes only questions that need it."""
+    before = pipeline.forward("Which archives are in Amsterdam?").conversation
+
+    result = pipeline.forward(
+        "En welke musea zijn er in Antwerpen?", conversation=before
+    )
+
+    assert not result.resolution.follow_up
+
+
+def test_classes_of_the_conversation_are_boosted(pipeline: TemplatePipeline) -> None:
+    """The boost of a class of the turn before is in the scores that are filtered."""
+    before = pipeline.forward("Which archives are in Amsterdam?").conversation
+
+    result = pipeline.forward("Which museums are in Amsterdam?", conversation=before)
+
+    assert result.boosts["Archive"] == 0.1
+    assert result.classes is not None
+    assert result.classes.dropped["Archive"] == 0.25
+
+
+def test_every_step_is_returned(pipeline: TemplatePipeline) -> None:
+    """Nothing of the way is hidden."""
+    result = pipeline.forward("Which archives are in Amsterdam?", conversation=None)
+
+    assert result.context_template == "archive_search"
+    assert result.classification is not None
+    assert 0.5 <= result.classification.confidence <= 1
+    assert result.slots.values == {"institution_type": "A", "city": "Amsterdam"}
+    assert result.instantiated is not None
+    assert result.relevance is not None
+    assert "Archive" in result.relevant_classes
+    assert set(result.seconds) >= {"resolve", "filter", "classify", "slots", "query"}
+    assert len(result.conversation.turns) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "said"),
+    [
+        ("", {}, "empty"),
+        ("x" * 2_001, {}, "2001 characters"),
+        ("Archives?", {"language": "fr"}, "'fr'"),
+        ("Archives?", {"k": 0}, "k is 0"),
+        ("Archives?", {"conversation": "c"}, "nothing is stored"),
+    ],
+)
+def test_bad_arguments_are_refused(
+    pipeline: TemplatePipeline, question: str, given: dict[str, str], said: str
+) -> None:
+    """The message says which argument."""
+    with pytest.raises(InputError, match=said):
+        pipeline.forward(question, **given)  # type: ignore[arg-type]
+
+
+def test_a_conversation_without_a_name_is_kept_by_the_caller() -> None:
+    """A conversation is a value: adding a turn leaves the old one as it was."""
+    empty = Conversation()
+
+    assert empty.turns == ()
+    assert empty.last is None
