@@ -224,6 +224,7 @@ def _show(done: Annotation, *, as_json: bool) -> None:
         click.echo(
             f"  {judge.judge}: {judge.answered:,} answers, {judge.failed:,} failed, "
             f"{judge.ties:.0%} ties, {judge.first:.0%} for the document shown first"
+            + (f", {judge.shortened:,} shortened" if judge.shortened else "")
         )
     click.echo(f"Battles: {done.folder}")
     if done.target is not None:

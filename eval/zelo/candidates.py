@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from graph.errors import InputError, SourceError
 from graph.progress import silent
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from graph.language_models import LanguageModel
     from graph.progress import Progress
     from graph.settings import Settings
+    from retrieval.hits import Hit
+    from retrieval.walk import ChunkText
 
 __all__ = ["bundled_questions", "candidates", "questions_of_file", "stored_questions"]
 
@@ -146,19 +149,22 @@ def candidates(
             ).hits
             for algorithm in algorithms
         ]
-        found: dict[str, Document] = {}
-        for place in range(max(map(len, rankings), default=0)):
-            for hits in rankings:
-                if place < len(hits):
-                    chunk = hits[place].chunk
-                    found.setdefault(chunk.id, _document(chunk))
-        yield QueryDocuments(
-            query=Query(id=name, query=question), documents=tuple(found.values())
-        )
+        documents = tuple(_in_turns(rankings))
+        yield QueryDocuments(query=Query(id=name, query=question), documents=documents)
         progress(STAGE, len(seen), None)
 
 
-def _document(chunk: Any) -> Document:
+def _in_turns(rankings: Sequence[Sequence[Hit]]) -> Iterator[Document]:
+    """Yield the best of each ranking, then the second best, each chunk once."""
+    seen: set[str] = set()
+    for hits in zip_longest(*rankings):
+        for hit in hits:
+            if hit is not None and hit.chunk.id not in seen:
+                seen.add(hit.chunk.id)
+                yield _document(hit.chunk)
+
+
+def _document(chunk: ChunkText) -> Document:
     """Return a chunk as a candidate."""
     metadata = {"title": chunk.title, "document": chunk.document_id}
     if chunk.url:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from graph.language_models import LanguageModel
 from graph.prompts import estimated_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from langchain_core.language_models import BaseChatModel
 
@@ -114,7 +115,6 @@ class ChatJudge:
         self._structured = dict(structured or {})
         self._advice = advice
         self._silent = 0
-        self._threads: ThreadPoolExecutor | None = None
 
     def expected(self, matchup: Matchup) -> tuple[int, int]:
         """Return the tokens of a prompt, on the safe side, and of an answer."""
@@ -197,14 +197,7 @@ class ChatJudge:
                 prompt_tokens=reply.prompt_tokens,
                 completion_tokens=reply.completion_tokens,
             )
-        # Clients keep connections of the loop that they were first used in, and some
-        # cannot be awaited at all; in threads, each works in any loop.
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(
-                self.concurrency, thread_name_prefix="knowtrail-judge"
-            )
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._invoked, prompt)
+        return await _in_thread(lambda: self._invoked(prompt))
 
     def _invoked(self, prompt: str) -> _Reply:
         """Ask a LangChain chat model, for an object where it can be held to one."""
@@ -229,6 +222,36 @@ class ChatJudge:
 
 
 _REMINDED = estimated_tokens(REMINDER) + 100
+
+
+async def _in_thread(call: Callable[[], _Reply]) -> _Reply:
+    """Make a call in a thread of its own, for which the end of the program waits not.
+
+    Clients keep connections of the loop that they were first used in, and some cannot
+    be awaited at all; in threads, each works in any loop.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[_Reply] = loop.create_future()
+
+    def tell(reply: _Reply | None, error: Exception | None) -> None:
+        if done.done():
+            return
+        if reply is not None:
+            done.set_result(reply)
+        elif error is not None:
+            done.set_exception(error)
+
+    def work() -> None:
+        reply, failure = None, None
+        try:
+            reply = call()
+        except Exception as error:  # clients of models raise what they like
+            failure = error
+        with suppress(RuntimeError):  # nobody waits any more, the loop is closed
+            loop.call_soon_threadsafe(tell, reply, failure)
+
+    threading.Thread(target=work, name="knowtrail-judge", daemon=True).start()
+    return await done
 
 
 def _reply(message: Any, *, value: object = None) -> _Reply:

@@ -118,6 +118,26 @@ def test_a_failed_judgement_is_missing_and_no_vote(tmp_path: Path) -> None:
     assert "failed 8 of 16 times, mostly: no idea" in done.warnings[0]
 
 
+def test_parts_that_no_battle_compares_are_told(tmp_path: Path) -> None:
+    """Where a judge only answers within two groups, their scores stand apart."""
+    path = source(tmp_path, query(n=6))
+
+    def within(query: Any, left: Any, right: Any) -> float | None:
+        same = int(left.id[1:]) % 2 == int(right.id[1:]) % 2
+        return -0.5 if same else None
+
+    done = annotate(
+        path,
+        tmp_path / "out.jsonl",
+        judges=[FunctionJudge("within", within)],
+        pairs=PairSettings(mode="dense"),
+    )
+
+    assert done.disconnected == ("q1",)
+    assert "no chain of battles compares, such as 'q1'" in done.warnings[-1]
+    assert done.scored == 6
+
+
 def test_files_have_the_documented_shapes(tmp_path: Path) -> None:
     """Pairs with both documents, and what each judge said of them."""
     path = source(tmp_path, query(n=2))
