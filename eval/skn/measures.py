@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from eval.skn.metrics import abstention_rows, calibration_rows, summed_gaps
+from eval.skn.metrics import (
+    abstention_rows,
+    calibration_rows,
+    normalized_hallucination,
+    summed_gaps,
+)
 from eval.statistics import first_mean
 
 if TYPE_CHECKING:
@@ -73,12 +78,21 @@ def scored(row: dict[str, Any], variant: str) -> Scored:
         confidence=min(1.0, max(0.0, float(row.get(f"{variant}_confidence", 0.0)))),
         hallucinated=bool(hallucination["hallucination_detected"]),
         severity=float(hallucination["hallucination_severity"]),
-        normalized=float(hallucination["normalized_hallucination"]),
+        normalized=_normalized(hallucination),
         groundedness=float(grounded["groundedness_score"]),
         unsupported=float(grounded["unsupported_fraction"]),
         abstained=bool(row[f"{variant}_abstained"]),
         failed=frozenset(name for name, said in judges.items() if said.get("error")),
     )
+
+
+def _normalized(hallucination: dict[str, Any]) -> float:
+    """Return the share of made-up claims, as it stands there or worked out."""
+    if (share := hallucination.get("normalized_hallucination")) is not None:
+        return float(share)
+    made_up = hallucination.get("fabricated_claims") or ()
+    count = len(made_up) if isinstance(made_up, list | tuple) else 1
+    return normalized_hallucination(count, int(hallucination.get("total_claims", 1)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

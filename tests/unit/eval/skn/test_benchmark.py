@@ -13,6 +13,7 @@ from eval.skn import BenchmarkOptions, ModelOptions, run_benchmark, run_models
 from eval.skn.report import benchmark_page
 from graph.errors import InputError, ModelError, StorageError
 from graph.language_models import LanguageModel
+from ingest.extraction.web import WebResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -240,6 +241,36 @@ def test_nothing_found_goes_on_without_extraction(
     assert {"json", "skn"} & set(model.kinds()) == set()
     assert "agent" in model.kinds()
     assert metrics["json"]["empty_search_rate"] == 1
+
+
+def test_the_web_is_searched_once(
+    scripted: Callable[..., Scripted],
+    dataset: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What was found is kept for the next run; what was not is searched for again."""
+    asked: list[str] = []
+
+    def search(query: str, *, count: int) -> tuple[WebResult, ...]:
+        asked.append(query)
+        found = WebResult(title="T", url="u", content=f"Of {query}")
+        return () if "Zorblat" in query else (found,)[:count]
+
+    monkeypatch.setattr("eval.skn.searching.search_results", search)
+    options = BenchmarkOptions(dataset=dataset)
+    first = run_benchmark(None, tmp_path / "out", scripted(), options=options)
+
+    second = run_benchmark(None, tmp_path / "out", scripted(), options=options)
+
+    assert [query[:8] for query in asked] == [
+        *("Why is t", "Why does", "What is "),
+        "What is ",
+    ]
+    assert first["skn"]["empty_search_rate"] == pytest.approx(1 / 3, abs=1e-4)
+    assert second["skn"]["accuracy"] == first["skn"]["accuracy"]
+    assert "1 of 3 searches found nothing" in caplog.text
 
 
 def test_a_page_that_is_too_long_is_shortened_and_told(

@@ -281,6 +281,18 @@ def test_categories_have_their_own_metrics() -> None:
     assert found["a"]["accuracy_ci"]["ci_low"] == 0
 
 
+@pytest.mark.parametrize(
+    ("claims", "share"), [(["a"], 0.5), ([], 0.0), ("a long text", 0.5), (None, 0.0)]
+)
+def test_rows_of_other_programs_are_measured(claims: Any, share: float) -> None:
+    """A verdict without its share has it worked out; a text is one claim."""
+    (one,) = rows_of(json="y")
+    del one["json_hallucination"]["normalized_hallucination"]
+    one["json_hallucination"] |= {"fabricated_claims": claims, "total_claims": 2}
+
+    assert calculate_metrics([one])["json"]["normalized_hallucination"] == share
+
+
 def test_tokens_are_set_against_each_other() -> None:
     """SKN's tokens as a share of JSON's."""
     metrics = calculate_metrics(rows_of(json="y", skn="y"))
