@@ -1,0 +1,155 @@
+"""Property values as literals: none is lost, and rdflib reads them unchanged."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from neo4j.spatial import CartesianPoint, WGS84Point
+from neo4j.time import Date, DateTime, Duration, Time
+from rdflib import Literal, URIRef
+
+from graph.rdf.values import (
+    decimal_text,
+    literal_of,
+    order_of,
+    ordered,
+    sort_key,
+    value_of,
+    vector_of,
+)
+from graph.rdf.vocabulary import XSD, Value, Vocabulary
+
+WORDS = Vocabulary()
+OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda m: timezone(timedelta(minutes=m)))
+DURATIONS = st.builds(
+    Duration,
+    months=st.integers(-500, 5000),
+    days=st.integers(-500, 5000),
+    seconds=st.integers(-200_000, 200_000),
+    nanoseconds=st.integers(0, 999_999_999),
+)
+MOMENTS = st.builds(
+    lambda moment, nano: DateTime.from_native(moment).replace(nanosecond=nano),
+    st.datetimes(timezones=st.none() | OFFSETS),
+    st.integers(0, 999_999).map(lambda n: n * 1000) | st.integers(0, 999_999_999),
+)
+POINTS = st.builds(
+    lambda kind, axes: kind(axes),
+    st.sampled_from([WGS84Point, CartesianPoint]),
+    st.lists(st.floats(-80, 80), min_size=2, max_size=3),
+)
+SCALARS = (
+    st.text()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False)
+    | st.binary()
+    | st.dates().map(Date.from_native)
+    | st.times().map(Time.from_native)
+    | MOMENTS
+    | DURATIONS
+    | POINTS
+)
+
+
+@given(SCALARS)
+def test_values_come_back(value: Any) -> None:
+    """A literal stands for its value and for no other, of the same type."""
+    literal = literal_of(value, WORDS)
+
+    back = value_of(literal, WORDS)
+
+    assert back == value
+    assert type(back) is type(value)
+    assert literal_of(back, WORDS) == literal
+
+
+@given(SCALARS)
+def test_rdflib_reads_literals_unchanged(value: Any) -> None:
+    """What rdflib makes of a literal stands for the same value."""
+    literal = literal_of(value, WORDS)
+    datatype = URIRef(literal.datatype) if literal.datatype else None
+
+    term = Literal(literal.text, datatype=datatype)
+
+    read = Value(str(term), str(term.datatype or ""), term.language or "")
+    assert value_of(read, WORDS) == value
+
+
+def test_numbers_that_are_none_come_back() -> None:
+    """NaN and the infinities have the names of XSD."""
+    numbers = [math.nan, math.inf, -math.inf]
+
+    texts = [literal_of(number, WORDS).text for number in numbers]
+
+    assert texts == ["NaN", "INF", "-INF"]
+    assert math.isnan(value_of(Value("NaN", f"{XSD}double"), WORDS))
+
+
+@pytest.mark.parametrize(
+    "literal",
+    [
+        Value("x", f"{XSD}integer"),
+        Value("1" * 30, f"{XSD}integer"),
+        Value("maybe", f"{XSD}boolean"),
+        Value("2024-02-31", f"{XSD}date"),
+        Value("P", f"{XSD}nonsense"),
+        Value("%%", f"{XSD}base64Binary"),
+        Value("AAA=", WORDS.datatype("float32Vector")),
+        Value("POINT (1)", "http://www.opengis.net/ont/geosparql#wktLiteral"),
+        Value("x", WORDS.datatype("dateTime")),
+        Value("x", "urn:other"),
+        Value("x", "", "en"),
+    ],
+)
+def test_literals_without_a_value_are_told(literal: Value) -> None:
+    """A literal that no property can hold has no value; it is no error."""
+    assert value_of(literal, WORDS) is None
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False), min_size=1))
+def test_single_precision_stays_single(numbers: list[float]) -> None:
+    """Vectors of indexes take four bytes a number."""
+    literal = vector_of(numbers, WORDS)
+
+    assert literal.datatype == WORDS.datatype("float32Vector")
+    assert value_of(literal, WORDS) == numbers
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=1))
+def test_vectors_come_back_exactly(numbers: list[float]) -> None:
+    """No bit of a number is lost."""
+    assert value_of(vector_of(numbers, WORDS), WORDS) == numbers
+
+
+@given(st.lists(st.text(max_size=2), max_size=6))
+def test_lists_come_back_in_their_order(texts: list[str]) -> None:
+    """Distinct members and the order make the list again, repetitions too."""
+    literals = [Value(text) for text in texts]
+    distinct = sorted(set(literals), key=sort_key)
+
+    order = order_of(literals, distinct)
+
+    assert ordered(set(literals), order) == literals
+
+
+@pytest.mark.parametrize("order", ["0", "0 1 2", "x", "1 1", "-1 0", "9" * 40])
+def test_an_order_that_does_not_fit_is_not_used(order: str) -> None:
+    """Members that somebody added or took away are not lost."""
+    members = {Value("b"), Value("a")}
+
+    assert ordered(members, order) == [Value("a"), Value("b")]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_decimals_are_exact(number: float) -> None:
+    """A budget's text reads as the same number."""
+    text = decimal_text(number)
+
+    assert float(text) == number
+    assert "e" not in text.lower()
