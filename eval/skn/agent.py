@@ -23,7 +23,7 @@ __all__ = ["AGENT_HASH", "agent_reason", "context_text", "no_reply", "reason"]
 
 _LOG = logging.getLogger(__name__)
 
-UNPARSEABLE = "Failed to parse structured response"
+UNPARSED = "Failed to parse structured response"
 NO_REPLY = "error"
 _INSTRUCTIONS = (
     "You answer a technical question from the context alone: do not add what you know "
@@ -130,7 +130,7 @@ def _read(raw: str) -> dict[str, Any]:
     except InputError:
         value = None
     if not isinstance(value, dict):
-        return {"answer": raw.strip(), "confidence": 0.0, "reasoning": UNPARSEABLE}
+        return {"answer": raw.strip(), "confidence": 0.0, "reasoning": UNPARSED}
     return {
         "answer": _as_text(value.get("answer", "")),
         "confidence": _as_share(value.get("confidence", 0.0)),
