@@ -279,5 +279,5 @@ def _extract(
         tokens=options.tokens,
     )
     if extracted.status == "failed":
-        _LOG.warning("No extraction from %.80r: %s", source.title, extracted.error)
+        _LOG.info("No extraction from %.80r: %s", source.title, extracted.error)
     return extracted
