@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from graph.settings import Settings
-    from ingest.custodians import CustodianReport
+    from ingest.custodians import CustodianFile, CustodianReport
     from ingest.options import Cleanup
 
 __all__ = ["custodians"]
@@ -94,15 +94,8 @@ def custodians(
     from graph.embedders import load_embedder
     from graph.identifiers import country_exists
     from graph.progress import progress_bars
-    from ingest.custodians import (
-        CustodianFile,
-        bundled_custodians,
-        ingest_custodians,
-    )
+    from ingest.custodians import ingest_custodians
 
-    if (path is None) != example:
-        msg = "Name a file, or give --example, not both."
-        raise click.UsageError(msg)
     name = corpus or settings.corpus
     if not name:
         msg = "Name the corpus: --corpus NAME or KNOWTRAIL_CORPUS."
@@ -110,7 +103,7 @@ def custodians(
     if country is not None and not country_exists(country):
         msg = f"--country {country!r} is no code of ISO 3166-1, such as GB."
         raise click.UsageError(msg)
-    file = CustodianFile(path or bundled_custodians(), columns)
+    file = _file(path, columns, example=example)
     with open_connection(settings) as connection, progress_bars() as progress:
         report = ingest_custodians(
             connection,
@@ -135,6 +128,18 @@ def custodians(
         for line in report.failures:
             click.echo(f"Error: {line}", err=True)
         sys.exit(1)
+
+
+def _file(
+    path: Path | None, columns: dict[str, str], *, example: bool
+) -> CustodianFile:
+    """Open the file that is meant."""
+    from ingest.custodians import CustodianFile, bundled_custodians
+
+    if (path is None) != example:
+        msg = "Name a file, or give --example, not both."
+        raise click.UsageError(msg)
+    return CustodianFile(path or bundled_custodians(), columns)
 
 
 def _tell(report: CustodianReport) -> None:

@@ -1,3 +1,4 @@
+// @title: What was guessed of institutions
 // purpose: what was guessed of institutions, the least certain first
 // params: corpus, confidence, limit
 // since: 5.26

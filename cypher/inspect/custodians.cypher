@@ -1,3 +1,4 @@
+// @title: Institutions with type, place and identifiers
 // purpose: institutions with type, place and identifiers
 // params: corpus, type, city, limit
 // since: 5.26

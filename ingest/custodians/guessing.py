@@ -65,16 +65,14 @@ _COUNTRIES = {
     "jersey": "JE",
     "guernsey": "GG",
 }
-_POSTCODE = re.compile(
-    r"([A-Z]{1,2})\d[A-Z\d]?\s*\d[A-Z]{2}|GIR ?0AA", re.IGNORECASE | re.ASCII
-)
+_POSTCODE = re.compile(r"([A-Z]{1,2})\d[A-Z\d]?\s*\d[A-Z]{2}", re.IGNORECASE | re.ASCII)
 _ISLANDS = {"IM": "IM", "JE": "JE", "GY": "GG"}
 _COUNTY_NAMES = (
     "avon|anglesey|angus|argyll|argyll and bute|borders|central|cleveland|clwyd|"
     "conwy|cornwall|cumbria|devon|dorset|dumfries & galloway|dumfries and galloway|"
     "durham|dyfed|east lothian|east sussex|essex|fife|grampian|greater london|"
     "greater manchester|gwent|gwynedd|hants|herts|highland|humberside|caithness|"
-    "isle of anglesey|isle of wight|kent|lancs|lothian|merseyside|mid glamorgan|"
+    "kent|lancs|lothian|merseyside|mid glamorgan|"
     "middlesex|midlothian|moray|norfolk|northumberland|notts|orkney|powys|rhondda "
     "cynon taf|rutland|scottish borders|shetland|somerset|south glamorgan|"
     "strathclyde|suffolk|surrey|sussex|sutherland|tayside|torfaen|tyne & wear|"
