@@ -32,7 +32,7 @@ Bibliotheek De Leeszolder|L|Utrecht|Utrecht|NL-UT|NL|NL-UtLZ||1892|1800000
 Domarchief Utrecht|A|Utrecht|Utrecht|NL-UT|NL|NL-UtDA|NL-UT-UTR-A-DA|1799|900000
 Museum Fort Blauwkapel|M|Utrecht|Utrecht|NL-UT|NL||NL-UT-UTR-M-FB|1990|300000
 Haagse Galerie Noordzee|G|Den Haag|Zuid-Holland|NL-ZH|NL||NL-ZH-DHA-G-HN|2001|450000
-Archief Scheldemond|A|Antwerpen|Antwerpen|BE-VAN|BE|BE-AntAS|BE-VAN-ANT-A-AS|1830|1500000
+Archief Scheldemond|A|Antwerpen|Antwerpen|BE-VAN|BE|BE-AntAS|BE-VAN-ANT-A-AS|1830|
 Scheldemuseum|M|Antwerpen|Antwerpen|BE-VAN|BE||BE-VAN-ANT-M-SM|1903|3200000
 Isarbibliothek|L|München|Bayern|DE-BY|DE|DE-MueIB|DE-BY-MUN-L-IB|1760|5400000
 Thames Record Office|A|London|London||GB|GB-LonTR||1949|4000000

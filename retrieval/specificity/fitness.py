@@ -72,8 +72,10 @@ def misfit(template: Template, mentions: Sequence[Mention], question: str) -> fl
     types = {slot.type for slot in template.slots.values()}
     total = sum(_unsuited(m, types) for m in mentions)
     total += _lacking(template, mentions)
-    total += _places(template, mentions, types)
-    total += _after(template, intents_of(question, mentions))
+    intents = intents_of(question, mentions)
+    total += _places(template, mentions, types) + _after(template, intents)
+    if template.each and "compare" in intents:
+        total /= 2  # it says so itself, and may be asked for what is missing
     required = {s.type for s in template.slots.values() if s.required}
     typed = {m.kind for m in mentions} & {"generic", "institution_type"}
     if "institution_type" in required and typed == {"generic"}:
