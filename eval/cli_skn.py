@@ -11,7 +11,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eval.skn.benchmark import BenchmarkOptions, ModelOutcome
+    from eval.skn.model_run import ModelOutcome
+    from eval.skn.options import BenchmarkOptions
     from graph.settings import Settings
 
 __all__ = ["skn"]
@@ -127,9 +128,9 @@ def _kept(output: Path) -> Iterator[None]:
 
 def _options(given: dict[str, Any]) -> BenchmarkOptions:
     """Return the options of the benchmark, checked."""
-    from eval.skn.benchmark import BenchmarkOptions
     from eval.skn.extractors import ABLATION_PIPELINES, DEFAULT_PIPELINES
     from eval.skn.models import ModelOptions
+    from eval.skn.options import BenchmarkOptions
 
     if given["ablation"] and given["variants"]:
         msg = "--ablation compares all formats: leave --variant out."

@@ -5,7 +5,7 @@ its signatures; wherever it takes the name of a model, any LangChain chat model 
 """
 
 from eval.skn.agent import agent_reason
-from eval.skn.benchmark import BenchmarkOptions, run_benchmark, run_models
+from eval.skn.benchmark import run_benchmark, run_models
 from eval.skn.extractors import (
     ABLATION_PIPELINES,
     DEFAULT_PIPELINES,
@@ -19,6 +19,7 @@ from eval.skn.extractors import (
 )
 from eval.skn.metrics import bootstrap_ci
 from eval.skn.models import ModelOptions, call_llm
+from eval.skn.options import BenchmarkOptions
 from eval.skn.scoring import calculate_metrics
 from eval.skn.searching import search_web
 

@@ -43,7 +43,8 @@ class Phases:
         results: How many search results are taken of the web.
         question_aware: Whether the extractor is told the question.
         retry_failed: Whether results that failed are asked for again.
-        before_calls: Called once, before a model is asked for the first time.
+        before_calls: Called once, before a model or the web is asked for the first
+            time.
     """
 
     state: State
@@ -86,6 +87,8 @@ class Phases:
         live = not self.recorded_only and not self._is_recorded(sample)
         if live and (known := self.state.get(key)) is not None:
             return Found.from_dict(known)
+        if live:
+            self._first_call()
         found = searched(
             sample,
             self.recorded,

@@ -11,8 +11,8 @@ from eval.skn.measures import MEASURES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eval.skn.benchmark import ModelOutcome
     from eval.skn.measures import Measure
+    from eval.skn.model_run import ModelOutcome
 
 __all__ = ["benchmark_page"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from eval.skn.benchmark import ModelOutcome
+    from eval.skn.model_run import ModelOutcome
     from eval.skn.samples import Sample
     from eval.skn.searching import Found
 

@@ -21,7 +21,7 @@ from ingest.keys import content_key
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eval.skn.benchmark import ModelOutcome
+    from eval.skn.model_run import ModelOutcome
     from graph.connection import Connection
 
 __all__ = ["store_outcome"]

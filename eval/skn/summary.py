@@ -9,7 +9,7 @@ from eval.skn.measures import MEASURES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eval.skn.benchmark import ModelOutcome
+    from eval.skn.model_run import ModelOutcome
 
 __all__ = ["VERDICT", "summary_text", "verdicts"]
 

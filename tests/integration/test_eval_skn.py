@@ -17,7 +17,7 @@ from tests.unit.eval.skn.conftest import Scripted
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eval.skn.benchmark import ModelOutcome
+    from eval.skn.model_run import ModelOutcome
     from graph.connection import Connection
     from graph.settings import Settings
 
