@@ -291,7 +291,7 @@ def time_them(questions: Sequence[Question], embedder: Embedder, count: int) -> 
     model = train(some[:30], Remembering(embedder)).model
     table = Table(
         title=f"rerank: time of {CANDIDATES} candidates, {count} questions",
-        columns=("reranker", "ms a question"),
+        columns=("reranker", "ms a question", "CPU ms"),
     )
     with tempfile.TemporaryDirectory() as folder:
         rerankers: dict[str, BaseReranker] = {
@@ -303,12 +303,13 @@ def time_them(questions: Sequence[Question], embedder: Embedder, count: int) -> 
             ),
         }
         for name, reranker in rerankers.items():
-            times = []
+            times, work = [], []
             for question in questions[: count + 1]:
-                begin = time.perf_counter()
+                begin, used = time.perf_counter(), time.process_time()
                 checked_scores(reranker, question.text, question.candidates)
                 times.append((time.perf_counter() - begin) * 1000)
-            table.add(name, spread(times[1:], "{:,.1f}"))
+                work.append((time.process_time() - used) * 1000)
+            table.add(name, spread(times[1:], "{:,.1f}"), spread(work[1:], "{:,.1f}"))
     table.notes.append(
         "As a stage of a search `embedding` takes the cosines of the corpus's own "
         "vectors, and costs nothing."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from graph.errors import InputError
 
 if TYPE_CHECKING:
     from eval.report import Table
+    from eval.statistics import Interval
     from eval.zelo.training import Training
     from graph.settings import Settings
 
@@ -146,7 +148,7 @@ def _table(found: Training) -> Table:
         rows.append((
             name,
             f"{compared.first:.3f}",
-            f"{apart.value:+.3f} ({apart.low:+.3f} to {apart.high:+.3f})",
+            f"{apart.value:+.3f}{_ends(apart)}",
             f"{compared.p_value:.4f}",
         ))
     return Table(
@@ -155,6 +157,13 @@ def _table(found: Training) -> Table:
         columns=("ranking", "nDCG", "the model's, less this", "p"),
         rows=rows,
     )
+
+
+def _ends(apart: Interval) -> str:
+    """Return the ends of an interval; nothing where one query has none."""
+    if isnan(apart.low):
+        return ""
+    return f" ({apart.low:+.3f} to {apart.high:+.3f})"
 
 
 def _as_dict(found: Training, file: Path) -> dict[str, Any]:

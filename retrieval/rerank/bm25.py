@@ -7,6 +7,7 @@ of two calls are not comparable.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from graph.errors import InputError
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from graph.settings import Settings
 
 __all__ = ["Bm25Reranker", "bm25_scores", "load"]
+
+_LOG = logging.getLogger("bm25s")
+"""The package's own, which it sets to tell of every index it builds."""
 
 K1 = 1.5
 B = 0.75
@@ -70,6 +74,8 @@ def bm25_scores(
         Numbers from 0, in the order of the documents.
     """
     import bm25s  # type: ignore[import-untyped]
+
+    _LOG.setLevel(logging.NOTSET)
 
     corpus = [words(text) for text in documents]
     known = {word for text in corpus for word in text}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 
 import pytest
@@ -63,6 +64,15 @@ def test_any_text_is_scored_alike_twice_and_equal_texts_equally(
     assert scores == checked_scores(Bm25Reranker(), query, doubled)
     assert min(scores) >= 0
     assert scores[0] == scores[-1]
+
+
+def test_nothing_is_logged_unless_all_is(caplog: pytest.LogCaptureFixture) -> None:
+    """The package would tell of every call on standard error."""
+    caplog.set_level(logging.INFO)
+
+    bm25_scores("fox", ["a fox"])
+
+    assert caplog.records == []
 
 
 @pytest.mark.parametrize(("k1", "b"), [(-1, 0.5), (1, 2), (math.nan, 0), (math.inf, 0)])
