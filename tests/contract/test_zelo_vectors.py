@@ -78,6 +78,8 @@ def test_the_published_fit_is_reproduced(path: Path, number: int) -> None:
     assert fit.iterations == case.get("iterations", fit.iterations)
     first = case.get("losses_first3", list(fit.losses[:3]))
     assert fit.losses[: len(first)] == pytest.approx(first, abs=TOLERANCE)
+    every = case.get("losses", list(fit.losses))
+    assert fit.losses == pytest.approx(every, abs=TOLERANCE)
     final = case.get("final_loss")
     assert final is None or fit.losses[-1] == pytest.approx(final, abs=TOLERANCE)
 
