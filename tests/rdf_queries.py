@@ -117,26 +117,24 @@ class Queries:
         """Return a condition on some of the variables."""
         variable = self.random.choice(list(names.values()) or ["?none"])
         number = self.random.choice(self.numbers)[2].value
-        literal = self.random.choice(
-            [t[2] for t in self.triples if isinstance(t[2], Literal)]
-        )
+        literal = self.random.choice([
+            t[2] for t in self.triples if isinstance(t[2], Literal)
+        ])
         other = self.random.choice(list(names.values()) or ["?none"])
-        return self.random.choice(
-            [
-                f"{variable} > {number!r}" if number == number else "true",
-                f"{variable} <= {abs(number)!r}" if abs(number) < 1e9 else "true",
-                f"{variable} = {literal.n3()}",
-                f"{variable} != {other}",
-                f"isIRI({variable})",
-                f"isLiteral({variable}) && STRLEN(STR({variable})) > 3",
-                f"CONTAINS(STR({variable}), 'o')",
-                f"REGEX(STR({variable}), '^[a-f]', 'i')",
-                f"BOUND({variable})",
-                f"{variable} IN ({literal.n3()}, 5, 'Fox')",
-                f"DATATYPE({variable}) = <{XSD.integer}>",
-                f"{variable} >= 1 && {variable} < 1000 || {other} = 'night'",
-            ]
-        )
+        return self.random.choice([
+            f"{variable} > {number!r}" if number == number else "true",
+            f"{variable} <= {abs(number)!r}" if abs(number) < 1e9 else "true",
+            f"{variable} = {literal.n3()}",
+            f"{variable} != {other}",
+            f"isIRI({variable})",
+            f"isLiteral({variable}) && STRLEN(STR({variable})) > 3",
+            f"CONTAINS(STR({variable}), 'o')",
+            f"REGEX(STR({variable}), '^[a-f]', 'i')",
+            f"BOUND({variable})",
+            f"{variable} IN ({literal.n3()}, 5, 'Fox')",
+            f"DATATYPE({variable}) = <{XSD.integer}>",
+            f"{variable} >= 1 && {variable} < 1000 || {other} = 'night'",
+        ])
 
     def filter(self) -> str:
         """Return a pattern with conditions; often about a number."""
@@ -144,8 +142,7 @@ class Queries:
         start = self.random.choice(self.numbers)
         body = self.text([start, *self.walk(1, start[0])], names, keep=0.02)
         conditions = " ".join(
-            f"FILTER({self.condition(names)})"
-            for _ in range(self.random.randint(1, 2))
+            f"FILTER({self.condition(names)})" for _ in range(self.random.randint(1, 2))
         )
         return f"SELECT * {{ {body} {conditions} }}"
 
@@ -167,21 +164,19 @@ class Queries:
         names: dict = {}
         first, second = self.walk(2)
         one, two = first[1].n3(), second[1].n3()
-        path = self.random.choice(
-            [
-                f"{one}+",
-                f"{one}*",
-                f"{one}?",
-                f"{one}/{two}",
-                f"^{one}",
-                f"^{one}/{two}",
-                f"{one}|{two}",
-                f"({one}|^{two})+",
-                f"{one}/{two}?",
-                f"!({one}|{two})",
-                f"({one}/{two})+",
-            ]
-        )
+        path = self.random.choice([
+            f"{one}+",
+            f"{one}*",
+            f"{one}?",
+            f"{one}/{two}",
+            f"^{one}",
+            f"^{one}/{two}",
+            f"{one}|{two}",
+            f"({one}|^{two})+",
+            f"{one}/{two}?",
+            f"!({one}|{two})",
+            f"({one}/{two})+",
+        ])
         subject = self.term(first[0], names, 0.4)
         found = self.term(first[2], names, 0.2)
         body = f"{subject} {path} {found} ."
@@ -194,16 +189,14 @@ class Queries:
         names: dict = {}
         start = self.random.choice(self.numbers)
         body = self.text([start, *self.walk(1, start[0])], names, keep=0.02)
-        held = sorted(set(names.values()))
+        held = sorted(set(names.values())) or ["?none"]
         key, value = self.random.choice(held), self.random.choice(held)
-        head = self.random.choice(
-            [
-                f"(COUNT(*) AS ?n) (COUNT(DISTINCT {value}) AS ?m)",
-                f"(SUM({value}) AS ?n)",
-                f"(MIN({value}) AS ?n) (MAX({value}) AS ?m)",
-                f"(AVG({value}) AS ?n)",
-            ]
-        )
+        head = self.random.choice([
+            f"(COUNT(*) AS ?n) (COUNT(DISTINCT {value}) AS ?m)",
+            f"(SUM({value}) AS ?n)",
+            f"(MIN({value}) AS ?n) (MAX({value}) AS ?m)",
+            f"(AVG({value}) AS ?n)",
+        ])
         if self.random.random() < 0.3:
             return f"SELECT {head} {{ {body} }}"
         tail = self.random.choice(["", "HAVING (COUNT(*) > 1)"])
@@ -231,7 +224,9 @@ class Queries:
         names: dict = {}
         first = self.walk(self.random.randint(1, 2))
         body = self.text(first, names, keep=0.02)
-        term, variable = self.random.choice(list(names.items()))
+        term, variable = self.random.choice(
+            list(names.items()) or [(first[0][0], "?none")]
+        )
         other = self.random.choice(self.triples)[self.random.choice([0, 2])]
         given = f"VALUES {variable} {{ {term.n3()} {other.n3()} }}"
         order = [body, given]
@@ -243,10 +238,13 @@ class Queries:
         names: dict = {}
         first = self.walk(1)
         body = self.text(first, names, keep=0.02)
-        variable = self.random.choice(list(names.values()))
-        expression = self.random.choice(
-            [variable, f"STR({variable})", f"{variable} + 1", f"UCASE({variable})"]
-        )
+        variable = self.random.choice(list(names.values()) or ["?none"])
+        expression = self.random.choice([
+            variable,
+            f"STR({variable})",
+            f"{variable} + 1",
+            f"UCASE({variable})",
+        ])
         more = self.text(self.walk(1), {}, keep=0.3).replace("?v", "?w")
         more = more.replace("?w0", "?bound") if self.random.random() < 0.5 else ""
         return f"SELECT * {{ {body} BIND({expression} AS ?bound) {more} }}"
@@ -256,7 +254,7 @@ class Queries:
         names: dict = {}
         first = self.walk(self.random.randint(1, 2))
         body = self.text(first, names, keep=0.02)
-        variable = self.random.choice(list(names.values()))
+        variable = self.random.choice(list(names.values()) or ["?none"])
         inner = self.text(self.walk(1, first[0][0]), names, keep=0.05)
         return (
             f"SELECT * {{ {body} {{ SELECT {variable} (COUNT(*) AS ?n) "

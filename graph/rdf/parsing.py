@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from xml.sax import SAXParseException
 
 from rdflib import Graph
@@ -19,11 +19,12 @@ from rdflib.plugins.parsers import notation3
 from rdflib.plugins.parsers.jsonld import to_rdf
 from rdflib.plugins.parsers.rdfxml import RDFXMLParser
 from rdflib.store import Store
-from rdflib.term import BNode, Literal, URIRef
+from rdflib.term import Literal, URIRef
 
 from graph.errors import RdfError, SourceError
+from graph.rdf.ntriples import Sink, parse_ntriples, plain_term, refused
 from graph.rdf.terms import value_of_term
-from graph.rdf.vocabulary import Value, is_iri
+from graph.rdf.vocabulary import Value
 from graph.rdf.writers import ESCAPED
 
 if TYPE_CHECKING:
@@ -35,35 +36,12 @@ __all__ = ["Sink", "digest_of", "parse"]
 
 _BLOCK = 1 << 18
 _NODES = 500
-_TERM = r"<([^<>\"{}|^`\\\x00-\x20]*(?:\\u[0-9A-Fa-f]{4}[^<>\"{}|^`\\\x00-\x20]*)*)>"
-_LABEL = r"_:([A-Za-z0-9_](?:[\w.·-]*[\w·-])?)"
-_LINE = re.compile(
-    rf"[ \t]*(?:{_TERM}|{_LABEL})[ \t]*{_TERM}[ \t]*(?:{_TERM}|{_LABEL}|"
-    r"\"((?:[^\"\\\n\r]|\\.)*)\"(?:\^\^" + _TERM + r"|@([A-Za-z]+(?:-[A-Za-z0-9]+)*))?)"
-    r"[ \t]*\.[ \t]*(?:#.*)?"
-)
-_PREFIX = re.compile(r"#\s*@prefix\s+([A-Za-z][A-Za-z0-9]*):\s*<([^<>\s]+)>\s*\.\s*")
-_CODE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
-_LETTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
-_LETTERS |= {'"': '"', "'": "'", "\\": "\\"}
 _TOKEN = re.compile(
     r"#[^\n]*|\"\"\"(?:[^\"\\]|\\.|\"(?!\"\"))*\"\"\"|'''(?:[^'\\]|\\.|'(?!''))*'''"
     r"|\"(?:[^\"\\\n\r]|\\.)*\"|'(?:[^'\\\n\r]|\\.)*'"
     r"|<[^<>\s]*>|[\[\](){}]|\.(?=\s)|[^#\"'<\[\](){}.]+|\.|.",
     re.DOTALL,
 )
-
-
-class Sink(Protocol):
-    """What takes the triples of a file."""
-
-    def add(self, subject: str, predicate: str, found: str | Value) -> None:
-        """Take a triple; blank nodes begin with `_:`."""
-        ...
-
-    def bind(self, prefix: str, namespace: str) -> None:
-        """Take a prefix of the file."""
-        ...
 
 
 def digest_of(path: Path) -> str:
@@ -96,7 +74,7 @@ def parse(path: Path, sink: Sink, *, form: str, base: str) -> None:
         SourceError: If it cannot be read.
     """
     parsers: dict[str, Callable[[Path, Sink, str], None]] = {
-        "nt": _parse_nt,
+        "nt": parse_ntriples,
         "turtle": _parse_turtle,
         "json-ld": _parse_jsonld,
         "xml": _parse_xml,
@@ -114,13 +92,6 @@ def parse(path: Path, sink: Sink, *, form: str, base: str) -> None:
         raise RdfError(msg) from error
 
 
-def _refused(path: Path, line: int | None, why: object) -> RdfError:
-    """Return the error for a file that is not well-formed."""
-    where = "" if line is None else f", line {line}"
-    text = " ".join(str(why).split())[:200].rstrip(".")
-    return RdfError(f"{path}{where}: {text}. Nothing was stored.")
-
-
 class _Adapter(Store):
     """A store of rdflib that gives what it is given to a sink."""
 
@@ -135,9 +106,9 @@ class _Adapter(Store):
             msg = f"{subject!r} {predicate!r} is no beginning of a triple"
             raise ValueError(msg)
         self._sink.add(
-            _plain(subject),
-            _plain(predicate),
-            _value(found) if isinstance(found, Literal) else _plain(found),
+            plain_term(subject),
+            plain_term(predicate),
+            _value(found) if isinstance(found, Literal) else plain_term(found),
         )
 
     def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:
@@ -161,88 +132,6 @@ def _value(term: Literal) -> Value:
     return value
 
 
-def _plain(term: Any) -> str:
-    """Return an IRI or blank node as text.
-
-    Raises:
-        ValueError: If it is no absolute IRI.
-    """
-    if isinstance(term, BNode):
-        return f"_:{term}"
-    if not is_iri(str(term)):
-        msg = f"<{term}> is no IRI"
-        raise ValueError(msg)
-    return str(term)
-
-
-def _parse_nt(path: Path, sink: Sink, base: str) -> None:
-    """Read N-Triples."""
-    with path.open(encoding="utf-8", newline="\n") as stream:
-        for number, line in enumerate(stream, start=1):
-            text = line.rstrip("\r\n")
-            if not text.strip() or text.lstrip().startswith("#"):
-                prefix = _PREFIX.fullmatch(text)
-                if prefix is not None:
-                    sink.bind(prefix[1], prefix[2])
-                continue
-            found = _LINE.fullmatch(text)
-            try:
-                if found is None:
-                    msg = f"{text[:80]!r} is no triple"
-                    raise ValueError(msg)
-                sink.add(*_nt_triple(found))
-            except ValueError as error:
-                raise _refused(path, number, error) from error
-
-
-def _nt_triple(found: re.Match[str]) -> tuple[str, str, str | Value]:
-    """Return the triple of a line of N-Triples.
-
-    Raises:
-        ValueError: If a term is not what it should be.
-    """
-    subject, blank, predicate, target, other, text, datatype, language = found.groups()
-    first = f"_:{blank}" if subject is None else _checked(subject)
-    if text is None:
-        last: str | Value = f"_:{other}" if target is None else _checked(target)
-    else:
-        kind = None if datatype is None else URIRef(_checked(datatype))
-        last = value_of_term(Literal(_decoded(text), datatype=kind, lang=language))
-    return first, _checked(predicate), last
-
-
-def _checked(text: str) -> str:
-    """Return an IRI, decoded.
-
-    Raises:
-        ValueError: If it is no absolute IRI.
-    """
-    return _plain(_decoded(text) if "\\" in text else text)
-
-
-def _decoded(text: str) -> str:
-    """Return a text with its escapes decoded.
-
-    Raises:
-        ValueError: If an escape is none.
-    """
-    return _CODE.sub(_character, text) if "\\" in text else text
-
-
-def _character(found: re.Match[str]) -> str:
-    """Return the character of an escape.
-
-    Raises:
-        ValueError: If there is none.
-    """
-    code = found[1] or found[2]
-    character = chr(int(code, 16)) if code else _LETTERS.get(found[3], "")
-    if not character or "\ud800" <= character <= "\udfff":
-        msg = f"{found[0]!r} is no character"
-        raise ValueError(msg)
-    return character
-
-
 def _parse_turtle(path: Path, sink: Sink, base: str) -> None:
     """Read Turtle, some statements at a time."""
     graph = Graph(store=_Adapter(sink), bind_namespaces="none")
@@ -256,10 +145,10 @@ def _parse_turtle(path: Path, sink: Sink, base: str) -> None:
     except (OSError, UnicodeDecodeError, RecursionError):
         raise
     except notation3.BadSyntax as error:
-        raise _refused(path, error.lines + 1, error._why) from error
+        raise refused(path, error.lines + 1, error._why) from error
     except Exception as error:
         # rdflib's parser raises whatever it stumbles over.
-        raise _refused(path, parser.lines + 1, error) from error
+        raise refused(path, parser.lines + 1, error) from error
     for prefix, namespace in parser._bindings.items():
         sink.bind(prefix, str(namespace))
 
@@ -307,10 +196,10 @@ def _parse_xml(path: Path, sink: Sink, base: str) -> None:
     except (OSError, RecursionError):
         raise
     except SAXParseException as error:
-        raise _refused(path, error.getLineNumber(), error.getMessage()) from error
+        raise refused(path, error.getLineNumber(), error.getMessage()) from error
     except Exception as error:
         # rdflib's parser raises whatever it stumbles over.
-        raise _refused(path, None, error) from error
+        raise refused(path, None, error) from error
 
 
 def _parse_jsonld(path: Path, sink: Sink, base: str) -> None:
@@ -335,7 +224,7 @@ def _parse_jsonld(path: Path, sink: Sink, base: str) -> None:
                 )
                 nodes = []
         if line.strip() != "]}":
-            raise _refused(path, number, "the end of the file is missing")
+            raise refused(path, number, "the end of the file is missing")
         _add_jsonld(graph, sink, context | {"@graph": nodes}, base, path, number)
 
 
@@ -362,7 +251,7 @@ def _json(path: Path, text: str, line: int) -> Any:
         return json.loads(text)
     except ValueError as error:
         at = getattr(error, "lineno", 1)
-        raise _refused(path, line + at - 1, getattr(error, "msg", error)) from error
+        raise refused(path, line + at - 1, getattr(error, "msg", error)) from error
 
 
 def _add_jsonld(
@@ -375,14 +264,14 @@ def _add_jsonld(
     """
     if _loads_contexts(data):
         why = "a context from elsewhere is not loaded: write it into the file"
-        raise _refused(path, line, why)
+        raise refused(path, line, why)
     try:
         to_rdf(data, graph, base=base)
     except RecursionError:
         raise
     except Exception as error:
         # rdflib's parser raises whatever it stumbles over.
-        raise _refused(path, line, error) from error
+        raise refused(path, line, error) from error
 
 
 def _loads_contexts(data: Any) -> bool:
