@@ -31,7 +31,7 @@ _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]+")
 
 
 @click.command()
-@click.argument("question")
+@click.argument("question", required=False)
 @click.option(
     "--algorithm",
     default="query_traversal",
@@ -71,13 +71,14 @@ _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]+")
     metavar="ID",
     help="Conversation of templates that QUESTION goes on with.",
 )
+@click.option("--forget", is_flag=True, help="Delete that conversation instead.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.pass_obj
 def ask(
     settings: Settings,
     /,
     *,
-    question: str,
+    question: str | None,
     corpus: str | None,
     filter_json: str | None,
     model_name: str | None,
@@ -86,6 +87,7 @@ def ask(
     context: AnswerContext,
     route: str,
     conversation: str | None,
+    forget: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -99,6 +101,12 @@ def ask(
     from retrieval.ask import ask_stream
     from retrieval.questions import check_question
 
+    if forget:
+        _forget(settings, question, conversation)
+        return
+    if question is None:
+        msg = "Missing argument 'QUESTION'."
+        raise click.UsageError(msg)
     options["filter"] = read_filter(filter_json)
     check_question(question, **options)
     model = load_model(model_name, settings)
@@ -148,6 +156,18 @@ def _show(answer: Answer, settings: Settings, *, as_json: bool) -> None:
         click.echo(
             f"  {own} cypher --saved traversal_steps -p traversal={answer.traversal_id}"
         )
+
+
+def _forget(settings: Settings, question: str | None, conversation: str | None) -> None:
+    """Delete a conversation."""
+    from graph.cli_session import open_connection
+    from retrieval.specificity.command import forget
+
+    if question is not None or conversation is None:
+        msg = "--forget takes --conversation ID, and no question."
+        raise click.UsageError(msg)
+    with open_connection(settings) as connection:
+        forget(connection, conversation)
 
 
 def _by_template(
