@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graph.rows import counted
+from graph.rows import cell_text, counted
 
 if TYPE_CHECKING:
     from graph.connection import Connection
@@ -28,6 +28,8 @@ VARIANT_NAMES = (
     "skn",
 )
 """The variants; here by hand, so that `--help` loads none of them."""
+
+SHOWN_FAILURES = 5
 
 
 @click.command()
@@ -231,5 +233,7 @@ def _show(report: ExtractionReport) -> None:
             "only the beginning was read.",
             err=True,
         )
-    for title, error in report.failures[:5]:
-        click.echo(f"Failed: {title}: {error}", err=True)
+    for title, error in report.failures[:SHOWN_FAILURES]:
+        click.echo(cell_text(f"Failed: {title}: {error}"), err=True)
+    if len(report.failures) > SHOWN_FAILURES:
+        click.echo("More: knowtrail cypher --saved extraction_failures", err=True)

@@ -8,7 +8,7 @@ import threading
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import InputError
+from graph.errors import InputError, ModelError
 from graph.progress import silent
 from ingest.extraction.extracting import extract_text
 from ingest.extraction.knowledge import extraction_id, knowledge_of
@@ -171,21 +171,52 @@ def extract_sources(
     stage = f"extract {options.variant}"
     progress(stage, 0, len(left))
     done = _extracted(connection, left, model, options)
-    for number, (source, extracted) in enumerate(done, start=1):
-        knowledge = knowledge_of(
-            extracted,
-            corpus=corpus,
-            source=source.id,
-            content_hash=source.content_hash,
-            question=options.question,
+    number = 0
+    try:
+        for number, (source, extracted) in enumerate(done, start=1):
+            facts, supported = _kept(
+                connection,
+                source,
+                extracted,
+                corpus=corpus,
+                embedder=embedder,
+                options=options,
+            )
+            report.take(source, extracted)
+            report.facts += facts
+            report.supported += supported
+            progress(stage, number, len(left))
+    except ModelError as error:
+        if not number:
+            raise
+        msg = (
+            f"{error} {number} of {len(left)} are stored: run the same command again "
+            "to go on."
         )
-        supported = supports(connection, embedder, knowledge, source.document)
-        store(connection, knowledge, source, corpus=corpus, supported=supported)
-        report.take(source, extracted)
-        report.facts += len(knowledge.facts)
-        report.supported += len({row["fact"] for row in supported})
-        progress(stage, number, len(left))
+        raise ModelError(msg) from error
     return report
+
+
+def _kept(
+    connection: Connection,
+    source: ExtractionSource,
+    extracted: Extracted,
+    *,
+    corpus: str,
+    embedder: Embedder,
+    options: ExtractionOptions,
+) -> tuple[int, int]:
+    """Store an extraction; return how many facts it has, and how many supported."""
+    knowledge = knowledge_of(
+        extracted,
+        corpus=corpus,
+        source=source.id,
+        content_hash=source.content_hash,
+        question=options.question,
+    )
+    supported = supports(connection, embedder, knowledge, source.document)
+    store(connection, knowledge, source, corpus=corpus, supported=supported)
+    return len(knowledge.facts), len({row["fact"] for row in supported})
 
 
 def _left(
