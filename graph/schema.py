@@ -70,6 +70,10 @@ _MIGRATIONS: dict[int, tuple[str, ...]] = {
         "schema/constraint_conversation_id",
         "schema/constraint_turn_id",
     ),
+    5: (
+        "schema/index_custodian_uri",
+        "schema/index_ontology_class_uri",
+    ),
 }
 """Version -> statements that lead to it from the version before."""
 
@@ -106,6 +110,8 @@ _CONSTRAINTS = (
 _INDEXES = (
     "chunk_text",
     "document_title",
+    "custodian_uri",
+    "ontology_class_uri",
     "chunk_embedding",
     "sentence_embedding",
     "theme_embedding",

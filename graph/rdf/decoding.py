@@ -227,7 +227,9 @@ def _solutions(found: Dictionary[Any, set[Node]], row: Solution) -> Iterator[Sol
     fixed: Solution = {}
     several: list[tuple[Node, list[Node]]] = []
     for term, terms in found.items():
-        known = row.get(term) if is_variable(term) else term
+        known = row.get(term) if row and is_variable(term) else None
+        if known is None and not is_variable(term):
+            known = term
         if known is not None:
             if known not in terms:
                 return

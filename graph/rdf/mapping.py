@@ -229,7 +229,7 @@ class Mapping:
 
     def expand(self, name: str) -> str | None:
         """Return the IRI that a name `prefix__local` stands for, if it does."""
-        found = _FOREIGN.fullmatch(name)
+        found = _FOREIGN.fullmatch(name) if "__" in name else None
         if found is None or found[1] not in self.foreign:
             return None
         iri = self.foreign[found[1]] + found[2]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
 from graph.errors import SettingsError
@@ -90,6 +91,7 @@ def is_iri(text: object) -> bool:
     return isinstance(text, str) and _IRI.fullmatch(text) is not None
 
 
+@lru_cache(maxsize=4096)
 def encode_name(name: str) -> str:
     """Return a property's name or a relationship's type as the end of an IRI.
 
