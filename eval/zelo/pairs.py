@@ -29,7 +29,7 @@ from graph.errors import InputError
 from ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -213,6 +213,7 @@ def most_informative(
     count: int,
     judges: int = 1,
     ridge: float = 0.1,
+    again: bool = False,
 ) -> list[Pair]:
     """Return the next pairs to be judged: those that reduce uncertainty most.
 
@@ -222,10 +223,11 @@ def most_informative(
     pair takes from the sum of its variances (the squared standard errors) follows by
     the formula of Sherman and Morrison. Pairs are taken one after the other, each
     counted as judged before the next is chosen, so that a round does not ask the same
-    thing over and over. This is the sequential A-optimal design of V. V. Fedorov
-    (Theory of Optimal Experiments, 1972), for paired comparisons as in Glickman and
-    Jensen (Adaptive paired comparison design, J. Stat. Plan. Inference 127, 2005), who
-    use another measure of information. Ties go to documents with lower numbers.
+    thing over and over; a pair that was judged comes again only when all were. This is
+    the sequential A-optimal design of V. V. Fedorov (Theory of Optimal Experiments,
+    1972), for paired comparisons as in Glickman and Jensen (Adaptive paired comparison
+    design, J. Stat. Plan. Inference 127, 2005), who use another measure of information.
+    Ties go to documents with lower numbers.
 
     Args:
         scores: Current scores of n documents; NaN, for one without a battle, is taken
@@ -235,6 +237,8 @@ def most_informative(
         count: How many pairs to return.
         judges: How many answers a new pair will have.
         ridge: Precision of the prior of the scores, as in the fit.
+        again: Whether a pair may come again while others were never judged. A judge
+            that says the same each time tells nothing new then.
 
     Returns:
         Pairs; the document that stood on the left less often stands there.
@@ -246,24 +250,51 @@ def most_informative(
     information = _information(known)
     spread = _covariance(information, pairs, answers, ridge)
     lefts = np.bincount([i for i, _ in pairs], minlength=n)
-    one, two = np.triu_indices(n, 1)
-    weight = judges * information[one, two]
+    met = np.zeros((n, n), dtype=bool)
+    if not again:
+        for i, j in pairs:
+            met[min(i, j), max(i, j)] = True
     chosen: list[Pair] = []
+    for i, j in _greedy(spread, judges * information, met, count):
+        pair = (j, i) if lefts[i] > lefts[j] else (i, j)
+        lefts[pair[0]] += 1
+        chosen.append(pair)
+    return chosen
+
+
+def _greedy(
+    spread: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    met: NDArray[np.bool_],
+    count: int,
+) -> Iterator[Pair]:
+    """Yield pairs, each of which takes most from the sum of the variances.
+
+    Args:
+        spread: Covariance of the scores; it is changed.
+        weights: What a pair would tell, for every two.
+        met: Pairs that are only taken when all are met; it is changed where it has any.
+        count: How many pairs.
+
+    Yields:
+        The lower number first.
+    """
+    one, two = np.triu_indices(len(spread), 1)
+    weight = weights[one, two]
+    counting = bool(met.any())
     for _ in range(count):
-        squared = spread @ spread
         between = _between(spread, one, two)
-        gain = weight * _between(squared, one, two) / (1 + weight * between)
+        gain = weight * _between(spread @ spread, one, two) / (1 + weight * between)
+        old = met[one, two]
+        if counting and not old.all():
+            gain[old] = -1.0
         best = int(np.argmax(np.round(gain, 12)))
         i, j = int(one[best]), int(two[best])
+        met[i, j] = counting
         step = spread[:, i] - spread[:, j]
-        spread -= (
-            np.outer(step, step) * weight[best] / (1 + weight[best] * between[best])
-        )
-        if lefts[i] > lefts[j]:
-            i, j = j, i
-        lefts[i] += 1
-        chosen.append((i, j))
-    return chosen
+        share = weight[best] / (1 + weight[best] * between[best])
+        spread -= np.outer(step, step) * share
+        yield i, j
 
 
 def _information(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -124,6 +124,20 @@ def test_a_round_spreads_its_pairs() -> None:
     assert chosen == most_informative(np.zeros(10), pairs, [3] * 10, count=10, judges=3)
 
 
+def test_a_pair_comes_again_when_all_were_judged() -> None:
+    """A judge that answers as before tells nothing new before that."""
+    pairs = dense_pairs(5)[:8]
+    rest = {frozenset(pair) for pair in dense_pairs(5)[8:]}
+    scores = np.array([9.0, 0.0, 0.0, 0.0, -9.0])
+
+    chosen = most_informative(scores, pairs, [1] * 8, count=3)
+    free = most_informative(scores, pairs, [1] * 8, count=1, again=True)
+
+    assert {frozenset(pair) for pair in chosen[:2]} == rest
+    assert frozenset(chosen[2]) not in rest
+    assert frozenset(free[0]) not in rest
+
+
 def test_adaptive_pairs_reduce_the_variance_more_than_circles() -> None:
     """The sum of variances after a round is less than after a random circle."""
     scores = np.linspace(-3, 3, 10)
