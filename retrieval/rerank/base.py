@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import math
+import re
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -45,6 +46,8 @@ __all__ = [
     "load_reranker",
     "reranker_name",
 ]
+
+_HALVES = re.compile(r"[\ud800-\udfff]")
 
 RERANKERS: Mapping[str, tuple[str, str]] = {
     "bm25": ("retrieval.rerank.bm25", ""),
@@ -233,7 +236,7 @@ def checked_scores(
         InputError: If a text is none.
         ModelError: If a score is missing or no finite number.
     """
-    texts = _texts(query, documents)
+    query, texts = _texts(query, documents)
     if not texts:
         return []
     return _checked(reranker, reranker.score_sync(query, texts), len(texts))
@@ -243,14 +246,16 @@ async def achecked_scores(
     reranker: BaseReranker, query: str, documents: Sequence[str]
 ) -> list[float]:
     """Do as `checked_scores` does, without blocking; see there."""
-    texts = _texts(query, documents)
+    query, texts = _texts(query, documents)
     if not texts:
         return []
     return _checked(reranker, await reranker.score(query, texts), len(texts))
 
 
-def _texts(query: object, documents: Sequence[object]) -> list[str]:
-    """Return the documents, which must be texts as the query must.
+def _texts(query: object, documents: Sequence[object]) -> tuple[str, list[str]]:
+    """Return the query and the documents, which must be texts.
+
+    Half characters, which JSON can bring and no tokenizer takes, are replaced.
 
     Raises:
         InputError: If one of them is something else.
@@ -263,7 +268,8 @@ def _texts(query: object, documents: Sequence[object]) -> list[str]:
             what = where if where == "query" else f"document {where}"
             msg = f"The {what} is {str(value)[:80]!r}: give a text."
             raise InputError(msg)
-    return [str(text) for text in documents]
+    asked, *texts = (_HALVES.sub("\ufffd", str(text)) for text in (query, *documents))
+    return asked, texts
 
 
 def _checked(reranker: BaseReranker, scores: Sequence[float], n: int) -> list[float]:

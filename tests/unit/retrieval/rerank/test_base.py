@@ -79,6 +79,21 @@ async def test_too_few_or_too_many_scores_are_refused(
         await achecked_scores(Fixed(*scores), "q", ["a", "b"])
 
 
+async def test_half_characters_are_replaced() -> None:
+    """JSON can bring them, and no tokenizer takes them."""
+    seen: list[str] = []
+
+    class Listening(LocalReranker):
+        def score_sync(self, query: str, documents: Sequence[str]) -> list[float]:
+            seen.extend([query, *documents])
+            return [0.0] * len(documents)
+
+    checked_scores(Listening(), "q\ud800", ["a\udfffb", "ok"])
+    await achecked_scores(Listening(), "q", ["\ud83d"])
+
+    assert seen == ["q\ufffd", "a\ufffdb", "ok", "q", "\ufffd"]
+
+
 @pytest.mark.parametrize("documents", ["one text", ["a", None], [b"a"]])
 def test_what_is_no_list_of_texts_is_refused(documents: object) -> None:
     """One text given for a list would be scored letter by letter."""
