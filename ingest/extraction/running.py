@@ -110,8 +110,16 @@ class ExtractionReport:
     completion_tokens: int = 0
     seconds: float = 0.0
 
-    def take(self, source: ExtractionSource, extracted: Extracted) -> None:
-        """Count one extraction."""
+    def take(
+        self,
+        source: ExtractionSource,
+        extracted: Extracted,
+        facts: int,
+        supported: int,
+    ) -> None:
+        """Count one extraction with its facts, and those that are supported."""
+        self.facts += facts
+        self.supported += supported
         setattr(self, extracted.status, getattr(self, extracted.status) + 1)
         if extracted.status == "failed" and len(self.failures) < 20:
             self.failures.append((source.title, extracted.error or ""))
@@ -174,7 +182,7 @@ def extract_sources(
     number = 0
     try:
         for number, (source, extracted) in enumerate(done, start=1):
-            facts, supported = _kept(
+            kept = _kept(
                 connection,
                 source,
                 extracted,
@@ -182,9 +190,7 @@ def extract_sources(
                 embedder=embedder,
                 options=options,
             )
-            report.take(source, extracted)
-            report.facts += facts
-            report.supported += supported
+            report.take(source, extracted, *kept)
             progress(stage, number, len(left))
     except ModelError as error:
         if not number:
