@@ -17,7 +17,7 @@ import logging
 import os
 import time
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
 import portalocker
@@ -43,7 +43,7 @@ SYNC_SECONDS = 1.0
 State = Literal["scored", "useless", "unanswered"]
 """What became of a judgement: an answer may have come and be of no use."""
 
-_FIELDS = frozenset(field.name for field in fields(Judgement))
+_FIELDS = tuple(field.name for field in fields(Judgement))
 
 
 def judgement_key(matchup: Matchup, judge: Judge) -> str:
@@ -125,7 +125,7 @@ class Journal:
         Raises:
             StorageError: If it cannot be written.
         """
-        self._note(key, self._append({"key": key, **asdict(judgement)}), judgement)
+        self._note(key, self._append(_row_of(key, judgement)), judgement)
 
     def _note(self, key: str, place: int, judgement: Judgement) -> None:
         """Take note of a judgement, which takes the place of an earlier one."""
@@ -207,6 +207,11 @@ class Journal:
                 self.folder / JOURNAL,
                 number,
             )
+
+
+def _row_of(key: str, judgement: Judgement) -> dict[str, Any]:
+    """Return the line of a judgement."""
+    return {"key": key, **{name: getattr(judgement, name) for name in _FIELDS}}
 
 
 def _judgement(row: dict[str, Any]) -> Judgement:
