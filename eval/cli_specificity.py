@@ -137,6 +137,7 @@ def _outcomes(
             )
             key = key_of(found, corpus)
         progress = stack.enter_context(progress_bars())
+        pipeline.forward(asked[0].question)  # loads the model, which is not measured
         return ask_questions(pipeline, asked, key, progress=progress)
 
 
