@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from eval.zelo.battles import Battles, preferences
 from eval.zelo.fit import fit_battles, fit_many, fit_scores
+from eval.zelo.simulation import simulate
 from graph.errors import InputError
 
 ORDER = [3, 0, 5, 1, 4, 2]
@@ -294,3 +295,13 @@ def test_any_regularisation_is_followed(regularisation: float) -> None:
     assert fit.converged
     assert fit.components > 1
     assert slope == pytest.approx(regularisation * scores, abs=1e-6)
+
+
+def test_the_published_iteration_may_not_settle() -> None:
+    """A document that never lost goes up for ever, and the loss with it."""
+    battles = simulate(100, cycles=3, seed=3).sparse(3)
+
+    published, fit = fit_battles(battles, method="published"), fit_battles(battles)
+
+    assert (published.iterations, published.converged) == (1000, False)
+    assert fit.converged

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import get_args
 
 import choix
 import numpy as np
@@ -10,11 +10,9 @@ import pytest
 
 from eval.statistics import compare_paired
 from eval.zelo.fit import fit_battles
-from eval.zelo.simulation import measure, simulate, tau
+from eval.zelo.pictures import cycles_picture
+from eval.zelo.simulation import Noise, measure, simulate, tau
 from graph.errors import InputError
-
-if TYPE_CHECKING:
-    from eval.zelo.simulation import Noise
 
 RUNS = 20
 
@@ -107,6 +105,19 @@ def test_a_cycle_has_each_document_once_on_each_side() -> None:
 
     assert sorted(battles.left) == sorted(battles.right) == sorted([*range(12)] * 2)
     assert fit_battles(battles).connected
+
+
+def test_the_curves_are_drawn_the_same_again() -> None:
+    """A panel for each noise and one of standard errors; the same bytes each time."""
+    points = {
+        noise: [*measure(8, [1, 2], runs=3, noise=noise)] for noise in get_args(Noise)
+    }
+
+    first, second = (cycles_picture(points, ".svg") for _ in range(2))
+
+    assert first == second
+    assert b"noise on votes" in first
+    assert b"K = 8" in first
 
 
 @pytest.mark.parametrize(
