@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -179,8 +180,7 @@ def extract_sources(
     stage = f"extract {options.variant}"
     progress(stage, 0, len(left))
     done = _extracted(connection, left, model, options)
-    number = 0
-    try:
+    with _told_how_to_go_on(report):
         for number, (source, extracted) in enumerate(done, start=1):
             kept = _kept(
                 connection,
@@ -192,15 +192,20 @@ def extract_sources(
             )
             report.take(source, extracted, *kept)
             progress(stage, number, len(left))
-    except ModelError as error:
-        if not number:
-            raise
-        msg = (
-            f"{error} {number} of {len(left)} are stored: run the same command again "
-            "to go on."
-        )
-        raise ModelError(msg) from error
     return report
+
+
+@contextmanager
+def _told_how_to_go_on(report: ExtractionReport) -> Iterator[None]:
+    """Say what is stored where the model fails in the middle."""
+    try:
+        yield
+    except ModelError as error:
+        done = report.ok + report.repaired + report.failed
+        if not done:
+            raise
+        msg = f"{error} {done} are stored: run the same command again to go on."
+        raise ModelError(msg) from error
 
 
 def _kept(
