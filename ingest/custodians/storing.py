@@ -254,13 +254,20 @@ class _Run:
             yield page
             after = page[-1]["id"]
 
+    def _once(self) -> Iterator[Custodian]:
+        """Yield the institutions of the file again, each once."""
+        with Seen() as seen:
+            for custodian in self._custodians(Findings(), lambda *_: None):
+                if seen.add(custodian.id(self._corpus)):
+                    yield custodian
+
     def documents(
         self, embedder: Embedder, settings: Settings, cleanup: Cleanup
     ) -> None:
         """Make a document of each institution and link its chunks to it."""
         source = CustodianSource(
             self._file.name,
-            lambda: self._custodians(Findings(), lambda *_: None),
+            self._once,
             corpus=self._corpus,
             rows=self._file.rows_total,
         )

@@ -113,6 +113,17 @@ def test_second_run_writes_nothing(
     assert not again.documents.written.changed
 
 
+def test_repeated_row_is_stored_once(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """A second row of the same institution is counted, and is no failure."""
+    report = _ingest(connection, server, _written(tmp_path, [*ROWS, ROWS[0]]))
+
+    assert (report.added, report.repeated, report.failed) == (2, 1, 0)
+    assert report.documents is not None
+    assert (report.documents.added, report.documents.failed) == (2, 0)
+
+
 def test_changed_row_is_written_anew(
     connection: Connection, server: Settings, tmp_path: Path
 ) -> None:
