@@ -101,15 +101,13 @@ def ask(
     from retrieval.ask import ask_stream
     from retrieval.questions import check_question
 
-    if forget:
-        _forget(settings, question, conversation)
+    if question is None or forget:
+        _forget(settings, question, conversation, asked=forget)
         return
-    if question is None:
-        msg = "Missing argument 'QUESTION'."
-        raise click.UsageError(msg)
     options["filter"] = read_filter(filter_json)
     check_question(question, **options)
     model = load_model(model_name, settings)
+    given: dict[str, Any] = {"corpus": corpus or settings.corpus, "record": record}
     with open_connection(settings) as connection:
         if route != "graph" and _by_template(
             connection,
@@ -117,23 +115,20 @@ def ask(
             question,
             route=route,
             conversation=conversation,
-            corpus=corpus or settings.corpus,
             model=model,
-            record=record,
             as_json=as_json,
+            **given,
         ):
             return
-        model = model or load_language_model(settings=settings)
         pieces = ask_stream(
             connection,
             None,
             question,
-            corpus=corpus or settings.corpus,
-            model=model,
-            record=record,
+            model=model or load_language_model(settings=settings),
             seconds=seconds,
             context=context,
             settings=settings,
+            **given,
             **options,
         )
         answer = _shown(pieces, streams=not as_json)
@@ -141,7 +136,7 @@ def ask(
 
 
 def _show(answer: Answer, settings: Settings, *, as_json: bool) -> None:
-    """Write what there is to an answer besides its text."""
+    """Write what comes after the text of an answer, or all of it as JSON."""
     if as_json:
         click.echo(json.dumps(answer.as_dict(), ensure_ascii=False, indent=2))
     else:
@@ -158,11 +153,16 @@ def _show(answer: Answer, settings: Settings, *, as_json: bool) -> None:
         )
 
 
-def _forget(settings: Settings, question: str | None, conversation: str | None) -> None:
-    """Delete a conversation."""
+def _forget(
+    settings: Settings, question: str | None, conversation: str | None, *, asked: bool
+) -> None:
+    """Delete a conversation, if that was asked for."""
     from graph.cli_session import open_connection
     from retrieval.specificity.command import forget
 
+    if not asked:
+        msg = "Missing argument 'QUESTION'."
+        raise click.UsageError(msg)
     if question is not None or conversation is None:
         msg = "--forget takes --conversation ID, and no question."
         raise click.UsageError(msg)

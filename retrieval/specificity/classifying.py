@@ -18,7 +18,7 @@ import numpy as np
 
 from graph.errors import InputError
 from retrieval.specificity.example_vectors import example_vectors, unit_vectors
-from retrieval.specificity.fitness import misfit
+from retrieval.specificity.fitness import misfits
 from retrieval.specificity.templates import LANGUAGES, NONE
 from retrieval.specificity.words import tokens_of
 
@@ -200,10 +200,8 @@ class EmbeddingTemplateClassifier:
             template = examples.owners[place]
             if template not in best or score > best[template][0]:
                 best[template] = (score, place)
-        scores = {
-            name: score - misfit(self._templates[name], mentions, question)
-            for name, (score, _) in best.items()
-        }
+        off = misfits(self._templates, mentions, question)
+        scores = {name: score - off[name] for name, (score, _) in best.items()}
         order = sorted(scores, key=lambda name: (-scores[name], name))
         first, second = order[0], order[1] if len(order) > 1 else order[0]
         confidence = _confidence(scores[first], scores[first] - scores[second])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["answered_by_template", "forget"]
 
+_NO_INSTITUTIONS = (
+    "Templates need institutions, and the graph has none: put some in with knowtrail "
+    "ingest custodians, or use --route graph."
+)
 _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]+")
 
 
@@ -62,21 +67,17 @@ def answered_by_template(
         open_pipeline,
     )
 
+    if not record and conversation is not None:
+        msg = "A conversation is stored: leave --no-record out, or --conversation."
+        raise InputError(msg)
     if not has_custodians(connection):
         if route == "templates" or conversation is not None:
-            msg = (
-                "Templates need institutions, and the graph has none: put some in with "
-                "knowtrail ingest custodians, or use --route graph."
-            )
-            raise InputError(msg)
+            raise InputError(_NO_INSTITUTIONS)
         _say(Route(name="graph", reason="no institutions are stored"))
         return False
     pipeline = open_pipeline(
         connection, settings, corpus=corpus, model=model, record=record
     )
-    if not record and conversation is not None:
-        msg = "A conversation is stored: leave --no-record out, or --conversation."
-        raise InputError(msg)
     if route == "auto":
         chosen = choose_route(pipeline, question, conversation)
         _say(chosen)
@@ -110,16 +111,11 @@ def _show(
         return
     own = own_command(settings)
     click.echo("\nThe conversation turn by turn:")
-    click.echo(f"  {own} cypher --saved conversation -p conversation={_word(name)}")
+    click.echo(
+        f"  {own} cypher --saved conversation -p conversation={shlex.quote(name)}"
+    )
     if new:
-        click.echo(f"Go on with: {own} ask --conversation {_word(name)} QUESTION")
-
-
-def _word(text: str) -> str:
-    """Return a text as one word of a shell."""
-    import shlex
-
-    return shlex.quote(text)
+        click.echo(f"Go on with: {own} ask --conversation {shlex.quote(name)} QUESTION")
 
 
 def forget(connection: Connection, conversation: str) -> None:

@@ -8,12 +8,12 @@ from retrieval.specificity.cues import intents_of, unanswerable
 from retrieval.specificity.templates import NONE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from retrieval.specificity.mentions import Mention
     from retrieval.specificity.templates import Template
 
-__all__ = ["misfit"]
+__all__ = ["misfits"]
 
 PLACES = frozenset({"city", "region", "country"})
 NO_SLOT = 0.25
@@ -58,21 +58,37 @@ UNLIKELY = 0.1
 _ASKED_FOR = frozenset({"name", "identifier", "institution_type", "generic"})
 
 
-def misfit(template: Template, mentions: Sequence[Mention], question: str) -> float:
-    """Return what is taken off the likeness of a template.
+def misfits(
+    templates: Mapping[str, Template], mentions: Sequence[Mention], question: str
+) -> dict[str, float]:
+    """Return what is taken off the likeness of each template, by id.
 
     Args:
-        template: Which template.
+        templates: The templates.
         mentions: What the question names.
         question: The question itself.
     """
+    intents, beyond = intents_of(question, mentions), unanswerable(question)
+    return {
+        name: _misfit(template, mentions, intents, beyond=beyond)
+        for name, template in templates.items()
+    }
+
+
+def _misfit(
+    template: Template,
+    mentions: Sequence[Mention],
+    intents: frozenset[str],
+    *,
+    beyond: bool,
+) -> float:
+    """Return what is taken off the likeness of one template."""
     if template.id == NONE:
         named = {m.kind for m in mentions} & _ASKED_FOR
-        return UNLIKELY if named and not unanswerable(question) else 0.0
+        return UNLIKELY if named and not beyond else 0.0
     types = {slot.type for slot in template.slots.values()}
     total = sum(_unsuited(m, types) for m in mentions)
     total += _lacking(template, mentions)
-    intents = intents_of(question, mentions)
     total += _places(template, mentions, types) + _after(template, intents)
     if template.each and "compare" in intents:
         total /= 2  # it says so itself, and may be asked for what is missing
@@ -80,7 +96,7 @@ def misfit(template: Template, mentions: Sequence[Mention], question: str) -> fl
     typed = {m.kind for m in mentions} & {"generic", "institution_type"}
     if "institution_type" in required and typed == {"generic"}:
         total += GENERIC
-    return total + (BEYOND if unanswerable(question) else 0.0)
+    return total + (BEYOND if beyond else 0.0)
 
 
 def _after(template: Template, intents: frozenset[str]) -> float:
