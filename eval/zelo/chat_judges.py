@@ -35,6 +35,9 @@ _LOG = logging.getLogger(__name__)
 
 GIVEN_UP_AFTER = 10
 """Judgements in a row without an answer after which a judge is given up."""
+
+NEVER_THERE = 3
+"""The same for one that never answered."""
 _ANSWERS = 2
 
 
@@ -54,7 +57,7 @@ class ChatJudge:
     time limit), it is asked again after a pause that doubles. An answer without a score
     in [-1, 1] is asked for once more; then the judgement has failed. A refused key or
     an unknown model is an error, and so is a model that does not answer ten times in a
-    row.
+    row, or three times at the beginning.
 
     Attributes:
         name: What results call it.
@@ -114,7 +117,7 @@ class ChatJudge:
         self._pause = pause
         self._structured = dict(structured or {})
         self._advice = advice
-        self._silent = 0
+        self._silent, self._patience = 0, NEVER_THERE
 
     def expected(self, matchup: Matchup) -> tuple[int, int]:
         """Return the tokens of a prompt, on the safe side, and of an answer."""
@@ -167,7 +170,7 @@ class ChatJudge:
             except Exception as raised:  # clients of models raise what they like
                 error = raised
             else:
-                self._silent = 0
+                self._silent, self._patience = 0, GIVEN_UP_AFTER
                 return reply
             fault = fault_of(error)
             if fault == "fatal":
@@ -179,9 +182,9 @@ class ChatJudge:
                 self._pace.pause(retry_after(error) or 0.0)
                 await asyncio.sleep(self._pause * 2**attempt)
         self._silent += 1
-        if self._silent >= GIVEN_UP_AFTER:
-            msg = f"{self._told(error)} It did not answer {self._silent} times in a row"
-            raise ModelError(f"{msg}.") from error
+        if self._silent >= self._patience:
+            often = f"It did not answer {self._silent} times in a row."
+            raise ModelError(f"{self._told(error)} {often}") from error
         return f"{type(error).__name__}: {_line(error)}"
 
     async def _asked(self, prompt: str) -> _Reply:
@@ -215,10 +218,8 @@ class ChatJudge:
 
     def _told(self, error: Exception) -> str:
         """Say in one line why the model cannot be asked."""
-        return (
-            f"Judge {self.name!r} cannot be asked: {_line(error)}. {self._advice} What "
-            "was answered is kept."
-        )
+        said = f"Judge {self.name!r} cannot be asked: {_line(error)}. {self._advice}"
+        return f"{said.rstrip()} What was answered is kept."
 
 
 _REMINDED = estimated_tokens(REMINDER) + 100

@@ -118,7 +118,7 @@ def _chat(
         from graph.language_models import load_language_model
 
         model: Any = load_language_model(chosen.model, settings=settings)
-        advice = f"Start it with `ollama serve` and `ollama pull {chosen.model}`."
+        advice = ""  # its errors say what to do
     else:
         model = _client(name, chosen)
         keys = " or ".join(_KEYS[chosen.provider])

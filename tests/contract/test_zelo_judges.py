@@ -329,15 +329,18 @@ def test_useless_answers_fail(service: Service, judge: ChatJudge) -> None:
     assert found.error == "The score is not in [-1, 1]: -3."
 
 
-def test_a_silent_model_is_given_up(service: Service, judge: ChatJudge) -> None:
-    """Not all pairs of a day are tried on a server that is down."""
-    service.plan = [500] * 100
+@pytest.mark.parametrize(("before", "times"), [([], 3), ([GOOD], 10)])
+def test_a_silent_model_is_given_up(
+    before: list[Any], times: int, service: Service, judge: ChatJudge
+) -> None:
+    """Not all pairs of a day are tried on a server that is down, or was never there."""
+    service.plan = [*before, *[500] * 100]
 
     async def all_of_them() -> None:
         for _ in range(20):
             await judge.judge(PAIR)
 
-    with pytest.raises(ModelError, match="did not answer 10 times in a row"):
+    with pytest.raises(ModelError, match=f"did not answer {times} times in a row"):
         asyncio.run(all_of_them())
 
 
