@@ -175,7 +175,9 @@ def page_text(label: str, key: str, *, first: bool, unkeyed: bool, corpus: bool)
     """
     conditions = [f"n.`{key}` {'>=' if first else '>'} $after"]
     if unkeyed:
-        conditions.append("NOT n.id IS :: STRING NOT NULL")
+        # NOT n.id IS :: STRING NOT NULL makes 5.26 read the index of n.id, in which
+        # nodes without one are not.
+        conditions.append("(n.id IS NULL OR NOT n.id IS :: STRING)")
     if corpus:
         conditions.append(f"n.{'name' if label == 'Corpus' else 'corpus'} = $corpus")
     return (

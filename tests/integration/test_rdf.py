@@ -506,3 +506,32 @@ def test_any_value_is_read_back(
     import_rdf(empty, file)
 
     assert picture(empty) == before
+
+
+def test_files_are_written_and_read_in_little_memory(
+    empty: Connection, tmp_path: Path
+) -> None:
+    """A graph four times as large takes no more memory to write and to read."""
+    make = (
+        "UNWIND range($low, $high) AS i CREATE (:Document {id: 'd' + i, "
+        "title: 'A title of some length, number ' + i, text: 'So it goes, ' + i})"
+    )
+    peaks = []
+    import_rdf(empty, _warm(tmp_path))
+    for low, high in ((1, 700), (701, 2800)):
+        empty.run_schema(make, low=low, high=high)
+        file = tmp_path / f"{high}.ttl"
+        tracemalloc.start()
+        export_rdf(empty, file)
+        import_rdf(empty, file)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+
+    assert peaks[1] < 1.5 * peaks[0]
+
+
+def _warm(folder: Path) -> Path:
+    """Return a file whose import loads what every import needs."""
+    file = folder / "warm.ttl"
+    file.write_text(f"<{BASE}Chunk/a> <{BASE}property/x> 1 .\n", "utf-8")
+    return file

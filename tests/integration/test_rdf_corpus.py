@@ -1,0 +1,238 @@
+"""A real corpus with walks, an evaluation and custodians, by the command `rdf`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rdflib import Graph
+
+from eval.records import EvalRecord, EvalRun, Metric, StoredField
+from eval.store import open_run
+from graph.cli import main
+from graph.embedders import HashEmbedder
+from graph.rdf import export_rdf, import_rdf
+from ingest.custodians import CustodianFile, ingest_custodians
+from ingest.digest import corpus_digest
+from ingest.options import IngestOptions
+from ingest.pipeline import ingest_corpus
+from ingest.verify import verify_corpus
+from retrieval.recording import record
+from tests.corpora import ListSource, article, redirect
+from tests.integration.test_rdf import picture
+from tests.rdf_graphs import EVERYTHING
+from tests.walks import EDGES, GRAPH, recording, walk_over
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from graph.connection import Connection
+    from graph.settings import Settings
+
+    Run = Callable[..., tuple[int, str, str]]
+
+pytestmark = pytest.mark.integration
+
+CUSTODIANS = [
+    {
+        "name": "Rope Museum",
+        "type": "M",
+        "city": "Ghent",
+        "ghcid": "BE-VOV-GEN-M-RM",
+        "founded": "1912",
+        "budget": 120000.5,
+        "description": "It shows ropes. They are long. Some are knotted.",
+    },
+    {"name": "Paper Archive", "type": "A", "ghcid": "BE-VOV-GEN-A-PA"},
+]
+
+
+@pytest.fixture
+def full(
+    session_connection: Connection, server: Settings, tmp_path: Path
+) -> Iterator[Connection]:
+    """Yield a connection to a graph made by ingests, walks and an evaluation."""
+    connection = session_connection
+    connection.run_schema(EVERYTHING)
+    ingest_corpus(
+        connection,
+        [ListSource([*(article(n) for n in range(6)), redirect(1, target=2)])],
+        corpus="made",
+        embedder=HashEmbedder(32),
+        settings=server,
+        options=IngestOptions(themes="none"),
+    )
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(json.dumps(row) + "\n" for row in CUSTODIANS), "utf-8")
+    ingest_custodians(
+        connection,
+        CustodianFile(rows),
+        corpus="heritage",
+        settings=server,
+        embedder=HashEmbedder(32),
+    )
+    connection.run_schema(GRAPH)
+    connection.run_schema(EDGES)
+    record(connection, recording(walk_over("fox0", "owl0", "owl1"), trace=True))
+    _evaluate(connection)
+    yield connection
+    connection.run_schema(EVERYTHING)
+
+
+def _evaluate(connection: Connection) -> None:
+    """Store a small evaluation."""
+    run = EvalRun(
+        kind="fields",
+        dataset="gold",
+        configuration={"schema": {"type": "object"}},
+        commit="1.0",
+        created=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    field = StoredField(
+        path="a",
+        schema_path="a",
+        status="mismatch",
+        score=0.0,
+        gold="x",
+        extracted="y",
+        comparator="exact",
+        reason="other",
+    )
+    with open_run(connection, run) as writer:
+        for number in range(3):
+            scores = {"precision": 0.5, "recall": 0.25, "f1": 1 / 3}
+            name = f"r{number}"
+            writer.add(EvalRecord(record_id=name, scores=scores, fields=[field]))
+        writer.metric(Metric(name="f1", value=1 / 3, low=0.2, high=0.5, n=3))
+
+
+@pytest.fixture
+def run(
+    server: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Run:
+    """Return a function that runs a command on the session's server."""
+    monkeypatch.setenv("NEO4J_PASSWORD", server.password or "")
+
+    def run(*arguments: Any) -> tuple[int, str, str]:
+        capsys.readouterr()
+        words = ["--uri", server.uri or "", "--home", str(server.home)]
+        with pytest.raises(SystemExit) as stopped:
+            main([*words, *map(str, arguments)])
+        captured = capsys.readouterr()
+        return int(stopped.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+@pytest.mark.parametrize("embeddings", [True, False])
+def test_a_real_graph_comes_back_whole(
+    full: Connection, tmp_path: Path, embeddings: bool
+) -> None:
+    """Corpora, walks, evaluations and custodians are the same after a round trip."""
+    file = tmp_path / "graph.ttl"
+    digest = corpus_digest(full, "made")
+    export_rdf(full, file, embeddings=embeddings)
+    if not embeddings:
+        full.run_schema("MATCH (n) REMOVE n.embedding, n.themeEmbedding")
+    before = picture(full)
+    full.run_schema(EVERYTHING)
+
+    report = import_rdf(full, file)
+
+    assert picture(full) == before
+    assert report.missing == 0
+    assert report.foreign == 0
+    assert corpus_digest(full, "made") == digest
+    if embeddings:
+        assert not [f for f in verify_corpus(full, "made") if f.count]
+
+
+def test_export_and_import_by_command(
+    full: Connection, run: Run, tmp_path: Path
+) -> None:
+    """A corpus is written and read by the command line, which says what it did."""
+    file = tmp_path / "made.nt"
+
+    written = run("rdf", "export", file, "--corpus", "made", "--json")
+    full.run_schema(EVERYTHING)
+    read = run("rdf", "import", file, "--json")
+    again = run("rdf", "import", file)
+
+    assert (written[0], read[0], again[0]) == (0, 0, 0)
+    assert json.loads(written[1])["triples"] == json.loads(read[1])["triples"]
+    assert json.loads(read[1])["nodes_created"] == json.loads(read[1])["nodes"]
+    assert "(0 new)" in again[2]
+    assert not [f for f in verify_corpus(full, "made") if f.count]
+
+
+def test_export_to_standard_output_is_turtle(full: Connection, run: Run) -> None:
+    """Without a file's name there is a format all the same, and nothing else."""
+    code, out, err = run("rdf", "export", "-", "--without-embeddings")
+
+    assert code == 0
+    assert len(Graph().parse(data=out, format="turtle")) > 100
+    assert "Vector" not in out
+    assert "triples" in err
+
+
+def test_answers_are_shown_in_every_form(full: Connection, run: Run) -> None:
+    """A table, CSV and JSON have the same rows; ASK and CONSTRUCT have their own."""
+    text = "SELECT ?n ?f { ?c a hc:Museum ; schema:name ?n ; schema:foundingDate ?f }"
+
+    table = run("rdf", "query", text)
+    lines = run("rdf", "query", text, "--csv")
+    data = run("rdf", "query", text, "--json")
+    asked = run("rdf", "query", "ASK { ?c hc:ghcid 'BE-VOV-GEN-A-PA' }")
+    made = run("rdf", "query", "CONSTRUCT { ?c a hc:Thing } { ?c a hc:Custodian }")
+
+    assert table[1].splitlines()[-1].split() == ["Rope", "Museum", "1912"]
+    assert list(csv.reader(io.StringIO(lines[1])))[1:] == [["Rope Museum", "1912"]]
+    (row,) = json.loads(data[1])["results"]["bindings"]
+    assert row["f"]["datatype"].endswith("gYear")
+    assert asked[1] == "true\n"
+    assert len(Graph().parse(data=made[1], format="turtle")) == 2
+
+
+def test_a_query_of_a_file_is_asked(full: Connection, run: Run, tmp_path: Path) -> None:
+    """A long query is read from a file; no rows are said to be none."""
+    file = tmp_path / "q.rq"
+    file.write_text("SELECT ?d { ?d a schema:Article ; schema:name 'No' }", "utf-8")
+
+    code, out, err = run("rdf", "query", "--file", file)
+
+    assert (code, out) == (0, "")
+    assert "No rows" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why", "status"),
+    [
+        (("query",), "--file", 2),
+        (("query", "SELECT * {"), "understood", 2),
+        (("query", "DROP ALL"), "read-only", 2),
+        (("query", "ASK {}", "--json", "--csv"), "Choose one", 2),
+        (("query", "ASK {}", "--base", "no iri"), "base", 2),
+        (("query", "SELECT * {?a ?b ?c. ?d ?e ?f. ?g ?h ?i}", "--csv",
+          "--time-limit", "0.5"), "longer than 0.5 s", 1),
+        (("import", "missing.ttl"), "cannot be read", 2),
+        (("import", "missing.doc"), "format", 2),
+        (("export", "a.doc"), "format", 2),
+        (("export", "a.ttl", "--corpus", "nope"), "No corpus", 2),
+    ],
+)  # fmt: skip
+def test_mistakes_are_one_line(
+    full: Connection, run: Run, arguments: tuple[str, ...], why: str, status: int
+) -> None:
+    """What a user can mend ends with 2 and says so; a query out of time with 1."""
+    code, _, err = run("rdf", *arguments)
+
+    assert code == status
+    assert why in err
+    assert "Traceback" not in err
