@@ -44,7 +44,7 @@ _COMMANDS = {
     "compare": ("retrieval.cli_traverse:compare", "Walk with several algorithms."),
     "ask": ("retrieval.cli_ask:ask", "Answer in words, with citations."),
     "extract": ("ingest.cli_extract:extract", "What texts say, as SKN or JSON."),
-    "eval": ("eval.cli_eval:evaluation", "Measure extraction, by field."),
+    "eval": ("eval.cli_eval:evaluation", "Measure extraction, relevance, templates."),
     "serve": ("retrieval.cli_serve:serve", "Answer procedures over HTTP."),
     "view": ("retrieval.cli_view:view", "Pictures: matrices, walks, the graph."),
     "rdf": ("graph.cli_rdf:rdf", "The graph as RDF: out, in, and in SPARQL."),

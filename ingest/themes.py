@@ -7,6 +7,7 @@ several documents share does not depend on which of them came first.
 from __future__ import annotations
 
 import logging
+import os
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -116,6 +117,8 @@ class KeyphraseThemes:
 
 def _keybert(embedder: Embedder) -> Any:
     """Return KeyBERT with the given model behind it."""
+    # Where litellm is installed KeyBERT imports it, and it would fetch a list of prices.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     from keybert import KeyBERT
     from keybert.backend import BaseEmbedder
 

@@ -39,7 +39,6 @@ def test_readme_commands_do_what_it_says(reader: Reader, dump: Path) -> None:
     assert "is sound" in shown["knowtrail corpus verify"]
     assert "linksTo" in shown['knowtrail cypher "MATCH']
     assert "Longitude problem" in shown["knowtrail cypher --saved"]
-    assert "Stopped the server" in shown["knowtrail server stop"]
 
 
 def test_readme_begins_with_the_two_commands() -> None:
