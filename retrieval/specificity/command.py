@@ -13,6 +13,7 @@ import click
 from graph.errors import InputError
 from ingest.keys import content_key
 from retrieval.cli_options import own_command
+from retrieval.corpora import corpora
 
 if TYPE_CHECKING:
     from graph.connection import Connection
@@ -80,6 +81,9 @@ def answered_by_template(
     )
     if route == "auto":
         chosen = choose_route(pipeline, question, conversation)
+        if chosen.name == "graph" and not corpora(connection):
+            reason = f"{chosen.reason}, but there is no text to walk"
+            chosen = Route(name="templates", reason=reason)
         _say(chosen)
         if chosen.name == "graph":
             return False

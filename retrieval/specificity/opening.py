@@ -125,7 +125,9 @@ def choose_route(
         raise InputError(msg)
     if seen.template_id == NONE:
         likely, score = seen.classification.scores[0]
-        reason = f"no template fits; the nearest, {likely}, is only {score:.2f} like it"
+        reason = "it asks for what no template answers"
+        if likely != NONE:
+            reason = f"no template fits; {likely} is nearest, only {score:.2f} like it"
         return Route(name="graph", reason=reason)
     confidence = seen.classification.confidence
     reason = f"the template {seen.template_id} fits, with confidence {confidence:.2f}"

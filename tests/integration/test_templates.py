@@ -220,7 +220,7 @@ def test_an_endless_query_is_ended(stored: Connection) -> None:
     [
         ("Which archives are in Amsterdam?", "templates", "fits"),
         ("What is the weather in Amsterdam?", "graph", "nothing of heritage"),
-        ("Who is the director of the Scheldemuseum?", "graph", "no template"),
+        ("Who is the director of the Scheldemuseum?", "graph", "no template answers"),
         ("and in Utrecht?", "templates", "earlier"),
     ],
 )

@@ -1,0 +1,107 @@
+"""The class diagram: well-formed, whole, shaded or filtered by score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from graph.errors import InputError
+from retrieval.specificity.diagram import diagram
+from retrieval.specificity.lookup import ClassScores, load_lookup
+from retrieval.views.uml import uml_svg
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(svg: str) -> ET.Element:
+    """Return a diagram as XML."""
+    return ET.fromstring(svg)  # noqa: S314 - we made it
+
+
+def names_in(svg: str) -> set[str]:
+    """Return the classes that a diagram shows, by their tooltips."""
+    titles = drawn(svg).iter(f"{SVG}title")
+    return {str(t.text).split(":")[0] for t in titles if ":" in str(t.text)}
+
+
+def test_every_class_is_drawn() -> None:
+    """Shading leaves no class out, and the picture is well-formed XML."""
+    assert names_in(diagram(context="archive_search")) == set(load_lookup().classes)
+
+
+def test_a_filter_keeps_parents_of_what_is_kept() -> None:
+    """Nothing hangs in the air."""
+    shown = names_in(diagram(context="archive_search", only_kept=True))
+
+    assert shown >= set(load_lookup().filter_classes("archive_search"))
+    assert "HeritageEntity" in shown
+    assert "Museum" not in shown
+
+
+def test_boxes_do_not_overlap() -> None:
+    """Every class has a place of its own."""
+    root = drawn(diagram())
+    boxes = [
+        tuple(float(group[1].get(n, "0")) for n in ("x", "y", "width", "height"))
+        for group in root.iter(f"{SVG}g")
+    ]
+
+    over = [
+        (a, b)
+        for n, a in enumerate(boxes)
+        for b in boxes[n + 1 :]
+        if a[0] < b[0] + b[2]
+        and b[0] < a[0] + a[2]
+        and a[1] < b[1] + b[3]
+        and b[1] < a[1] + a[3]
+    ]
+    assert over == []
+
+
+def test_texts_of_a_schema_are_only_text() -> None:
+    """A class may be described in any characters."""
+    item = ClassScores(name="A<b>&", description='"><script>x</script>')
+
+    svg = uml_svg({"A<b>&": item}, {"A<b>&": 0.7}, title="<x>")
+
+    assert "<script>" not in svg
+    assert drawn(svg).tag == f"{SVG}svg"
+
+
+def test_a_page_reaches_nothing() -> None:
+    """A policy in the page forbids it."""
+    page = diagram(suffix=".html")
+
+    assert "default-src 'none'" in page
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "").replace(
+        "http-equiv", ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"context": "archiv_search"}, "did you mean 'archive_search'"),
+        ({"threshold": 2.0}, "threshold"),
+        ({"threshold": 1.0, "only_kept": True}, "lower --threshold"),
+    ],
+)
+def test_bad_wishes_are_refused(given: dict[str, object], said: str) -> None:
+    """The message says what to write."""
+    with pytest.raises(InputError, match=said):
+        diagram(**given)  # type: ignore[arg-type]
+
+
+def test_a_schema_of_ones_own_is_drawn(tmp_path: Path) -> None:
+    """Any folder with class files."""
+    folder = tmp_path / "modules" / "classes"
+    folder.mkdir(parents=True)
+    text = "id: https://x.example/s\nname: s\nclasses: {One: {description: x}}\n"
+    (folder / "one.yaml").write_text(text, "utf-8")
+
+    assert names_in(diagram(tmp_path)) == {"One"}
