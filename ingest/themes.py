@@ -117,7 +117,7 @@ class KeyphraseThemes:
 
 def _keybert(embedder: Embedder) -> Any:
     """Return KeyBERT with the given model behind it."""
-    # Where litellm is installed KeyBERT imports it, and it would fetch a list of prices.
+    # KeyBERT imports litellm where it is installed, which would fetch a price list.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     from keybert import KeyBERT
     from keybert.backend import BaseEmbedder
