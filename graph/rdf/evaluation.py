@@ -18,6 +18,7 @@ from rdflib.plugins.sparql.sparql import FrozenBindings, Query
 from rdflib.term import Literal, Variable
 
 from graph.errors import KnowtrailError, RdfError
+from graph.rdf.limits import check_query
 from graph.rdf.plan import Plan, batches
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def answer(
         RdfError: If the query cannot be understood, or may not be run here.
     """
     parsed = _parsed(query, namespaces, base)
-    _check(parsed.algebra)
+    check_query(parsed.algebra)
     if parsed.algebra.datasetClause:
         msg = "There is one graph here: leave out FROM."
         raise RdfError(msg)
@@ -111,29 +112,6 @@ def _is_update(query: Any) -> bool:
 def _line(error: BaseException) -> str:
     """Return an error's text on one line."""
     return " ".join(str(error).split()).partition(", found")[0].rstrip(".")[:300]
-
-
-def _check(part: Any) -> None:
-    """Refuse what would ask another server or another graph.
-
-    Raises:
-        RdfError: If a part of the query does.
-    """
-    waiting = [part]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, CompValue):
-            if one.name == "ServiceGraphPattern":
-                msg = (
-                    "SERVICE asks another server, which is not done here: leave it out."
-                )
-                raise RdfError(msg)
-            if one.name == "Graph":
-                msg = "There is one graph here: leave out GRAPH."
-                raise RdfError(msg)
-            waiting += list(one.values())
-        elif isinstance(one, list | tuple | set):
-            waiting += list(one)
 
 
 def _evaluate(ctx: QueryContext, part: CompValue) -> Any:

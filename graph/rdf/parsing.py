@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Sink", "digest_of", "parse"]
 
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 _NODES = 500
 _TOKEN = re.compile(
     r"#[^\n]*|\"\"\"(?:[^\"\\]|\\.|\"(?!\"\"))*\"\"\"|'''(?:[^'\\]|\\.|'(?!''))*'''"

@@ -170,6 +170,8 @@ def test_prepared_queries_and_describe_are_answered(odd: Connection) -> None:
         ("SELECT * { ?a ?b ?c FILTER EXISTS { SERVICE <urn:x> {} } }", "SERVICE"),
         ("SELECT * FROM <file:///etc/passwd> { ?s ?p ?o }", "FROM"),
         ("SELECT * { GRAPH ?g { ?s ?p ?o } }", "GRAPH"),
+        ("SELECT * { ?s ?p ?o FILTER(REGEX(?o, '(a+)+$')) }", "for ever"),
+        ("SELECT (REPLACE(?o, '(x|(y*))*z', '') AS ?r) { ?s ?p ?o }", "for ever"),
         ("SELECT * { ?s ?p", "understood"),
         ("SELECT * { ?s nope:x ?o }", "nope"),
         ("SELECT * " + "{" * 3000 + "}" * 3000, "deep"),
