@@ -9,7 +9,9 @@ import pytest
 
 from graph.embedders import HashEmbedder
 from graph.errors import QueryTimeoutError
+from retrieval.specificity.chunks import ChunkSearch
 from retrieval.specificity.execution import execute
+from retrieval.specificity.experiment import SpecificityExperiment
 from retrieval.specificity.gazetteer import gazetteer_of_graph, read_gazetteer
 from retrieval.specificity.instantiation import (
     Instantiated,
@@ -89,7 +91,7 @@ def command_line(
 ) -> CommandLine:
     """Return the command line against the server."""
     monkeypatch.setenv("NEO4J_PASSWORD", server.password or "")
-    return CommandLine(server, capsys, "hash:64")
+    return CommandLine(server, capsys, "hash:32")
 
 
 def test_live_and_memory_graph_give_the_same_rows(stored: Connection) -> None:
@@ -254,3 +256,50 @@ def test_ask_answers_by_templates(command_line: CommandLine) -> None:
     answer = json.loads(second.out)
     assert answer["resolved"] == "Welke archieven zijn er in Utrecht?"
     assert answer["rows"][0][1] == "Domarchief Utrecht"
+
+
+def test_chunks_are_searched_among_kept_classes_only(
+    connection: Connection, server: Settings, command_line: CommandLine
+) -> None:
+    """A question for archives finds chunks of classes that matter to it, ranked."""
+    done = command_line.run("ingest", "custodians", "--example", "--corpus", "heritage")
+    embedder = HashEmbedder(32)
+    pipeline = open_pipeline(connection, server, embedder=embedder, record=False)
+    pipeline.search = ChunkSearch(connection, "heritage", embedder=embedder)
+
+    result = pipeline.forward("Which archives are in Amsterdam?", k=5)
+
+    assert done.code == 0
+    assert len(result.chunks) == 5
+    assert {c.class_name for c in result.chunks} <= set(result.relevant_classes)
+    scores = [c.score for c in result.chunks]
+    assert scores == sorted(scores, reverse=True)
+    first = result.chunks[0]
+    assert first.score == pytest.approx(
+        0.7 * first.similarity + 0.3 * first.specificity
+    )
+    assert first.title in result.context
+
+
+def test_a_control_session_is_not_filtered(
+    connection: Connection, server: Settings, command_line: CommandLine
+) -> None:
+    """The control group searches all chunks, and its turn says which group it is."""
+    command_line.run("ingest", "custodians", "--example", "--corpus", "heritage")
+    embedder = HashEmbedder(32)
+    pipeline = open_pipeline(
+        connection,
+        server,
+        embedder=embedder,
+        experiment=SpecificityExperiment(traffic_split=0.0),
+    )
+    pipeline.search = ChunkSearch(connection, "heritage", embedder=embedder)
+
+    result = pipeline.forward(
+        "Which archives are in Amsterdam?", conversation="s", k=50
+    )
+
+    rows = connection.query("MATCH (t:Turn) RETURN t.experimentGroup AS named")
+    assert result.group == "control"
+    assert rows == [{"named": "control"}]
+    assert not {c.class_name for c in result.chunks} <= set(result.relevant_classes)
