@@ -81,6 +81,7 @@ class ChatJudge:
         pause: float = 0.5,
         price: Price | None = None,
         structured: Mapping[str, Any] | None = None,
+        schema: Mapping[str, Any] = SCHEMA,
         advice: str = "Look at its name, its key and its provider's status.",
     ) -> None:
         """Wrap a chat model, which is not asked anything yet.
@@ -100,6 +101,7 @@ class ChatJudge:
             pause: Seconds before the second attempt.
             price: What its tokens cost; None where nobody knows.
             structured: Further arguments of the model's `with_structured_output`.
+            schema: JSON schema of an answer, in the provider's dialect.
             advice: What to do where it cannot be asked.
         """
         self.name = name
@@ -116,6 +118,7 @@ class ChatJudge:
         self._tries = tries
         self._pause = pause
         self._structured = dict(structured or {})
+        self._schema = dict(schema)
         self._advice = advice
         self._silent, self._patience = 0, NEVER_THERE
 
@@ -207,7 +210,7 @@ class ChatJudge:
         chat = self._model
         try:
             runnable = chat.with_structured_output(  # type: ignore[union-attr]
-                SCHEMA, include_raw=True, **self._structured
+                self._schema, include_raw=True, **self._structured
             )
         except NotImplementedError:
             return _reply(chat.invoke(prompt))  # type: ignore[union-attr]

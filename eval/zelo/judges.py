@@ -9,6 +9,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from eval.zelo.judge_prompt import SCHEMA
 from eval.zelo.judge_settings import PROVIDERS, read_judge_file
 from graph.errors import InputError, MissingExtraError, SettingsError
 from graph.settings import Settings, environment
@@ -37,6 +38,10 @@ _CLASSES = {
 _STRUCTURED: dict[str, dict[str, Any]] = {
     "openai": {"method": "json_schema", "strict": True},
     "google": {"method": "json_schema"},
+}
+_DIALECTS: dict[str, dict[str, Any]] = {
+    # Its client sends properties in any order, and it answers in the order they have.
+    "google": {**SCHEMA, "propertyOrdering": list(SCHEMA["properties"])},
 }
 _OFFLINE = "--judge bm25 --judge embedding"
 
@@ -138,6 +143,7 @@ def _chat(
         tries=chosen.tries,
         price=price,
         structured=_STRUCTURED.get(chosen.provider),
+        schema=_DIALECTS.get(chosen.provider, SCHEMA),
         advice=advice,
     )
 

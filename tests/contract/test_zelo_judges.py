@@ -218,7 +218,9 @@ def test_requests_ask_for_the_form(service: Service, judge: ChatJudge) -> None:
         settings = sent["generationConfig"]
         assert settings["responseMimeType"] == "application/json"
         assert settings["temperature"] == 0.0
-        properties = settings["responseJsonSchema"]["properties"]
+        # The client sends the properties in any order: a list has to say it.
+        properties = settings["responseJsonSchema"]["propertyOrdering"]
+        assert set(properties) == set(settings["responseJsonSchema"]["properties"])
         assert headers["x-goog-api-key"] == "secret-1"
     assert list(properties) == ["reasoning", "score"]
 
