@@ -1,0 +1,67 @@
+"""`knowtrail eval specificity` where it needs neither server nor model."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from graph.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _run(*words: str | Path) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["eval", "specificity", *map(str, words)])
+    return int(ended.value.code or 0)
+
+
+def test_metrics_are_shown_with_intervals(capsys: pytest.CaptureFixture[str]) -> None:
+    """In memory and by words alone, every metric has a line of its own."""
+    code = _run("--half", "dev", "--words-only", "--failures")
+
+    lines = capsys.readouterr().out.splitlines()
+    assert (code, lines[0]) == (0, "78 questions of questions_dev.jsonl")
+    assert [line.split()[0] for line in lines[1:8]] == [
+        "template_accuracy",
+        "slot_f1",
+        "answer_accuracy",
+        "precision",
+        "recall",
+        "class_reduction",
+        "response_time",
+    ]
+
+
+def test_experiment_is_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Means of both groups, and the interval of their difference."""
+    path = tmp_path / "results.jsonl"
+    rows = [{"session": f"s{n}", "quality": n % 4 / 4} for n in range(30)]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+
+    code = _run("--experiment", path, "--json")
+
+    told = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert told["control_sessions"] + told["treatment_sessions"] == 30
+    assert told["difference"]["value"] == pytest.approx(
+        told["treatment"] - told["control"]
+    )
+
+
+def test_bad_questions_are_a_mistake(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that holds no labelled questions exits 2 and is named."""
+    path = tmp_path / "questions.jsonl"
+    path.write_text("{}\n", encoding="utf-8")
+
+    code = _run("--questions", path, "--words-only")
+
+    assert code == 2
+    assert "questions.jsonl:1" in capsys.readouterr().err
