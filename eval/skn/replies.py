@@ -57,6 +57,9 @@ def checked_reply(raw: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     from jsonschema import Draft202012Validator
 
     value = parse_json_reply(raw)
+    if not _all_finite(value):
+        msg = "the answer: NaN and infinities are no numbers; write one from 0 to 1."
+        raise InputError(msg)
     errors = sorted(Draft202012Validator(schema).iter_errors(value), key=str)
     if errors:
         error = errors[0]
@@ -65,3 +68,12 @@ def checked_reply(raw: str, schema: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(msg)
     answer: dict[str, Any] = value
     return answer
+
+
+def _all_finite(value: Any) -> bool:
+    """Return whether all numbers of a value are numbers of JSON."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError):
+        return False
+    return True

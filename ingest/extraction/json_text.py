@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any, NoReturn
 
@@ -38,7 +39,9 @@ def loaded(answer: str) -> tuple[Any, tuple[Repair, ...]]:
     text = stripped[begin:]
     line = stripped.count("\n", 0, begin) + 1
     try:
-        value, end = json.JSONDecoder(parse_constant=_refuse).raw_decode(text)
+        value, end = json.JSONDecoder(
+            parse_constant=_refuse, parse_float=_finite
+        ).raw_decode(text)
     except (ValueError, RecursionError):
         pass
     else:
@@ -60,10 +63,16 @@ def _refuse(name: str) -> NoReturn:
     raise ValueError(msg)
 
 
+def _finite(text: str) -> float:
+    """Return a number, refused where it is too large for one."""
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text[:40])
+
+
 def _parsed(text: str) -> Any:
     """Parse JSON; depth without end is a `ValueError` too."""
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except RecursionError as error:
         msg = "it is nested too deeply"
         raise ValueError(msg) from error

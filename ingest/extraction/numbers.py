@@ -48,7 +48,7 @@ def read_confidence(value: object) -> tuple[float | None, str | None]:
         from 0 to 1, what was made of it.
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
-        number, shown = float(value), f"{value!r:.40}"
+        number, shown = _as_float(value), f"{value!r:.40}"
     elif isinstance(value, str):
         text = unicodedata.normalize("NFKC", value).strip().casefold()
         number, shown = _meant(text), repr(value[:40])
@@ -62,6 +62,14 @@ def read_confidence(value: object) -> tuple[float | None, str | None]:
     if inside is None:
         return None, f"{shown} means nothing from 0 to 1: left out"
     return inside, f"{shown} taken for {inside:g}"
+
+
+def _as_float(value: float) -> float:
+    """Return a number as a float, infinity for a whole number too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _meant(text: str) -> float:

@@ -91,6 +91,10 @@ def test_rows_with_verdicts_are_not_judged_again(
         ("hallucination", {**SOUND, "hallucination_detected": False}),
         ("groundedness", {"groundedness_score": 1}),
         ("groundedness", {"groundedness_score": 1.2, "unsupported_fraction": 0}),
+        *(
+            ("groundedness", {"groundedness_score": odd, "unsupported_fraction": 0})
+            for odd in (float("nan"), float("inf"))
+        ),
         ("abstention", {"abstained": "no"}),
     ],
 )

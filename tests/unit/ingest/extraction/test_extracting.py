@@ -134,9 +134,24 @@ def test_json_is_put_right(saying: Saying, answer: str, code: str) -> None:
     assert set(found.value) == {"entities", "relationships", "claims"}
 
 
+def test_numbers_that_json_cannot_write_are_refused(saying: Saying) -> None:
+    """An infinity among the attributes would break every file it is written to."""
+    entity = {"name": "Ice", "type": "", "attributes": {"cold": 0}}
+    answer = json.dumps(VALUE | {"entities": [entity]}).replace("0}", "1e999}")
+    model, _ = saying(answer, answer)
+
+    found = extract_text(TEXT, variant="json", model=model)
+
+    assert (found.status, found.value) == ("failed", None)
+    assert "1e999 is no number of JSON" in (found.error or "")
+
+
 @pytest.mark.parametrize(
     ("said", "meant"),
-    [(0.7, 0.7), ("high", 0.9), ("85%", 0.85), (1.2, 1.0), (1234567890, None)],
+    [
+        *((0.7, 0.7), ("high", 0.9), ("85%", 0.85), (1.2, 1.0)),
+        *((1234567890, None), (10**400, None)),
+    ],
 )
 def test_confidence_of_a_claim_is_from_0_to_1(
     saying: Saying, said: Any, meant: float | None

@@ -32,7 +32,7 @@ from ingest.extraction.numbers import read_confidence
         *((1.4, 1.0), (2, 1.0), (7, 0.7), (95, 0.95), (-0.3, 0.0), ("~0.8", 0.8)),
         *((1234567890, None), (-5, None), ("", None), ("sure", None), ("0-1", None)),
         *((None, None), (True, None), ([0.5], None), (float("nan"), None)),
-        *((float("inf"), None), ("1/0", None), ("1e999", None)),
+        *((float("inf"), None), ("1/0", None), ("1e999", None), (10**400, None)),
     ],
 )
 def test_confidence_is_understood(value: object, number: float | None) -> None:
