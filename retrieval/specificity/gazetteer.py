@@ -157,7 +157,7 @@ class _Builder:
     def done(self) -> Gazetteer:
         """Return the gazetteer."""
         for city, places in self._cities.items():
-            about = "; ".join(sorted(place for place in places if place))
+            about = "; ".join(_most_specific(places))
             self._add(city, Entry(kind="city", value=city, about=about))
         for region, codes in self._region_codes.items():
             for code, country in sorted(codes):
@@ -211,17 +211,18 @@ class _Builder:
                 )
 
     def _drop_common_names(self) -> None:
-        """Leave out names of institutions that are no more than a word for one.
+        """Leave out names that are no more than a word for an institution.
 
-        A question for museums must not be one for an institution named Museum.
+        A question for museums must not be one for an institution named Museum, nor
+        for the region Museums of an unclean list.
         """
         words = type_words()
         for form, found in list(self._entries.items()):
-            places = {e for e in found if e.kind != "name"}
+            typed = form in words.letters or form in words.generic
+            places = {e for e in found if e.kind != "name" and not typed}
             rest = [w for w in form.split() if w not in _ARTICLES]
             common = (
-                form in words.letters
-                or form in words.generic
+                typed
                 or all(w in words.letters or w in words.generic for w in rest)
                 or len(form) < 3
                 or form.isdigit()
@@ -230,6 +231,15 @@ class _Builder:
                 self._entries[form] = places
                 if not places:
                     del self._entries[form]
+
+
+def _most_specific(places: set[str]) -> list[str]:
+    """Return places without those that only say less than another one."""
+    return sorted(
+        place
+        for place in places
+        if place and not any(o != place and o.endswith(f", {place}") for o in places)
+    )
 
 
 @lru_cache(maxsize=1)

@@ -70,6 +70,8 @@ class MentionFinder:
         """Return the name that a question, but for its first words, nearly is."""
         kinds = {m.kind for m in taken.in_order()}
         text = asked_name(question)
+        if not kinds and text != question.strip(" ?!.,;:"):
+            return self._part_of_names(question, text)
         if kinds & {"name", "identifier", "budget", "date"} or len(text) < 8:
             return None
         options, score = self.nearest(text, ("name",), cutoff=WHOLE)
@@ -81,6 +83,24 @@ class MentionFinder:
             mention_of("name", options[0].value, question, start, end, score=score),
             options=options,
         )
+
+    def _part_of_names(self, question: str, text: str) -> Mention | None:
+        """Return the institutions that have all words of a name: `the Tate`."""
+        words, start = set(normal(text).split()), question.find(text)
+        options = [
+            entry
+            for form in self._gazetteer.names.get("name", ())
+            if words and words <= set(form.split())
+            for entry in self._gazetteer.entries[form]
+            if entry.kind == "name"
+        ]
+        if not options or start < 0 or not any(c.isupper() for c in text):
+            return None
+        known = tuple(dict.fromkeys(options))
+        value = known[0].value if len({o.value for o in known}) == 1 else ""
+        end = start + len(text)
+        found = mention_of("name", value, question, start, end, score=WHOLE)
+        return replace(found, options=known)
 
     def _forms(self, question: str) -> Iterable[Mention]:
         """Yield identifiers, amounts and years."""

@@ -205,7 +205,7 @@ class SlotExtractor:
         if "; " in about:
             where = tuple(f"{value} ({place})" for place in about.split("; "))
             doubts.append(
-                Doubt(kind="several", slot=kind, text=mention.text, candidates=where)
+                Doubt(kind="several", slot=kind, text=value, candidates=where)
             )
         return doubts
 

@@ -1,0 +1,57 @@
+"""Names of unclean lists: what is a name, what is not, what is told apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from retrieval.specificity.gazetteer import build_gazetteer, place_name
+from retrieval.specificity.mentions import MentionFinder
+
+
+def test_a_region_called_museums_is_none() -> None:
+    """A slip of a list must not take a word for a type away."""
+    rows = [{"name": "X", "region": "Museums", "country": "GB", "city": "Library"}]
+    finder = MentionFinder(build_gazetteer(rows))
+
+    found = {(m.kind, m.value) for m in finder.find("Museums or a library?")}
+
+    assert found == {("institution_type", "M"), ("institution_type", "L")}
+
+
+def test_places_that_say_less_are_not_told_apart() -> None:
+    """A town with and without its region is one town."""
+    rows = [
+        {"city": "Bath", "country": "GB"},
+        {"city": "Bath", "region": "South West", "country": "GB"},
+        {"city": "Bath", "country": "US"},
+    ]
+
+    (entry,) = build_gazetteer(rows).entries["bath"]
+
+    assert entry.about == "South West, GB; US"
+
+
+def test_part_of_a_name_is_every_institution_that_has_it() -> None:
+    """`the Tate` may be several; all are told."""
+    rows = [{"name": "Tate Modern"}, {"name": "Tate Britain"}, {"name": "Other"}]
+    finder = MentionFinder(build_gazetteer(rows))
+
+    (found,) = finder.find("Tell me about the Tate")
+
+    assert (found.kind, found.value, found.text) == ("name", "", "Tate")
+    assert sorted(o.value for o in found.options) == ["Tate Britain", "Tate Modern"]
+
+
+@pytest.mark.parametrize(
+    ("code", "language", "name"),
+    [
+        ("NL", "nl", "Nederland"),
+        ("NL-NH", "en", "Noord-Holland"),
+        ("DE-BY", "nl", "Beieren"),
+        ("QQ", "en", "QQ"),
+        ("Utrecht", "nl", "Utrecht"),
+    ],
+)
+def test_codes_are_shown_as_names(code: str, language: str, name: str) -> None:
+    """What is no code stays as it is."""
+    assert place_name(code, language) == name
