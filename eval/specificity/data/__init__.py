@@ -1,7 +1,7 @@
 """Labelled questions on the bundled heritage institutions, in two halves.
 
-`questions_test.jsonl` was written from the list of templates alone, before any
-template, example question or pattern existed, and is for reporting only;
+`questions_test.jsonl` was written from the names of the templates alone, by someone who
+had not seen the templates' examples and patterns, and is for reporting only;
 `questions_dev.jsonl` is for tuning. Each line has `id`, `language`, `conversation` and
 `turn` (questions of one conversation follow each other), `question`, `template`,
 `slots` (codes: type letter, ISO 3166 country and subdivision), `relation` and
