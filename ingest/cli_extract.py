@@ -181,7 +181,7 @@ def _searched(
         InputError: If results must be recorded and are not.
     """
     from graph.errors import InputError
-    from ingest.extraction.web import read_recorded, search_results, write_recorded
+    from ingest.extraction.web import add_recorded, read_recorded, search_results
 
     if recorded_only and recorded is None:
         msg = "--recorded-only needs --search-results FILE."
@@ -196,7 +196,7 @@ def _searched(
     if recorded is not None and (
         new := {q: r for q, r in found.items() if r and q not in known}
     ):
-        write_recorded(recorded, known | new)
+        add_recorded(recorded, new)
     return found
 
 

@@ -143,12 +143,15 @@ def load_search_results(path: Path) -> dict[str, Found]:
     Args:
         path: A JSON list of objects with `question` or `id`, and `results` (objects
             with `title`, `url`, `content`) or `raw_text`: so a run's own
-            `search_results.json` can be given too.
+            `search_results.json` can be given too. Or an object of question ->
+            results, as `knowtrail extract --search-results` writes it.
 
     Raises:
         SourceError: If it is not such a list; the message says where.
     """
     listed = json_file(path, what="file of search results")
+    if isinstance(listed, dict):
+        listed = [{"question": q, "results": found} for q, found in listed.items()]
     if not isinstance(listed, list):
         msg = f"{path} is no file of search results: write a JSON list of objects."
         raise SourceError(msg)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 __all__ = [
     "RecordedResults",
     "WebResult",
+    "add_recorded",
     "read_recorded",
     "results_text",
     "search_results",
-    "write_recorded",
 ]
 
 _LOG = logging.getLogger(__name__)
@@ -135,6 +135,24 @@ def read_recorded(path: Path) -> RecordedResults:
     Raises:
         SourceError: If it is not such a file; says where.
     """
+    data = _loaded(path)
+    if isinstance(data, list):
+        pairs = [
+            (row.get("question"), row.get("results", row.get("raw_text")))
+            if isinstance(row, dict)
+            else (None, None)
+            for row in data
+        ]
+    else:
+        pairs = list(data.items())
+    return {
+        _question(question, path, number): _results(found, path, number)
+        for number, (question, found) in enumerate(pairs, start=1)
+    }
+
+
+def _loaded(path: Path) -> list[Any] | dict[str, Any]:
+    """Return the list or object of a file of recorded results."""
     try:
         data = json.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -143,21 +161,10 @@ def read_recorded(path: Path) -> RecordedResults:
     except (ValueError, RecursionError) as error:
         msg = f"The search results {path} are not JSON: {error}."
         raise SourceError(msg) from error
-    if isinstance(data, list):
-        pairs = [
-            (row.get("question"), row.get("results", row.get("raw_text")))
-            if isinstance(row, dict)
-            else (None, None)
-            for row in data
-        ]
-    elif isinstance(data, dict):
-        pairs = list(data.items())
-    else:
-        pairs = [(None, None)]
-    return {
-        _question(question, path, number): _results(found, path, number)
-        for number, (question, found) in enumerate(pairs, start=1)
-    }
+    if isinstance(data, list | dict):
+        return data
+    msg = f"{path} holds {str(data)[:40]!r}: write a list or object of search results."
+    raise SourceError(msg)
 
 
 def _question(question: object, path: Path, number: int) -> str:
@@ -187,19 +194,27 @@ def _result(row: dict[str, Any]) -> WebResult:
     )
 
 
-def write_recorded(path: Path, found: Mapping[str, Sequence[WebResult]]) -> None:
-    """Write a file of recorded results, whole or not at all.
+def add_recorded(path: Path, found: Mapping[str, Sequence[WebResult]]) -> None:
+    """Add to a file of recorded results, whole or not at all.
+
+    What the file has already stays as it is, in the form that it has.
 
     Args:
-        path: Where to; an older file is replaced.
-        found: Question -> what was found.
+        path: The file; it is made where it is missing.
+        found: Question -> what was found; questions that the file lacks.
 
     Raises:
+        SourceError: If the file is there and holds something else.
         StorageError: If it cannot be written.
     """
     from graph.errors import StorageError
 
-    data = {question: [asdict(r) for r in rows] for question, rows in found.items()}
+    new = {question: [asdict(r) for r in rows] for question, rows in found.items()}
+    data = _loaded(path) if path.exists() else {}
+    if isinstance(data, list):
+        data = data + [{"question": q, "results": rows} for q, rows in new.items()]
+    else:
+        data = {**data, **new}
     part = path.with_name(f"{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from eval.skn.searching import (
     searched,
 )
 from graph.errors import InputError, SourceError
-from ingest.extraction.web import WebResult
+from ingest.extraction.web import WebResult, add_recorded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,10 +111,19 @@ def test_recorded_results_are_found_by_question_or_id(tmp_path: Path) -> None:
     assert searched(other, recorded, recorded_only=True).raw_text == "as it was"
 
 
+def test_results_that_extract_recorded_are_read(tmp_path: Path) -> None:
+    """Both commands read what either has written."""
+    path = tmp_path / "found.json"
+    result = WebResult(title="T", url="https://a.example", content="C")
+    add_recorded(path, {"Why?": (result,)})
+
+    assert load_search_results(path)["Why?"].results == (result,)
+
+
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        ({}, "write a JSON list"),
+        (3, "write a JSON list"),
         ([3], r"entry 0 \(counted from 0\) is '3'"),
         ([{"results": []}], "neither question nor id"),
         ([{"id": 1}], "results is 'None'"),

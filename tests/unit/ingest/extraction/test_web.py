@@ -11,10 +11,10 @@ from graph.errors import InputError, SourceError, StorageError
 from ingest.extraction import web
 from ingest.extraction.web import (
     WebResult,
+    add_recorded,
     read_recorded,
     results_text,
     search_results,
-    write_recorded,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def test_recorded_file_reads_back(tmp_path: Path) -> None:
     """What is written is what is read, with any text."""
     found = {"why \N{SNOWFLAKE}?": (ICE, ICE), "nothing": ()}
 
-    write_recorded(tmp_path / "new" / "found.json", found)
+    add_recorded(tmp_path / "new" / "found.json", found)
 
     assert read_recorded(tmp_path / "new" / "found.json") == found
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["found.json"]
@@ -116,7 +116,7 @@ def test_files_of_the_benchmark_are_read(
     ("text", "told"),
     [
         ("{", "are not JSON"),
-        ("3", "Record 1 of"),
+        ("3", "holds '3': write a list or object"),
         ('{"ice": 3}', "has no list of results"),
         ('[{"results": []}]', "has no question"),
     ],
@@ -130,10 +130,30 @@ def test_other_files_are_refused(tmp_path: Path, text: str, told: str) -> None:
         read_recorded(path)
 
 
+@pytest.mark.parametrize(
+    "old",
+    [
+        [{"id": 1, "question": "ice", "raw_text": "long " * 9_000, "note": "mine"}],
+        {"ice": [{"title": "Ice", "url": "u", "content": "long " * 9_000}]},
+    ],
+)
+def test_adding_leaves_what_is_there(tmp_path: Path, old: Any) -> None:
+    """A benchmark's own file keeps its texts, its ids and its form."""
+    path = tmp_path / "found.json"
+    path.write_text(json.dumps(old), "utf-8")
+
+    add_recorded(path, {"snow": (ICE,)})
+
+    new = json.loads(path.read_text("utf-8"))
+    assert new["ice"] == old["ice"] if isinstance(old, dict) else new[:1] == old
+    assert len(new) == 2
+    assert read_recorded(path)["snow"] == (ICE,)
+
+
 def test_missing_file_and_full_disk_are_told(tmp_path: Path) -> None:
     """A file that cannot be read or written is named."""
     with pytest.raises(SourceError, match="Cannot read the search results"):
         read_recorded(tmp_path / "none.json")
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(StorageError, match="Cannot write"):
-        write_recorded(tmp_path / "file" / "found.json", {})
+        add_recorded(tmp_path / "file" / "found.json", {})
