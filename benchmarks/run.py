@@ -3,9 +3,9 @@
     python benchmarks/run.py NAME [--small] [options]
 
 NAME is one of write-path, edges, whole-ingest, memory, basic-retrieval, walks,
-help-time, fields, sparql, zelo, zelo-simulation, zelo-adaptive, zelo-musique, rerank,
-or all. Those that need a server start one of their own in a temporary folder, unless
-NEO4J_URI names one.
+help-time, fields, sparql, templates, zelo, zelo-simulation, zelo-adaptive,
+zelo-musique, rerank, or all. Those that need a server start one of their own in a
+temporary folder, unless NEO4J_URI names one.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ NAMES = (
     "help-time",
     "fields",
     "sparql",
+    "templates",
     "zelo",
     "zelo-simulation",
     "zelo-adaptive",

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from graph.connection import Connection
     from graph.language_models import LanguageModel
     from graph.settings import Settings
+    from retrieval.specificity.opening import Route
+    from retrieval.specificity.pipeline import TemplatePipeline
     from retrieval.specificity.results import PipelineResult
 
 __all__ = ["answered_by_template", "forget"]
@@ -61,12 +63,7 @@ def answered_by_template(
     Raises:
         InputError: If templates are wanted and there are no custodians.
     """
-    from retrieval.specificity.opening import (
-        Route,
-        choose_route,
-        has_custodians,
-        open_pipeline,
-    )
+    from retrieval.specificity.opening import Route, has_custodians, open_pipeline
 
     if not record and conversation is not None:
         msg = "A conversation is stored: leave --no-record out, or --conversation."
@@ -79,14 +76,8 @@ def answered_by_template(
     pipeline = open_pipeline(
         connection, settings, corpus=corpus, model=model, record=record
     )
-    if route == "auto":
-        chosen = choose_route(pipeline, question, conversation)
-        if chosen.name == "graph" and not corpora(connection):
-            reason = f"{chosen.reason}, but there is no text to walk"
-            chosen = Route(name="templates", reason=reason)
-        _say(chosen)
-        if chosen.name == "graph":
-            return False
+    if route == "auto" and not _fits(connection, pipeline, question, conversation):
+        return False
     name = conversation
     if name is None and record:
         name = content_key("conversation", question, datetime.now(UTC).isoformat())
@@ -95,7 +86,24 @@ def answered_by_template(
     return True
 
 
-def _say(route: Any) -> None:
+def _fits(
+    connection: Connection,
+    pipeline: TemplatePipeline,
+    question: str,
+    conversation: str | None,
+) -> bool:
+    """Return whether templates are to answer; say the route and why."""
+    from retrieval.specificity.opening import Route, choose_route
+
+    chosen = choose_route(pipeline, question, conversation)
+    if chosen.name == "graph" and not corpora(connection):
+        reason = f"{chosen.reason}, but there is no text to walk"
+        chosen = Route(name="templates", reason=reason)
+    _say(chosen)
+    return chosen.name == "templates"
+
+
+def _say(route: Route) -> None:
     """Tell which route is taken and why."""
     click.echo(f"Route: {route.name}, because {route.reason}.", err=True)
 
