@@ -279,4 +279,9 @@ class Queries:
         one = self.term(subject, names, 0.6)
         two = self.term(found, names, 0.2)
         more = self.text(self.walk(1, subject), names) if one.startswith("?") else ""
-        return f"SELECT * {{ {one} ?p {two} . {more} }}"
+        if self.random.random() < 0.5:
+            return f"SELECT * {{ {one} ?p {two} . {more} }}"
+        other = self.term(self.random.choice(self.triples)[0], names, 0.5)
+        tail = f"{other} ?p ?other"
+        tail = self.random.choice([f"OPTIONAL {{ {tail} }}", f"MINUS {{ {tail} }}"])
+        return f"SELECT * {{ {one} ?p {two} . {more} {tail} }}"

@@ -155,15 +155,23 @@ def _watched(run: Any, rows: Iterable[Any]) -> Iterator[Any]:
         yield row
 
 
-def _plan(run: Any, ctx: QueryContext, part: CompValue, **options: Any) -> Plan:
-    """Return the plan of a basic graph pattern, made once for a way it is bound."""
+def _plan(
+    run: Any, ctx: QueryContext, part: CompValue, *, also: Any = (), **options: Any
+) -> Plan:
+    """Return the plan of a basic graph pattern, made once for a way it is bound.
+
+    Args:
+        run: Reads the database.
+        ctx: What is bound for all rows, predicates among it.
+        part: The pattern.
+        also: Variables that each row binds, to one thing or another.
+        options: More for the plan.
+    """
     patterns: list[Any] = [
         (s, p if ctx[p] is None else ctx[p], o) for s, p, o in part.triples
     ]
-    terms = {term for s, _, o in patterns for term in (s, o)}
-    bound = frozenset(
-        t for t in terms if isinstance(t, Variable) and ctx[t] is not None
-    )
+    terms = {t for s, _, o in patterns for t in (s, o) if isinstance(t, Variable)}
+    bound = frozenset(t for t in terms if t in also or ctx[t] is not None)
     key = (id(part), tuple(p for _, p, _ in patterns), bound, bool(options))
     if key not in run.plans:
         run.plans[key] = Plan(run.mapping, patterns, bound=bound, **options)
@@ -239,7 +247,7 @@ def _join(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBindin
     plan = None
     for batch in batches(evaluate.evalPart(ctx, part.p1)):
         known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
-        plan = plan or _plan(run, ctx.thaw(batch[0]), part.p2)
+        plan = plan or _plan(run, ctx, part.p2, also=batch[0])
         for place, found in plan.numbered(run, _triples(ctx), known):
             yield FrozenBindings(ctx, found | dict(batch[place].items()))
 
@@ -252,7 +260,7 @@ def _left_join(
     for batch in batches(evaluate.evalPart(ctx, part.p1)):
         run.check()
         known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
-        plan = plan or _plan(run, ctx.thaw(batch[0]), part.p2)
+        plan = plan or _plan(run, ctx, part.p2, also=batch[0])
         matched: list[list[FrozenBindings]] = [[] for _ in batch]
         for place, found in plan.numbered(run, _triples(ctx), known):
             row = FrozenBindings(ctx, found)
