@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from eval.skn.searching import load_search_results
 from eval.skn.state import State
 from graph.errors import InputError
 from graph.progress import silent
+from ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,11 +144,11 @@ def run_models(
                 phases=phases,
                 samples=samples,
                 found=found,
-                files=ResultFiles(output if len(names) == 1 else _folder(output, who)),
+                files=ResultFiles(folder),
                 progress=progress,
                 stage=f"{who.name}: " if len(names) > 1 else "",
             ).outcome()
-            for who in respondents
+            for who, folder in zip(respondents, _folders(output, names), strict=True)
         )
 
 
@@ -159,9 +161,19 @@ def _respondent(
     return Respondent(model=as_model(model, settings=settings), options=options.models)
 
 
-def _folder(output: Path, who: Respondent) -> Path:
-    """Return the folder of one model of several."""
-    return output / (re.sub(r"[^\w.-]+", "-", who.name).strip(".-") or "model")
+def _folders(output: Path, names: Sequence[str]) -> list[Path]:
+    """Return the folder of each model: one of its own where there are several.
+
+    Names that differ only in what no folder can have get a part of their key.
+    """
+    if len(names) == 1:
+        return [output]
+    plain = [re.sub(r"[^\w.-]+", "-", n).strip(".-") or "model" for n in names]
+    same = Counter(one.casefold() for one in plain)
+    return [
+        output / (f"{one}-{content_key(name)[:8]}" if same[one.casefold()] > 1 else one)
+        for name, one in zip(names, plain, strict=True)
+    ]
 
 
 def _recorded(options: BenchmarkOptions) -> dict[str, Found]:

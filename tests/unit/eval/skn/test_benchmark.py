@@ -313,6 +313,22 @@ def test_models_and_judges_are_told_apart(
     assert set(judge.kinds()) == {"accuracy", "hallucination", "groundedness"}
 
 
+def test_models_of_similar_names_keep_their_own_files(
+    scripted: Callable[..., Scripted], options: BenchmarkOptions, tmp_path: Path
+) -> None:
+    """`a:7b` and `a-7b` would be one folder, and the second would write over it."""
+    outcomes = run_models(
+        [scripted("a:7b"), scripted("a-7b"), scripted("b")],
+        output=tmp_path / "out",
+        options=replace(options, limit=1, pipelines=("skn",)),
+    )
+
+    folders = [outcome.folder for outcome in outcomes]
+    assert len(set(folders)) == 3
+    assert folders[2].name == "b"
+    assert all((folder / "metrics.json").exists() for folder in folders)
+
+
 def test_orders_in_search_results_stay_inside_their_marks(
     scripted: Callable[..., Scripted],
     options: BenchmarkOptions,
