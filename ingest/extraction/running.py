@@ -296,12 +296,24 @@ def _extracted(
         for _ in sources:
             item = results.get()
             if isinstance(item, BaseException):
+                stopped.set()
+                yield from _answers(results)
                 raise item
             yield item
     finally:
         stopped.set()
         while not results.empty():
             results.get_nowait()
+
+
+def _answers(
+    results: queue.Queue[tuple[ExtractionSource, Extracted] | BaseException],
+) -> Iterator[tuple[ExtractionSource, Extracted]]:
+    """Yield what is finished already, without waiting."""
+    while not results.empty():
+        item = results.get_nowait()
+        if not isinstance(item, BaseException):
+            yield item
 
 
 def _extract(
