@@ -18,7 +18,13 @@ from graph.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DEFAULT_EMBEDDER", "DEFAULT_NEO4J", "Settings", "environment"]
+__all__ = [
+    "DEFAULT_EMBEDDER",
+    "DEFAULT_NEO4J",
+    "Settings",
+    "environment",
+    "keep_litellm_local",
+]
 
 DEFAULT_EMBEDDER = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_NEO4J = "2026.08.1"
@@ -46,6 +52,14 @@ _ENVIRONMENT = {
 def environment() -> Mapping[str, str]:
     """Return the process environment, for code that hands it to a child process."""
     return os.environ
+
+
+def keep_litellm_local() -> None:
+    """Keep litellm from fetching a list of prices when a library imports it.
+
+    Keybert and dspy import it where it is installed. What the user has set holds.
+    """
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 
 def _default_home() -> Path:

@@ -335,10 +335,7 @@ class _Run:
 
     def _begin(self) -> tuple[str, dict[str, object]]:
         """Return the step that marks the corpus as unfinished."""
-        return (
-            "ingest/corpus_begin",
-            {"name": self._corpus, "version": self._version},
-        )
+        return "ingest/corpus_begin", {"name": self._corpus, "version": self._version}
 
     def _delete(self, ids: Sequence[str]) -> None:
         """Delete documents with all that was derived from them."""

@@ -7,13 +7,13 @@ several documents share does not depend on which of them came first.
 from __future__ import annotations
 
 import logging
-import os
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from graph.errors import SettingsError
+from graph.settings import keep_litellm_local
 from ingest._phrases import candidate_phrases, distinct, first_words
 from ingest.keys import normalise_name
 
@@ -117,8 +117,7 @@ class KeyphraseThemes:
 
 def _keybert(embedder: Embedder) -> Any:
     """Return KeyBERT with the given model behind it."""
-    # KeyBERT imports litellm where it is installed, which would fetch a price list.
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    keep_litellm_local()
     from keybert import KeyBERT
     from keybert.backend import BaseEmbedder
 
