@@ -14,6 +14,7 @@ from eval.skn.metrics import (
     summed_gaps,
 )
 from eval.statistics import first_mean
+from graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,32 +65,63 @@ def scored(row: dict[str, Any], variant: str) -> Scored:
     Args:
         row: As in `detailed_results.json`.
         variant: Whose answer.
+
+    Raises:
+        InputError: If a verdict is missing, a word in the place of a truth value, or
+            no number; the message names the row.
     """
+    try:
+        return _scored(row, variant)
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        said = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        msg = f"The verdicts of row {row.get('id')!r} on {variant!r}: {said}."
+        raise InputError(msg) from error
+
+
+def _scored(row: dict[str, Any], variant: str) -> Scored:
+    """Return the verdicts; one that is none raises what it may."""
     hallucination = row[f"{variant}_hallucination"]
     grounded = row[f"{variant}_groundedness"]
-    answerable = bool(row.get("answerable", True))
+    answerable = _truth(row.get("answerable", True))
     correct = row[f"{variant}_correct"]
     judges = row.get(f"{variant}_judges", {})
     return Scored(
         id=str(row["id"]),
         category=str(row.get("category", "other")),
         answerable=answerable,
-        correct=bool(correct) if answerable else None,
-        confidence=min(1.0, max(0.0, float(row.get(f"{variant}_confidence", 0.0)))),
-        hallucinated=bool(hallucination["hallucination_detected"]),
-        severity=float(hallucination["hallucination_severity"]),
+        correct=_truth(correct or False) if answerable else None,
+        confidence=min(1.0, max(0.0, _number(row.get(f"{variant}_confidence", 0.0)))),
+        hallucinated=_truth(hallucination["hallucination_detected"]),
+        severity=_number(hallucination["hallucination_severity"]),
         normalized=_normalized(hallucination),
-        groundedness=float(grounded["groundedness_score"]),
-        unsupported=float(grounded["unsupported_fraction"]),
-        abstained=bool(row[f"{variant}_abstained"]),
+        groundedness=_number(grounded["groundedness_score"]),
+        unsupported=_number(grounded["unsupported_fraction"]),
+        abstained=_truth(row[f"{variant}_abstained"]),
         failed=frozenset(name for name, said in judges.items() if said.get("error")),
     )
+
+
+def _truth(value: Any) -> bool:
+    """Return a truth value; the word "false" is none."""
+    if value in (True, False):
+        return bool(value)
+    msg = f"{value!r} is neither true nor false"
+    raise ValueError(msg)
+
+
+def _number(value: Any) -> float:
+    """Return a finite number."""
+    number = float(value)
+    if not np.isfinite(number):
+        msg = f"{value!r} is no finite number"
+        raise ValueError(msg)
+    return number
 
 
 def _normalized(hallucination: dict[str, Any]) -> float:
     """Return the share of made-up claims, as it stands there or worked out."""
     if (share := hallucination.get("normalized_hallucination")) is not None:
-        return float(share)
+        return _number(share)
     made_up = hallucination.get("fabricated_claims") or ()
     count = len(made_up) if isinstance(made_up, list | tuple) else 1
     return normalized_hallucination(count, int(hallucination.get("total_claims", 1)))

@@ -171,7 +171,7 @@ def _failures(
             sum(bool(row.get(f"{variant}_reasoning_error")) for row in rows), len(rows)
         ),
         "empty_search_rate": _share(
-            sum(not row["raw_text"].strip() for row in rows), len(rows)
+            sum(not str(row.get("raw_text", "-")).strip() for row in rows), len(rows)
         ),
     }
 

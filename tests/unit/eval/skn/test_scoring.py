@@ -297,6 +297,34 @@ def test_rows_of_other_programs_are_measured(claims: Any, share: float) -> None:
     assert calculate_metrics([one])["json"]["normalized_hallucination"] == share
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("json_correct", "false", "'false' is neither true nor false"),
+        ("json_abstained", "no", "'no' is neither true nor false"),
+        ("answerable", "false", "'false' is neither true nor false"),
+        ("json_confidence", "high", "'high'"),
+        ("json_confidence", float("nan"), "nan is no finite number"),
+        ("json_groundedness", {"unsupported_fraction": 0}, "groundedness_score"),
+        ("json_hallucination", "none", "row 0 on 'json'"),
+    ],
+)
+def test_verdicts_that_are_none_are_told(name: str, value: Any, told: str) -> None:
+    """The word "false" is not true, whoever wrote the row."""
+    (one,) = rows_of(json="y")
+
+    with pytest.raises(InputError, match=told):
+        calculate_metrics([one | {name: value}])
+
+
+def test_judged_rows_need_no_source() -> None:
+    """Rows of other programs may leave the search results out."""
+    (one,) = rows_of(json="y")
+    del one["raw_text"]
+
+    assert calculate_metrics([one])["json"]["empty_search_rate"] == 0
+
+
 def test_tokens_are_set_against_each_other() -> None:
     """SKN's tokens as a share of JSON's."""
     metrics = calculate_metrics(rows_of(json="y", skn="y"))
