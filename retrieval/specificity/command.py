@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import shlex
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["answered_by_template", "forget"]
 
+_LOG = logging.getLogger(__name__)
 _NO_INSTITUTIONS = (
     "Templates need institutions, and the graph has none: put some in with knowtrail "
     "ingest custodians, or use --route graph."
@@ -46,6 +48,8 @@ def answered_by_template(
 ) -> bool:
     """Answer by a template where the route says so; say which route and why.
 
+    Where no institutions are stored there is nothing to choose, and `auto` only logs it.
+
     Args:
         connection: The database.
         settings: Where models are found.
@@ -63,7 +67,7 @@ def answered_by_template(
     Raises:
         InputError: If templates are wanted and there are no custodians.
     """
-    from retrieval.specificity.opening import Route, has_custodians, open_pipeline
+    from retrieval.specificity.opening import has_custodians, open_pipeline
 
     if not record and conversation is not None:
         msg = "A conversation is stored: leave --no-record out, or --conversation."
@@ -71,7 +75,7 @@ def answered_by_template(
     if not has_custodians(connection):
         if route == "templates" or conversation is not None:
             raise InputError(_NO_INSTITUTIONS)
-        _say(Route(name="graph", reason="no institutions are stored"))
+        _LOG.info("Route: graph, because no institutions are stored")
         return False
     pipeline = open_pipeline(
         connection, settings, corpus=corpus, model=model, record=record

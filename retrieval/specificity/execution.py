@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from graph.errors import InputError, QueryTimeoutError
@@ -23,6 +24,11 @@ __all__ = ["Execution", "check_reading", "execute", "namespaces"]
 DEFAULT_BASE = "https://knowtrail.example/"
 SECONDS = 10.0
 MOST_ROWS = 1_000
+_MOST_KEPT = 256
+_LOCK = threading.Lock()
+_FREE: dict[tuple[str, str], list[Query]] = {}
+"""Queries that were read and that nobody is running, by text and base."""
+
 Value = str | int | float | None
 
 
@@ -72,9 +78,30 @@ def check_reading(sparql: str) -> None:
     _prepared(sparql, DEFAULT_BASE)
 
 
-@lru_cache(maxsize=256)
+@contextmanager
+def _borrowed(sparql: str, base: str) -> Iterator[Query]:
+    """Lend a query, read seldom, to one caller at a time.
+
+    rdflib writes the bindings of the row at hand into the query itself, so that one
+    query run by two threads at once gives wrong rows.
+    """
+    with _LOCK:
+        free = _FREE.get((sparql, base))
+        query = free.pop() if free else None
+    query = query or _prepared(sparql, base)
+    yield query
+    with _LOCK:
+        if len(_FREE) >= _MOST_KEPT:
+            _FREE.clear()
+        _FREE.setdefault((sparql, base), []).append(query)
+
+
 def _prepared(sparql: str, base: str) -> Query:
-    """Return a query, read once."""
+    """Return a query.
+
+    Raises:
+        InputError: If it is none that may be run.
+    """
     from pyparsing.exceptions import ParseException
     from rdflib.plugins.sparql import prepareQuery
 
@@ -137,18 +164,18 @@ def execute(
     found: list[tuple[Value, ...]] = []
     cut = False
     for run in query.runs:
-        prepared = _prepared(run.sparql, base)
         bound = {name: binding.literal() for name, binding in run.bindings.items()}
-        result = clock.timed(graph).query(prepared, initBindings=bound)
-        names = [str(v) for v in result.vars or ()]
-        columns = (*run.label, *names)
-        for row in result:
-            clock.check()
-            if len(found) >= rows:
-                cut = True
-                break
-            values = (_value(term) for term in row)  # type: ignore[union-attr]
-            found.append((*run.label.values(), *values))
+        with _borrowed(run.sparql, base) as prepared:
+            result = clock.timed(graph).query(prepared, initBindings=bound)
+            names = [str(v) for v in result.vars or ()]
+            columns = (*run.label, *names)
+            for row in result:
+                clock.check()
+                if len(found) >= rows:
+                    cut = True
+                    break
+                values = (_value(term) for term in row)  # type: ignore[union-attr]
+                found.append((*run.label.values(), *values))
     return Execution(
         columns=columns,
         rows=tuple(found),
