@@ -161,7 +161,13 @@ class ZeloAnnotator:
         Raises:
             InputError: If the source is no good.
         """
-        return estimate(self.source, self.judges, self.pairs, folder=self.folder)
+        return estimate(
+            self.source,
+            self.judges,
+            self.pairs,
+            folder=self.folder,
+            retry_failed=self._retry_failed,
+        )
 
     def stop(self) -> bool:
         """Ask nothing more; what is under way is waited for. From any thread.
@@ -179,7 +185,8 @@ class ZeloAnnotator:
         """Judge what is not known, fit, and write the annotated file.
 
         Where it stops before its end, the target is left as it was, and the files of
-        the folder hold what there is.
+        the folder hold what there is. Where it is cancelled, as by Ctrl-C, answers that
+        are under way are waited for and kept; cancelled again, it ends at once.
 
         Raises:
             InputError: If the source is no good or another run works in the folder.

@@ -10,7 +10,7 @@ from eval.zelo.fit import REGULARISATION, fit_battles
 from eval.zelo.journal import judgement_key
 from eval.zelo.judgements import Matchup, Price, battles_of, judgement_of, swaps
 from eval.zelo.pairs import most_informative
-from graph.errors import InputError, KnowtrailError
+from graph.errors import InputError
 from ingest.keys import content_key
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Asking:
         self._total = total
         self._desks = {j.name: asyncio.Semaphore(j.concurrency) for j in judges}
         self._reserved = 0.0
-        self._error: BaseException | None = None
+        self._error: Exception | None = None
         self._asked = self._reused = self._failed = 0
 
     @property
@@ -163,9 +163,13 @@ class Asking:
     async def ask_all(self, items: Iterable[QueryDocuments]) -> None:
         """Ask about all queries, several side by side.
 
+        Where this is cancelled, nothing more is asked, and what is under way is waited
+        for and kept; cancelled again, or after `stop`, it ends at once.
+
         Raises:
             KnowtrailError: If a judge cannot be asked at all; answers that were under
                 way are kept before.
+            Exception: Whatever else a judge raises, likewise.
         """
         running: set[asyncio.Task[None]] = set()
         try:
@@ -179,7 +183,18 @@ class Asking:
                     )
                     for task in done:
                         task.result()
-            await asyncio.gather(*running)
+            # Unlike gather, wait leaves the tasks alone where this one is cancelled.
+            while running:
+                done, running = await asyncio.wait(
+                    running, return_when=asyncio.FIRST_EXCEPTION
+                )
+                for task in done:
+                    task.result()
+        except asyncio.CancelledError:
+            if self.stopped is None and running:
+                self.stop("interrupted")
+                await asyncio.wait(running)
+            raise
         finally:
             for task in running:
                 task.cancel()
@@ -248,7 +263,7 @@ class Asking:
     async def _ask(self, matchup: Matchup, judge: Judge) -> None:
         """Ask one judge about one pair, unless that is known."""
         key = judgement_key(matchup, judge)
-        if self._is_known(key):
+        if self._journal.settled(key, retry_failed=self._retry_failed):
             self._reused += 1
             self._tell()
             return
@@ -266,7 +281,7 @@ class Asking:
                 answer = await judge.judge(shown)
                 judgement = judgement_of(matchup, judge, answer, swapped=swapped)
                 self._journal.add(key, judgement)
-            except KnowtrailError as error:
+            except Exception as error:  # judges are anybody's: others' answers count
                 self._error = self._error or error
                 self.stop("error")
                 return
@@ -275,11 +290,6 @@ class Asking:
         self._asked += 1
         self._failed += judgement.score is None
         self._tell()
-
-    def _is_known(self, key: str) -> bool:
-        """Return whether a judgement need not be asked for."""
-        state = self._journal.state(key)
-        return state == "scored" or (state == "useless" and not self._retry_failed)
 
     def _affords(self, expected: float) -> bool:
         """Return whether a judgement fits into the budget with those under way."""

@@ -239,7 +239,7 @@ class Composer:
                     pairs.add(pair_row(pair))
                     if said:
                         scores.add(scored_row(pair, said))
-                fits.write(json.dumps(item.row(), ensure_ascii=False) + "\n")
+                fits.write(json.dumps(item.row()) + "\n")
                 yield item
             pairs.end()
             scores.end()

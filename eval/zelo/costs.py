@@ -76,16 +76,18 @@ def estimate(
     pairs: PairSettings,
     *,
     folder: Path | None = None,
+    retry_failed: bool = False,
 ) -> Estimate:
     """Return what a run would ask and cost; nothing is asked or written.
 
-    Pairs that adaptive rounds have not chosen yet count as the mean of those known.
+    Pairs that adaptive rounds have not chosen yet count as the mean of those chosen.
 
     Args:
         source: Queries with documents.
         judges: Who would be asked.
         pairs: Which pairs.
         folder: A working folder, whose judgements need not be made again.
+        retry_failed: Whether answers of no use are asked for again.
 
     Raises:
         InputError: If the source is no good.
@@ -102,17 +104,20 @@ def estimate(
             documents += len(taken)
             planned += number
             matches = list(pairs_of(journal, pairs, judges, item.query, taken))
-            share = number / len(matches) if matches else 0.0
+            # Rounds that are still to be chosen, as often as those that are.
+            further = number / len(matches) - 1 if matches else 0.0
             for match in matches:
                 for judge in judges:
                     count = counts[judge.name]
-                    if journal and judgement_key(match, judge) in journal:
-                        count[1] += 1
-                        continue
-                    prompt, answer = judge.expected(match)
-                    count[0] += share
-                    count[2] += share * prompt
-                    count[3] += share * answer
+                    known = journal is not None and journal.settled(
+                        judgement_key(match, judge), retry_failed=retry_failed
+                    )
+                    count[1] += known
+                    if share := further + (not known):
+                        prompt, answer = judge.expected(match)
+                        count[0] += share
+                        count[2] += share * prompt
+                        count[3] += share * answer
         spent = journal.spent if journal else 0.0
     finally:
         if journal:

@@ -119,6 +119,16 @@ class Journal:
             return None
         return self._failed.get(key, "scored")
 
+    def settled(self, key: str, *, retry_failed: bool = False) -> bool:
+        """Return whether a judgement need not be asked for.
+
+        Args:
+            key: What it is known by.
+            retry_failed: Whether to ask again where an answer was of no use.
+        """
+        state = self.state(key)
+        return state == "scored" or (state == "useless" and not retry_failed)
+
     def add(self, key: str, judgement: Judgement) -> None:
         """Append a judgement.
 

@@ -103,11 +103,11 @@ def _fits(path: Path, wanted: set[str]) -> dict[str, list[dict[str, Any]]]:
         return {}
     found = {}
     try:
-        for line in path.read_text("utf-8").splitlines():
-            row = json.loads(line)
-            name = row["query"]["id"]
-            if name in wanted:
-                found[name] = [one for one in row["documents"] if one["id"]]
+        with path.open(encoding="utf-8") as lines:
+            for row in map(json.loads, lines):
+                name = row["query"]["id"]
+                if name in wanted:
+                    found[name] = [one for one in row["documents"] if one["id"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SourceError(f"{path} is no good: {error!r}. Annotate again.") from error
     return found

@@ -112,7 +112,7 @@ class RerankerJudge:
         self._reranker = reranker
         self._loop: asyncio.AbstractEventLoop | None = None
         self._scoring = asyncio.Semaphore()
-        self._known: dict[str, asyncio.Task[dict[str, float]]] = {}
+        self._known: dict[_Key, asyncio.Task[dict[str, float]]] = {}
 
     async def judge(self, matchup: Matchup) -> Answer:
         """Compare the scores of two documents.
@@ -137,7 +137,7 @@ class RerankerJudge:
             self._loop = asyncio.get_running_loop()
             self._scoring = asyncio.Semaphore(max(1, self._reranker.concurrency))
             self._known.clear()
-        key = matchup.query.id
+        key = _asked(matchup)
         if key not in self._known:
             while len(self._known) >= _REMEMBERED:
                 self._known.pop(next(iter(self._known)))
@@ -146,7 +146,7 @@ class RerankerJudge:
 
     async def _scored(self, matchup: Matchup) -> dict[str, float]:
         """Score the candidates of a query."""
-        documents = matchup.candidates or (matchup.left, matchup.right)
+        documents = _candidates(matchup)
         async with self._scoring:
             scores = await achecked_scores(
                 self._reranker,
@@ -154,3 +154,16 @@ class RerankerJudge:
                 [document.content for document in documents],
             )
         return {d.id: s for d, s in zip(documents, scores, strict=True)}
+
+
+_Key = tuple[str, tuple[tuple[str, str], ...]]
+
+
+def _asked(matchup: Matchup) -> _Key:
+    """Return what the scores of a query depend on: its text, and the candidates."""
+    return matchup.query.query, tuple((d.id, d.content) for d in _candidates(matchup))
+
+
+def _candidates(matchup: Matchup) -> tuple[Document, ...]:
+    """Return the documents that are scored together."""
+    return matchup.candidates or (matchup.left, matchup.right)

@@ -18,7 +18,8 @@ import pytest
 from eval.zelo.annotation import ZeloAnnotator, aannotate, annotate
 from eval.zelo.composing import FitSettings
 from eval.zelo.journal import JOURNAL, open_journal, read_journal
-from eval.zelo.judgements import Judgement, Price
+from eval.zelo.judged import read_judged
+from eval.zelo.judgements import Answer, Judgement, Matchup, Price
 from eval.zelo.offline_judges import FunctionJudge
 from eval.zelo.pairs import PairSettings
 from graph.errors import InputError, ModelError, SourceError, StorageError
@@ -370,6 +371,70 @@ def test_a_run_that_is_cancelled_keeps_its_answers(tmp_path: Path) -> None:
     assert (again.counts.reused, again.counts.asked) == (kept, 40 - kept)
 
 
+class Eager(ValueJudge):
+    """Counts what it is asked as it is asked."""
+
+    begun = 0
+
+    def __init__(self, name: str = "eager", *, pause: float = 0.0) -> None:
+        super().__init__(name, pause=pause)
+        self.asked = asyncio.Event()
+
+    async def judge(self, matchup: Matchup) -> Answer:
+        """Count, then answer."""
+        self.begun += 1
+        self.asked.set()
+        return await super().judge(matchup)
+
+
+def test_a_run_that_is_cancelled_waits_for_what_was_asked(tmp_path: Path) -> None:
+    """Once, as by Ctrl-C in a program of one's own: no answer is paid for in vain."""
+    path, judge = source(tmp_path, query(n=10)), Eager(pause=0.1)
+
+    async def cancelled() -> None:
+        run = asyncio.create_task(
+            aannotate(path, tmp_path / "out.jsonl", judges=[judge])
+        )
+        await asyncio.wait_for(judge.asked.wait(), 30)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+    asyncio.run(cancelled())
+
+    kept = len(list(read_journal(tmp_path / "out.jsonl.zelo")))
+    assert 0 < kept == judge.begun < 40
+
+
+def test_a_judge_with_a_defect_ends_the_run_in_order(tmp_path: Path) -> None:
+    """Whatever it raises, what another judge was asked is waited for and kept."""
+    path = source(tmp_path, query(n=10))
+    broken, good = ValueJudge("broken", pause=0.05), Eager("good", pause=0.2)
+    broken.error = RuntimeError("out of memory")
+
+    with pytest.raises(RuntimeError, match="out of memory"):
+        annotate(path, tmp_path / "out.jsonl", judges=[broken, good])
+
+    kept = list(read_journal(tmp_path / "out.jsonl.zelo"))
+    assert [one.judge for one in kept] == ["good"] * good.begun
+    assert 0 < good.begun < 40
+
+
+def test_texts_that_no_file_of_lines_takes_are_annotated(tmp_path: Path) -> None:
+    """Line separators of Unicode and half characters come back from the folder."""
+    odd = query("q\u2028\ud800", 3)
+    odd = replace(odd, query=replace(odd.query, query="Which\u2028is\x85it, \ud800?"))
+
+    done = annotate(
+        source(tmp_path, odd), tmp_path / "out.jsonl", judges=[ValueJudge()]
+    )
+    (judged,) = read_judged(tmp_path / "out.jsonl")
+
+    assert done.scored == 3
+    assert judged.query == odd.query
+    assert len(judged.fitted or {}) == 3
+
+
 KILLED = """
 import sys
 from pathlib import Path
@@ -526,6 +591,51 @@ def test_the_estimate_is_what_a_run_asks(tmp_path: Path) -> None:
     assert before.inferences == done.counts.asked == 64
     assert before.cost == pytest.approx(done.cost) == pytest.approx(64.0)
     assert (after.inferences, after.cost, after.spent) == (0, 0.0, done.spent)
+
+
+def test_the_estimate_knows_of_rounds_to_come(tmp_path: Path) -> None:
+    """Adaptive rounds that nobody chose yet are counted, also after an interruption."""
+    path, judge = source(tmp_path, query(n=5)), ValueJudge(price=PAID)
+    annotator = ZeloAnnotator(
+        path,
+        tmp_path / "out.jsonl",
+        judges=[judge],
+        pairs=PairSettings(mode="adaptive"),
+        budget=5.0,
+    )
+
+    before = annotator.estimate()
+    done = annotator.annotate()
+    first = done.counts.asked
+    after = annotator.estimate()
+    annotator.budget = 5 * PAID.of(1000, 100)
+    annotator.annotate()
+    round_done = annotator.estimate()
+
+    assert before.inferences == 20
+    assert (done.stopped, first) == ("budget", 2)
+    assert after.inferences == 18
+    assert round_done.inferences == 15
+    assert round_done.judges[0].known == 5
+
+
+@pytest.mark.parametrize(
+    ("came", "retry", "asked"), [(False, False, 20), (True, False, 0), (True, True, 20)]
+)
+def test_the_estimate_counts_failures_as_a_run_does(
+    tmp_path: Path, came: bool, retry: bool, asked: int
+) -> None:
+    """Where no answer came it is asked for again; a useless one if that is wanted."""
+    path = source(tmp_path)
+    judge = ValueJudge(fails=frozenset(f"d{number}" for number in range(5)))
+    judge.came = came
+    annotate(path, tmp_path / "out.jsonl", judges=[judge])
+
+    found = ZeloAnnotator(
+        path, tmp_path / "out.jsonl", judges=[judge], retry_failed=retry
+    ).estimate()
+
+    assert found.inferences == asked
 
 
 def test_an_unknown_price_makes_the_cost_unknown(tmp_path: Path) -> None:

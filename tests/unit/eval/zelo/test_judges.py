@@ -205,6 +205,35 @@ def test_a_reranker_scores_the_candidates_of_a_query_once() -> None:
     assert reranker.asked == 2
 
 
+def test_a_reranker_scores_other_candidates_anew() -> None:
+    """The id of a query does not stand for its texts: another file may have it too."""
+    judge = RerankerJudge(Letters())
+    files = [
+        tuple(Document(id=name, content=text) for name, text in pairs)
+        for pairs in (
+            [("a", "x"), ("b", "xx")],
+            [("a", "xx"), ("b", "x")],
+            [("c", "x"), ("d", "xx")],
+        )
+    ]
+
+    async def scores() -> list[float | None]:
+        return [
+            (
+                await judge.judge(
+                    Matchup(
+                        query=PAIR.query, left=left, right=right, candidates=documents
+                    )
+                )
+            ).score
+            for documents in files
+            for left, right in [documents]
+        ]
+
+    one = squashed(1, 1.0)
+    assert asyncio.run(scores()) == [one, -one, one]
+
+
 def error_of(status: int, **headers: str) -> httpx.HTTPStatusError:
     """Return what a client raises for a status."""
     request = httpx.Request("POST", "http://localhost")
