@@ -92,7 +92,7 @@ async def _score_all(
 ) -> None:
     """Score what is not known, as many queries at once as the reranker takes.
 
-    Where one fails, those that were under way end first and are kept.
+    Where one fails or this is cancelled, those under way end first and are kept.
     """
     running: set[asyncio.Task[None]] = set()
     done = 0
@@ -115,7 +115,13 @@ async def _score_all(
                     task.result()
             done += 1
             progress(STAGE, done, None)
-        await asyncio.gather(*running)
+        # Unlike gather, wait leaves the tasks alone where this one is cancelled.
+        while running:
+            ended, running = await asyncio.wait(
+                running, return_when=asyncio.FIRST_EXCEPTION
+            )
+            for task in ended:
+                task.result()
     finally:
         if running:
             await asyncio.gather(*running, return_exceptions=True)

@@ -134,10 +134,17 @@ class BaseReranker(ABC):
         document_limit: int | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Do as `annotate` does where nothing is awaited; see there."""
+        """Do as `annotate` does where nothing is awaited; see there.
+
+        Ctrl-C waits for the queries that are under way and keeps their scores.
+        """
         work = self.annotate(
             source, target, document_limit=document_limit, progress=progress
         )
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(work)
         with ThreadPoolExecutor(1, thread_name_prefix="knowtrail-rerank") as pool:
             return pool.submit(asyncio.run, work).result()
 

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +17,7 @@ from graph.errors import InputError, ModelError, SourceError
 from retrieval.rerank import BaseReranker, LocalReranker, load_reranker
 from retrieval.rerank.annotation import scores_path
 from retrieval.rerank.datasets import read_annotated
+from tests.command_line import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,6 +116,46 @@ def test_an_interrupted_run_continues_where_it_ended(tmp_path: Path) -> None:
 
     assert again.asked == ["question 2"]
     assert len(list(read_annotated(target))) == 3
+
+
+SLOW = """
+import sys, time
+from retrieval.rerank import LocalReranker
+
+class Slow(LocalReranker):
+    name = "slow"
+
+    def score_sync(self, query, documents):
+        time.sleep(0.1)
+        return [1.0] * len(documents)
+
+Slow().annotate_sync(*sys.argv[1:])
+"""
+
+
+def test_ctrl_c_ends_a_run_and_keeps_its_scores(tmp_path: Path) -> None:
+    """It does not go on to the end of the file, which would take three minutes."""
+    source, target = _source(tmp_path, queries=2000), tmp_path / "out.jsonl"
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(source), str(target)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        end = time.monotonic() + 60
+        while time.monotonic() < end and process.poll() is None:
+            if scores_path(target).exists() and scores_path(target).stat().st_size:
+                break
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+    finally:
+        process.kill()
+
+    assert process.returncode == -signal.SIGINT
+    assert scores_path(target).read_text().endswith("}\n")
+    assert not target.exists()
 
 
 @pytest.mark.parametrize("end", ['{"key": "ab', '{"key": 1}\n', "[]\nnull\n\x00\n"])
