@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from graph.errors import InputError, QueryTimeoutError
 from retrieval.specificity.execution import check_reading, execute
 from retrieval.specificity.instantiation import (
+    Binding,
     Instantiated,
     Run,
     TemplateInstantiator,
@@ -208,3 +211,35 @@ def test_rows_are_limited(graph: Graph) -> None:
     found = execute(graph, query, rows=5)
 
     assert (len(found.rows), found.cut) == (5, True)
+
+
+def test_one_query_run_by_many_threads_gives_each_its_own_rows() -> None:
+    """What one thread binds is never seen by another that runs the same template."""
+    from rdflib import Graph, Literal, URIRef
+
+    graph = Graph()
+    for number in range(60):
+        graph.add((URIRef(f"u:{number}"), URIRef("u:n"), Literal(number)))
+    text = "SELECT ?o { ?s <u:n> ?o FILTER(?o >= ?low && ?o < ?high) }"
+
+    def rows_from(low: int) -> bool:
+        values = {"low": low, "high": low + 3}
+        bindings = {
+            name: Binding(value=str(value), datatype="integer")
+            for name, value in values.items()
+        }
+        query = Instantiated(
+            template_id="x", runs=(Run(sparql=text, bindings=bindings),)
+        )
+        found = sorted(int(str(row[0])) for row in execute(graph, query).rows)
+        return found == [low, low + 1, low + 2]
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(6) as pool:
+            right = list(pool.map(rows_from, [0, 7, 14, 21, 28, 35] * 8))
+    finally:
+        sys.setswitchinterval(before)
+
+    assert all(right)
