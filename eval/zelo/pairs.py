@@ -282,9 +282,10 @@ def _greedy(
     one, two = np.triu_indices(len(spread), 1)
     weight = weights[one, two]
     counting = bool(met.any())
+    squared = spread @ spread  # kept up to date, as a product a pair takes n times more
     for _ in range(count):
         between = _between(spread, one, two)
-        gain = weight * _between(spread @ spread, one, two) / (1 + weight * between)
+        gain = weight * _between(squared, one, two) / (1 + weight * between)
         old = met[one, two]
         if counting and not old.all():
             gain[old] = -1.0
@@ -293,7 +294,10 @@ def _greedy(
         met[i, j] = counting
         step = spread[:, i] - spread[:, j]
         share = weight[best] / (1 + weight[best] * between[best])
-        spread -= np.outer(step, step) * share
+        side = np.outer(share * (spread @ step), step)
+        less = np.outer(step, step) * share
+        squared -= side + side.T - share * (step @ step) * less
+        spread -= less
         yield i, j
 
 
