@@ -6,4 +6,6 @@ RETURN
   x.id AS id,
   x.promptHash AS promptHash,
   x.contentHash AS contentHash,
-  x.status AS status
+  x.status AS status,
+  x.answerTokens AS answerTokens,
+  any(r IN x.repairs WHERE r ENDS WITH '(cut)' OR r ENDS WITH '(no_end)') AS cut

@@ -74,6 +74,7 @@ def extract_text(
         raw="",
         value=None,
         prompt_hash=prompt_hash(wanted, question),
+        answer_tokens=tokens,
         source_characters=len(text),
     )
     if problem := unreadable(whole):

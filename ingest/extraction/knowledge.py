@@ -87,6 +87,7 @@ def knowledge_of(
         "status": extracted.status,
         "error": extracted.error,
         "attempts": extracted.attempts,
+        "answerTokens": extracted.answer_tokens,
         "promptTokens": extracted.prompt_tokens,
         "completionTokens": extracted.completion_tokens,
         "seconds": round(extracted.seconds, 3),

@@ -29,6 +29,7 @@ class Extracted:
         completion_tokens: Tokens of all answers.
         seconds: Time that the model took, all attempts together.
         prompt_hash: Key of the instructions, without the text.
+        answer_tokens: Tokens that each answer might have.
         attempts: How often the model was asked.
         source_characters: Length of the text that was given.
         read_characters: How much of it the model was shown.
@@ -45,6 +46,7 @@ class Extracted:
     completion_tokens: int | None = None
     seconds: float = 0.0
     prompt_hash: str = ""
+    answer_tokens: int | None = None
     attempts: int = 0
     source_characters: int = 0
     read_characters: int = 0

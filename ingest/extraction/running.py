@@ -153,7 +153,7 @@ def extract_sources(
 
     Each source is stored in one transaction. What an earlier run did with the same
     prompt, model and content is left as it is, so that a run that was interrupted goes
-    on where it was.
+    on where it was; an answer that was cut is asked for again where it may be longer.
 
     Args:
         connection: The database.
@@ -248,6 +248,7 @@ def _left(
         for row in rows
         if row["promptHash"] == asked
         and not (options.retry_failed and row["status"] == "failed")
+        and not (row["cut"] and options.tokens > (row["answerTokens"] or 0))
     }
 
     def is_done(source: ExtractionSource) -> bool:

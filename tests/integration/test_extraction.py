@@ -240,6 +240,28 @@ def test_failed_extraction_is_kept_with_its_answer(stored: Connection) -> None:
     assert _sound(stored)
 
 
+def test_answer_that_was_cut_is_asked_for_again_with_more_tokens(
+    stored: Connection,
+) -> None:
+    """What the limit cut off would otherwise never come; whole answers stay."""
+    sources = stored_sources(stored, "c")[:2]
+    _extract(stored, sources=sources[:1], tokens=100)
+    cut = _extract(
+        stored,
+        lambda prompt: block_of(prompt).split("@gaps")[0],
+        sources=sources,
+        tokens=100,
+    )
+
+    same = _extract(stored, sources=sources, tokens=100)
+    more = _extract(stored, sources=sources, tokens=200)
+
+    assert (cut.repaired, same.skipped) == (1, 2)
+    assert (more.skipped, more.ok) == (1, 1)
+    assert _count(stored, "(:Extraction {answerTokens: 200})-[:LACKS]->(:Gap)") == 1
+    assert _sound(stored)
+
+
 def test_server_that_fails_in_the_middle_loses_nothing(stored: Connection) -> None:
     """What was done before is stored; the next run does the rest."""
     calls: list[str] = []
