@@ -48,7 +48,7 @@ def answered_by_template(
 ) -> bool:
     """Answer by a template where the route says so; say which route and why.
 
-    Where no institutions are stored there is nothing to choose, and `auto` only logs it.
+    Where no institutions are stored, there is nothing to choose: that is only logged.
 
     Args:
         connection: The database.
