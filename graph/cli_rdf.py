@@ -23,6 +23,9 @@ _BASE = click.option(
     help="What the IRIs of nodes, properties and relationships begin with.",
 )
 
+_GRACE = 1.0
+"""Seconds after its time limit that a query is stopped by force."""
+
 
 @click.group()
 def rdf() -> None:
@@ -168,11 +171,13 @@ def query_command(
         raise click.UsageError(msg)
     text = _query_text(sparql, file)
     from graph.cli_session import open_connection
+    from graph.rdf.limits import stopped_after
     from graph.rdf.store import live_graph
 
     with open_connection(settings) as connection:
         graph = live_graph(connection, base=base, seconds=time_limit)
-        _show(graph.query(text), as_json=as_json, as_csv=as_csv)
+        with stopped_after(time_limit + _GRACE):
+            _show(graph.query(text), as_json=as_json, as_csv=as_csv)
 
 
 def _query_text(sparql: str | None, file: Path | None) -> str:
