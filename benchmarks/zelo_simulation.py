@@ -2,8 +2,7 @@
 
 Kendall's tau to the fit of all pairs, and the mean standard error of the scores, for 1
 to 16 cycles and K documents, over several runs with 95 % intervals; then one judge
-against three, ways to read their answers, and pairs that are chosen by what is known.
-`--figure FILE.svg` draws the curves.
+against three, and ways to read their answers. `--figure FILE.svg` draws the curves.
 """
 
 from __future__ import annotations
@@ -11,20 +10,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from measure import Table
 
 from eval.statistics import compare_paired
-from eval.zelo.battles import Battles
-from eval.zelo.fit import fit_battles, fit_many
-from eval.zelo.pairs import most_informative
-from eval.zelo.simulation import measure, simulate, tau
+from eval.zelo.simulation import measure
 
 if TYPE_CHECKING:
     import argparse
 
     from eval.statistics import Interval
-    from eval.zelo.simulation import Noise, Point, Simulated
+    from eval.zelo.simulation import Noise, Point
 
 SHOWN = (1, 2, 3, 4, 6, 8, 12, 16)
 NOISES: tuple[Noise, ...] = ("scores", "flips")
@@ -53,7 +48,6 @@ def run(given: argparse.Namespace) -> None:
     _covered(points, sizes, runs)
     _judges(sizes, runs)
     _readings(sizes, runs)
-    _adaptive(runs)
     if given.figure is not None:
         from eval.zelo.pictures import cycles_picture
         from retrieval.views.files import write_file
@@ -122,57 +116,6 @@ def _judges(sizes: tuple[int, ...], runs: int) -> None:
                 f"{found.p_value:.4f}",
             )
     table.print()
-
-
-def _adaptive(runs: int) -> None:
-    """Print what choosing pairs brings over drawing them, at the same number."""
-    table = Table(
-        title=f"zelo-simulation: circles and adaptive pairs, 4 K of each, {runs} runs",
-        columns=("noise", "K", "tau to the dense fit, circles", "adaptive",
-                 "difference"),
-    )  # fmt: skip
-    for noise in NOISES:
-        for size in (20, 50):
-            drawn = [simulate(size, noise=noise, seed=run) for run in range(runs)]
-            dense = fit_many([one.dense() for one in drawn])
-            sides = [
-                [
-                    tau(fit.scores, whole.scores)
-                    for fit, whole in zip(fit_many(battles), dense, strict=True)
-                ]
-                for battles in (
-                    [one.sparse(4) for one in drawn],
-                    [_chosen(one, 4) for one in drawn],
-                )
-            ]
-            found = compare_paired(sides[0], sides[1])
-            table.add(
-                noise,
-                str(size),
-                f"{found.first:.3f}",
-                f"{found.second:.3f}",
-                _shown(found.difference),
-            )
-    table.print()
-
-
-def _chosen(drawn: Simulated, cycles: int) -> Battles:
-    """Return battles of one circle and of rounds that are chosen by what is known."""
-    n, judges = len(drawn.truth), drawn.answers.shape[2]
-    pairs = list(
-        zip(drawn.order[0].tolist(), np.roll(drawn.order[0], -1).tolist(), strict=True)
-    )
-    for _ in range(cycles - 1):
-        scores = fit_battles(_battles(drawn, pairs)).scores
-        known = [judges] * len(pairs)
-        pairs += most_informative(scores, pairs, known, count=n, judges=judges)
-    return _battles(drawn, pairs)
-
-
-def _battles(drawn: Simulated, pairs: list[tuple[int, int]]) -> Battles:
-    """Return what the judges say of pairs."""
-    left, right = np.array(pairs).T
-    return Battles.of(len(drawn.truth), left, right, drawn.answers[left, right])
 
 
 def _readings(sizes: tuple[int, ...], runs: int) -> None:
