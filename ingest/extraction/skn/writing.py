@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["write"]
 
-_BARE = re.compile(r"""[^\W_](?:(?!-+>)[^\x00-\x1f\x7f-\x9f\u2028\u2029"|\[\]<>\\])*""")
+_BARE = re.compile(
+    r"""[^\W_](?:[^\x00-\x1f\x7f-\x9f\u2028\u2029"|\[\]<>\\-]|-+(?![->]))*"""
+)
 
 
 def write(block: SknBlock) -> str:

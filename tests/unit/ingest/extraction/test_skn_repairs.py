@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from ingest.extraction.skn import (
@@ -314,3 +316,14 @@ def test_long_runs_take_no_time(section: str, run: str) -> None:
     block, _ = parse_forgiving(text)
 
     assert block.facts[0].text == "x"
+
+
+def test_a_model_that_writes_dashes_without_end_costs_little() -> None:
+    """Reading takes time in proportion to the length, whatever stands there."""
+    answer = f"[SKN]\n@gaps\n- a{'-' * 200_000}\n[/SKN]"
+    begin = time.process_time()
+
+    block, _ = parse_forgiving(answer)
+
+    assert time.process_time() - begin < 5
+    assert len(block.gaps[0]) == 200_001
