@@ -158,7 +158,7 @@ def read_model(path: str | Path) -> PointwiseModel:
         raise SourceError(_refusal(path, "it is cut or damaged")) from error
     except InputError as error:
         raise SourceError(_refusal(path, str(error))) from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, MemoryError) as error:
         raise SourceError(_refusal(path, "it has another content")) from error
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from dataclasses import replace
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -206,6 +207,21 @@ def test_a_file_that_unpacks_to_too_much_is_refused(file: Path) -> None:
         packed.writestr("header.npy", b"\0" * (65 * 2**20))
 
     with pytest.raises(SourceError, match="unpacks to more"):
+        read_model(file)
+
+
+def test_an_array_that_says_it_is_huge_is_refused(file: Path) -> None:
+    """The header of an array can ask for more memory than there is."""
+    shape = np.lib.format.header_data_from_array_1_0(np.zeros(1))
+    huge = BytesIO()
+    np.lib.format.write_array_header_1_0(huge, {**shape, "shape": (10**15,)})
+    with zipfile.ZipFile(file) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    with zipfile.ZipFile(file, "w") as new:
+        for name, data in members.items():
+            new.writestr(name, huge.getvalue() if name == "weights.npy" else data)
+
+    with pytest.raises(SourceError, match="another content"):
         read_model(file)
 
 
