@@ -46,7 +46,8 @@ class Sink(Protocol):
 def refused(path: Path, line: int | None, why: object) -> RdfError:
     """Return the error for a file that is not well-formed."""
     where = "" if line is None else f", line {line}"
-    text = " ".join(str(why).split())[:200].rstrip(".")
+    plain = str(why).encode("utf-8", "backslashreplace").decode("utf-8")
+    text = " ".join(plain.split())[:200].rstrip(".")
     return RdfError(f"{path}{where}: {text}. Nothing was stored.")
 
 

@@ -36,6 +36,7 @@ __all__ = ["Sink", "digest_of", "parse"]
 
 _BLOCK = 1 << 16
 _NODES = 500
+_HALF = re.compile("[\ud800-\udfff]")
 _TOKEN = re.compile(
     r"#[^\n]*|\"\"\"(?:[^\"\\]|\\.|\"(?!\"\"))*\"\"\"|'''(?:[^'\\]|\\.|'(?!''))*'''"
     r"|\"(?:[^\"\\\n\r]|\\.)*\"|'(?:[^'\\\n\r]|\\.)*'"
@@ -124,11 +125,14 @@ def _value(term: Literal) -> Value:
     """Return a literal; text that XML cannot hold was written as a JSON string.
 
     Raises:
-        ValueError: If that is none.
+        ValueError: If that is none, or its text has half a character.
     """
     value = value_of_term(term)
     if value.datatype.endswith(f"/datatype/{ESCAPED}"):
-        return Value(str(json.loads(value.text)))
+        value = Value(str(json.loads(value.text)))
+    if _HALF.search(value.text):
+        msg = f"{value.text[:80]!r} has half a character (a lone surrogate)"
+        raise ValueError(msg)
     return value
 
 

@@ -30,6 +30,11 @@ Runner = Callable[[str, dict[str, Any]], Iterator[Sequence[Any]]]
 """Runs a statement with parameters and yields its rows."""
 
 
+_FLOATING = frozenset({f"{XSD}double", f"{XSD}float"})
+_AS_XSD_WRITES = {"nan": "NaN", "inf": "INF", "-inf": "-INF"}
+"""What rdflib makes of these numbers -> what XSD allows."""
+
+
 def literal_term(value: Value) -> Literal:
     """Return a literal of ours as one of rdflib."""
     return Literal(
@@ -52,7 +57,10 @@ def iri_of_term(term: Any) -> str:
 def value_of_term(term: Literal) -> Value:
     """Return a literal of rdflib as one of ours."""
     datatype = "" if term.datatype is None else str(term.datatype)
-    return Value(str(term), datatype, term.language or "")
+    text = str(term)
+    if datatype in _FLOATING:
+        text = _AS_XSD_WRITES.get(text, text)
+    return Value(text, datatype, term.language or "")
 
 
 def candidates(mapping: Mapping, term: Node) -> list[Any] | None:
@@ -66,10 +74,14 @@ def candidates(mapping: Mapping, term: Node) -> list[Any] | None:
     result = [] if found is None else [found]
     text = value.text
     if value.language:
-        result.append(f"{text}@{value.language}")
+        # Tags are the same in any case, which only terms know, not Cypher.
+        if "-" in value.language:
+            return None
+        tags = {value.language, value.language.lower(), value.language.upper()}
+        result += [f"{text}@{tag}" for tag in sorted(tags)]
     elif mapping.foreign:
-        tags = mapping.short_names(value.datatype or f"{XSD}string")
-        result += [f"{text}^^{tag}" for tag in tags]
+        names = mapping.short_names(value.datatype or f"{XSD}string")
+        result += [f"{text}^^{name}" for name in names]
     if value.datatype in {f"{XSD}gYear", f"{XSD}date"}:
         result.append(text)
     if value.datatype == f"{XSD}decimal":

@@ -63,9 +63,9 @@ def custodian_of(
 ) -> Custodian:
     """Return the institution of a row.
 
-    Values that are not well-formed are left out and noted, and so is an identifier
-    that contradicts the row; what the row states goes before what it implies, and
-    that before what is guessed.
+    Values that are not well-formed are left out and noted. An identifier that
+    contradicts the row is noted, and nothing is taken from it but itself; what the row
+    states goes before what it implies, and that before what is guessed.
 
     Args:
         row: Field -> text, blank ones left out.
@@ -202,7 +202,7 @@ def _place(
         "city_rule": rule,
         "region": _clean(row["region"]) if "region" in row else None,
         "country": code or default,
-        "subregion": ghcid.subregion if ghcid else None,
+        "subregion": ghcid.subregion if ghcid and ghcid.country == code else None,
     }
 
 

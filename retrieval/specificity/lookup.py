@@ -201,7 +201,7 @@ def _class(name: str, definition: Any, file: str) -> ClassScores:
     where = f"{file}: class {name!r}"
     given = notes.get("template_specificity")
     scores: dict[str, float] = {}
-    for context, score in _items(given) if given is not None else ():
+    for context, score in _items(given, where) if given is not None else ():
         if context not in _CONTEXTS:
             known = ", ".join(sorted(_CONTEXTS))
             msg = f"{where}: unknown context template {context!r}; there are {known}."
@@ -223,15 +223,22 @@ def _class(name: str, definition: Any, file: str) -> ClassScores:
     )
 
 
-def _items(value: Any) -> list[tuple[Any, Any]]:
+def _items(value: Any, where: str = "the schema") -> list[tuple[Any, Any]]:
     """Return the items of a mapping of LinkML's.
+
+    Args:
+        value: The mapping.
+        where: File and class, for the message.
 
     Raises:
         InputError: If it is none.
     """
     inner = value if isinstance(value, dict) else getattr(value, "__dict__", None)
     if inner is None:
-        msg = f"template_specificity is {str(value)[:80]!r}: write context: score."
+        msg = (
+            f"{where}: template_specificity is {str(value)[:80]!r}: write "
+            "context: score."
+        )
         raise InputError(msg)
     return [(k, v) for k, v in inner.items() if not str(k).startswith("_")]
 

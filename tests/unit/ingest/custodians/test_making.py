@@ -193,3 +193,10 @@ def test_any_row_with_a_name_becomes_an_institution(row: dict[str, str]) -> None
 
     assert found.text().startswith("N is a")
     assert found.properties("c")["name"] == "N"
+
+
+def test_contradicted_ghcid_gives_no_subdivision() -> None:
+    """An institution in one country has no subdivision of another."""
+    found = _made(name="N", ghcid="NL-NH-AMS-A-N", country="BE")
+
+    assert (found.country, found.subregion) == ("BE", None)

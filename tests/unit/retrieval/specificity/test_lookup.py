@@ -133,3 +133,14 @@ def test_a_threshold_is_a_share(threshold: float) -> None:
     """Nothing but a number from 0 to 1."""
     with pytest.raises(InputError, match="threshold"):
         load_lookup().filter_classes("archive_search", threshold)
+
+
+def test_scores_that_are_no_mapping_name_the_class(tmp_path: Path) -> None:
+    """A number where contexts should be is told with file and class."""
+    text = CLASS.replace(
+        "template_specificity:\n        archive_search: 0.95",
+        "template_specificity: 0.95",
+    )
+
+    with pytest.raises(InputError, match="class 'Archive': template_specificity"):
+        load_lookup(schema(tmp_path, text))
