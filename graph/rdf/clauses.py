@@ -105,6 +105,15 @@ class Statement:
         parts = (f"coalesce({self.property(variable, name)}, [])" for name in names)
         return " + ".join(["[]", *parts])
 
+    def has_value(self, variable: str, name: str, values: str) -> str:
+        """Return the condition that a property, or a member of it, is one of some."""
+        held = self.property(variable, name)
+        return (
+            f"CASE WHEN {held} IN {values} THEN true "
+            f"WHEN {held} IS :: LIST<ANY> THEN any(x IN {held} WHERE x IN {values}) "
+            "ELSE false END"
+        )
+
     def has_label(self, variable: str, labels: Iterable[str]) -> str:
         """Return the condition that a node has one of some labels."""
         plain = [f"`{label}`" for label in labels if _PLAIN.fullmatch(label)]

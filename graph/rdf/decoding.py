@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Decoder", "Edge", "Entity", "Field"]
 
+_SHORT = 24
+_REMEMBERED = 1_000
+
 
 @dataclass(slots=True)
 class Entity:
@@ -119,6 +122,7 @@ class Decoder:
         self._edges = edges
         self._fields = fields
         self._table_types = table_types(mapping)
+        self._known: dict[Any, frozenset[Node]] = {}
 
     def decode(self, record: Sequence[Any], row: Solution) -> Iterator[Solution]:
         """Yield what a row of the answer means.
@@ -200,16 +204,31 @@ class Decoder:
             return {URIRef(self.mapping.relationship(record[edge.columns[0]]))}
         predicate = str(reading.pattern[1])
         label = "" if reading.subject == STATEMENT else labels[subject][0]
-        return {
+        found: set[Node] = set()
+        for name, column in columns:
+            if record[column] is not None:
+                found |= self._literals(predicate, label, name, record[column])
+        return found
+
+    def _literals(
+        self, predicate: str, label: str, name: str, value: Any
+    ) -> frozenset[Node]:
+        """Return the literals that a property has under a predicate.
+
+        Short texts, which often come again, are remembered.
+        """
+        key = (predicate, label, name, value) if _is_short(value) else None
+        if key in self._known:
+            return self._known[key]
+        found: frozenset[Node] = frozenset(
             literal_term(literal)
-            for name, column in columns
-            if record[column] is not None
-            for held_by, literals in self.mapping.property_values(
-                label, name, record[column]
-            )
+            for held_by, literals in self.mapping.property_values(label, name, value)
             if held_by == predicate
             for literal in literals
-        }
+        )
+        if key is not None and len(self._known) < _REMEMBERED:
+            self._known[key] = found
+        return found
 
     def _class_iris(self, classes: Sequence[Sequence[Any]]) -> set[str]:
         """Return the types that a custodian has by its classes."""
@@ -220,6 +239,11 @@ class Decoder:
                 if iri is not None and not iri.startswith("_:"):
                     iris.add(iri)
         return iris - self._table_types
+
+
+def _is_short(value: Any) -> bool:
+    """Return whether a value is a text short enough to be remembered."""
+    return isinstance(value, str) and len(value) <= _SHORT
 
 
 def _solutions(found: Dictionary[Any, set[Node]], row: Solution) -> Iterator[Solution]:

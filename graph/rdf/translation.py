@@ -198,8 +198,10 @@ class Translation:
             f"{statement.property(holder, name)} IS NOT NULL" for name in names
         )
         if found in self.known:
-            members = statement.members(holder, names)
-            held = f"any(x IN {members} WHERE x IN row.{self.known[found]})"
+            place = f"row.{self.known[found]}"
+            held = " OR ".join(
+                statement.has_value(holder, name, place) for name in names
+            )
         self._conditions.append(f"({held})" if held else "false")
         for sign, number in self.bounds.get(found, ()):
             members = statement.members(holder, names)

@@ -65,6 +65,7 @@ PREFIXES = {
 
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`\ud800-\udfff]+")
 _BLANK = re.compile(r"bnode://([A-Za-z0-9_-]+)")
+_UNRESERVED = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.~-]*")
 _ESCAPE = re.compile(r"\.x([0-9A-F]{2})")
 _NAME_BYTES = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
@@ -118,6 +119,8 @@ def decode_name(text: str) -> str | None:
 
 def _quoted(text: str) -> str:
     """Percent-encode a text as one segment of a path."""
+    if _UNRESERVED.fullmatch(text):
+        return text
     quoted = quote(text, safe="")
     return quoted if quoted.strip(".") else quoted.replace(".", "%2E")
 

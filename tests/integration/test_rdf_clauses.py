@@ -66,7 +66,7 @@ PATTERNS = st.lists(
 )
 FORMS = re.compile(
     r"(?:UNWIND|MATCH|OPTIONAL|WHERE|WITH|RETURN|CALL|UNION|LIMIT|CASE|WHEN|THEN|ELSE|"
-    r"END|AND|OR|NOT|AS|IN|IS|NULL|COUNT|DISTINCT|INTEGER|FLOAT|any|coalesce|labels|"
+    r"END|AND|OR|NOT|AS|IN|IS|NULL|COUNT|DISTINCT|INTEGER|FLOAT|LIST|ANY|any|coalesce|labels|"
     r"size|keys|type|elementId|properties|true|false|row|rows|x|l|k|i|b\d+[st]?|id|uri|"
     r"name|n\d+|r\d+|p\d+|c\d+|Corpus|Custodian|OntologyClass|INSTANCE_OF)"
 )
