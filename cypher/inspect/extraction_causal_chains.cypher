@@ -2,11 +2,10 @@
 // purpose: chains of up to four CAUSES, strongest first by the product of their strengths
 // params: corpus, concept, links, limit
 // since: 5.26
-MATCH p = (:Concept)-[r:CAUSES]->{1,4}(:Concept)
+MATCH p = (first:Concept)-[r:CAUSES WHERE r.strength > 0]->{1,4}(:Concept)
 WHERE
-  ($corpus IS NULL OR head(nodes(p)).corpus = $corpus)
+  ($corpus IS NULL OR first.corpus = $corpus)
   AND size(r) >= coalesce($links, 1)
-  AND all(edge IN r WHERE edge.strength > 0)
   AND ($concept IS NULL OR any(n IN nodes(p) WHERE toLower(n.name) = toLower($concept)))
   AND all(n IN nodes(p) WHERE single(m IN nodes(p) WHERE m = n))
 WITH
