@@ -158,7 +158,7 @@ def _ambiguous(parsed: Any, *, repeated: int) -> bool:
 
 def _power(ways: int, times: int) -> int:
     """Return ways ** times, or more than `_MANY` where that is large."""
-    return ways ** min(times, _MANY.bit_length())
+    return int(ways ** min(times, _MANY.bit_length()))
 
 
 def _apart(arms: Sequence[Any]) -> bool:

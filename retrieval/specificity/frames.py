@@ -89,7 +89,7 @@ class Frame:
         generic: Whether it speaks of institutions of any type.
         places: Kind and name of each place.
         order: `oldest` or `newest`.
-        date: Relation and years.
+        date: Relation and years as written; `between` and `first/last` for a range.
         budget: Comparison and amount, as written.
         name: An institution or identifier.
         single: Whether it asks for one alone: `the oldest museum`.
@@ -134,7 +134,7 @@ def frame_of(
         generic=any(m.kind == "generic" for m in mentions),
         places=tuple((m.kind, m.text) for m in mentions if m.kind in _PLACES),
         order=None if order is None else ("oldest" if order[1] else "newest"),
-        date=(dates[0].relation, dates[0].text) if dates else None,
+        date=_date(dates[0]) if dates else None,
         budget=(comparison[0] if comparison else "", budgets[0].text)
         if budgets
         else None,
@@ -142,6 +142,24 @@ def frame_of(
         single=asked_limit(question) == "1",
         coded=bool(names) and names[0].kind == "identifier",
     )
+
+
+def _date(mention: Mention) -> tuple[str, str]:
+    """Return relation and years of a date."""
+    if mention.relation == "in" and "/" in mention.value:
+        return "between", mention.value
+    return mention.relation, mention.text
+
+
+def _when(date: tuple[str, str], language: str) -> str:
+    """Return the words for a date."""
+    relation, text = date
+    if relation != "between":
+        return f"{_SINCE[language][relation]} {text}"
+    first, _, last = text.partition("/")
+    if language == "nl":
+        return f"tussen {first} en {last}"
+    return f"between {first} and {last}"
 
 
 def merged(before: Frame, now: Frame) -> Frame:
@@ -207,10 +225,10 @@ def sentence(frame: Frame, language: str) -> str | None:
             return f"Vergelijk het aantal {things} in {joined}"
         return f"Compare the number of {things} in {joined}"
     if frame.intent == "date" and frame.date:
-        relation = _SINCE[language][frame.date[0]]
+        when = _when(frame.date, language)
         if dutch:
-            return f"Welke {things}{where} zijn opgericht {relation} {frame.date[1]}?"
-        return f"Which {things}{where} were founded {relation} {frame.date[1]}?"
+            return f"Welke {things}{where} zijn opgericht {when}?"
+        return f"Which {things}{where} were founded {when}?"
     if frame.intent == "date" and frame.order:
         if frame.single:
             thing = _things(frame, language, single=True)

@@ -79,6 +79,10 @@ _DOUBTS = {
         "en": "I do not know '{}'. Did you mean {}?",
         "nl": "Ik ken '{}' niet. Bedoel je {}?",
     },
+    "only": {
+        "en": "I left out '{}' and answered for {} alone: please ask for each.",
+        "nl": "Ik liet '{}' weg en antwoord alleen voor {}: vraag het apart.",
+    },
     "currency": {
         "en": "Budgets are in euro; '{}' is not: please give an amount in euro.",
         "nl": "Budgetten zijn in euro; '{}' niet: geef een bedrag in euro.",

@@ -73,7 +73,8 @@ class Doubt:
     Attributes:
         kind: `typo` (read as another spelling), `also` (could be another kind of
             place), `several` (several places have that name), `ambiguous` (no value
-            taken), `unknown` (nobody knows that name) or `currency`.
+            taken), `unknown` (nobody knows that name), `only` (of several places the
+            candidate alone is asked for) or `currency`.
         slot: Which slot.
         text: As it was written.
         candidates: What it can be, the most likely first.
@@ -180,6 +181,14 @@ class SlotExtractor:
             if value and kind in wanted:
                 values.setdefault(kind, []).append(value)
         many = set(template.each)
+        for kind, found in values.items():
+            for other in dict.fromkeys(found[1:] if kind not in many else ()):
+                if other != found[0]:
+                    doubts.append(
+                        Doubt(
+                            kind="only", slot=kind, text=other, candidates=(found[0],)
+                        )
+                    )
         return {
             kind: tuple(dict.fromkeys(found)) if kind in many else found[0]
             for kind, found in values.items()

@@ -114,11 +114,12 @@ class Run:
         asked = [
             f"{name}:two" if template.each and "|" in name else name for name in missing
         ]
-        doubtful = {d.slot for d in self.known["slots"].doubts if d.kind != "also"}
+        beside = {"also", "only"}
+        doubtful = {d.slot for d in self.known["slots"].doubts if d.kind not in beside}
         notes = [
             doubt_text(d, self.language)
             for d in self.known["slots"].doubts
-            if d.slot in doubtful and d.kind != "also"
+            if d.slot in doubtful and d.kind not in beside
         ]
         self.known["notes"] = ()
         request = asking_for(asked, self.language)

@@ -301,3 +301,30 @@ def test_a_conversation_without_a_name_is_kept_by_the_caller() -> None:
 
     assert empty.turns == ()
     assert empty.last is None
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Which museums were founded between 1850 and 1900?", "and in Utrecht?"),
+        ("Welke musea zijn opgericht tussen 1850 en 1900?", "en in Utrecht?"),
+    ],
+)
+def test_follow_up_keeps_both_ends_of_a_range(
+    pipeline: TemplatePipeline, first: str, second: str
+) -> None:
+    """Of years between two others the second is not lost."""
+    before = pipeline.forward(first)
+
+    found = pipeline.forward(second, conversation=before.conversation)
+
+    assert found.slots.values["date"] == "1850/1900"
+    assert found.slots.values["city"] == "Utrecht"
+
+
+def test_second_place_is_never_left_out_silently(pipeline: TemplatePipeline) -> None:
+    """A query that takes one place says which one it did not look at."""
+    found = pipeline.forward("Which archives are in Amsterdam and Utrecht?")
+
+    assert found.slots.values["city"] == "Amsterdam"
+    assert any("Utrecht" in note and "alone" in note for note in found.notes)
