@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eval.zelo.judgements import SWAPPED, Judgement, battles_of
-from graph.errors import InputError, SourceError
+from graph.errors import InputError, KnowtrailError, SourceError
 from retrieval.rerank.datasets import Document, Query, read_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from eval.zelo.battles import Battles
@@ -26,6 +26,8 @@ __all__ = ["JudgedQuery", "one_judged", "read_judged"]
 
 SCORES, FITS = "ai_scores.json", "fits.jsonl"
 _SUFFIX = "_score"
+_HEAD = '{"scored_pairs": [\n'
+"""The first line of a file of ours; each pair then has a line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,10 +149,17 @@ def _some(queries: Iterable[JudgedQuery]) -> list[str]:
     return [*shown, "..."] if len(names) > len(shown) else shown or ["none"]
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
-    """Return the scored pairs of a file."""
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the scored pairs of a file, one in memory at a time where we wrote it."""
     try:
-        data = json.loads(path.read_text("utf-8-sig"))
+        with path.open(encoding="utf-8-sig") as lines:
+            rows = _lines(lines) if next(lines, "") == _HEAD else _whole(path)
+            for row in rows:
+                if not isinstance(row, dict):
+                    raise SourceError(_other(path))
+                yield row
+    except KnowtrailError:
+        raise
     except OSError as error:
         msg = (
             f"{path} cannot be read: {error.strerror or error}. Name the {SCORES} of "
@@ -159,11 +168,31 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         raise SourceError(msg) from error
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{path} is no JSON: {error}.") from error
+
+
+def _lines(lines: Iterable[str]) -> Iterator[Any]:
+    """Yield the pairs of a file that has one a line, up to the end of their list."""
+    for line in lines:
+        text = line.strip().removesuffix(",")
+        if text == "]}":
+            return
+        yield json.loads(text)
+    msg = "it ends before its list does"
+    raise ValueError(msg)
+
+
+def _whole(path: Path) -> list[Any]:
+    """Return the pairs of a file that another program wrote."""
+    data = json.loads(path.read_text("utf-8-sig"))
     rows = data.get("scored_pairs") if isinstance(data, dict) else None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        msg = f"{path} has no list scored_pairs of objects: name a file of {SCORES}."
-        raise SourceError(msg)
+    if not isinstance(rows, list):
+        raise SourceError(_other(path))
     return rows
+
+
+def _other(path: Path) -> str:
+    """Return the message about a file that has another content."""
+    return f"{path} has no list scored_pairs of objects: name a file of {SCORES}."
 
 
 def _pair(row: dict[str, Any], where: str) -> dict[str, Any]:

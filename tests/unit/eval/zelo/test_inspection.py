@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -19,6 +20,7 @@ from eval.zelo.judged import one_judged, read_judged
 from eval.zelo.offline_judges import FunctionJudge
 from eval.zelo.pairs import PairSettings
 from eval.zelo.pictures import battles_picture
+from eval.zelo.scored_pairs import PairFile
 from graph.cli import main
 from graph.errors import InputError, SourceError
 from retrieval.rerank.datasets import (
@@ -155,7 +157,10 @@ def test_scores_are_those_of_the_annotation(annotation: Path) -> None:
     [
         ("{", "no JSON"),
         ("[]", "scored_pairs"),
-        ('{"scored_pairs": [3]}', "scored_pairs"),
+        ('{"scored_pairs": [3]}', "json has no list scored_pairs"),
+        ('{"scored_pairs": [\n3\n]}\n', "json has no list scored_pairs"),
+        ('{"scored_pairs": [\n', "no JSON: it ends before its list does"),
+        ('{"scored_pairs": [\n{"pair":', "no JSON"),
         ('{"scored_pairs": [{"pair": {"query_id": 1}}]}', "scored pair 0"),
     ],
 )
@@ -166,6 +171,26 @@ def test_a_bad_file_is_refused(content: str, said: str, tmp_path: Path) -> None:
 
     with pytest.raises(SourceError, match=said):
         read_judged(path)
+
+
+def test_one_query_of_a_large_file_is_read_in_little_memory(tmp_path: Path) -> None:
+    """Only its own pairs are kept, and no more than one other at a time."""
+    path = tmp_path / "ai_scores.json"
+    with path.open("w", encoding="utf-8") as file:
+        written = PairFile(file, "scored_pairs")
+        for number in range(200):
+            row = _pair("a", "b" * 50_000, one_score=_said(0.5))
+            row["pair"]["query_id"] = f"q{number}"
+            written.add(row)
+        written.end()
+
+    tracemalloc.start()
+    (found,) = read_judged(path, query_id="q7")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert len(found.judgements) == 1
+    assert peak < path.stat().st_size / 4
 
 
 def test_a_query_must_be_named_where_there_are_several(annotation: Path) -> None:
