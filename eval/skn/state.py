@@ -7,6 +7,7 @@ under way: half a line at the end is dropped when the file is opened again.
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -125,7 +126,10 @@ class State:
 
     def _problem(self, error: OSError) -> str:
         """Return what is told about an error."""
+        todo = "make room and run the same again"
+        if error.errno != errno.ENOSPC:
+            todo = "run the same again where the folder can be written"
         return (
             f"Cannot write {self.path}: {error.strerror}. What is finished is kept: "
-            "make room and run the same again."
+            f"{todo}."
         )
