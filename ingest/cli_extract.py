@@ -175,7 +175,7 @@ def _embedder(connection: Connection, corpus: str, settings: Settings) -> Embedd
 def _searched(
     searches: tuple[str, ...], recorded: Path | None, *, recorded_only: bool
 ) -> dict[str, Any]:
-    """Return what searches find; new results are added to the file.
+    """Return what searches find; new results are added to the file as they come.
 
     Raises:
         InputError: If results must be recorded and are not.
@@ -189,14 +189,12 @@ def _searched(
     known: dict[str, Any] = {}
     if recorded is not None and (recorded_only or recorded.exists()):
         known = dict(read_recorded(recorded))
-    found = {
-        query: search_results(query, recorded=known, recorded_only=recorded_only)
-        for query in searches
-    }
-    if recorded is not None and (
-        new := {q: r for q, r in found.items() if r and q not in known}
-    ):
-        add_recorded(recorded, new)
+    found: dict[str, Any] = {}
+    for query in dict.fromkeys(searches):
+        results = search_results(query, recorded=known, recorded_only=recorded_only)
+        found[query] = results
+        if recorded is not None and results and query not in known:
+            add_recorded(recorded, {query: results})
     return found
 
 

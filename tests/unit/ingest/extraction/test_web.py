@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from graph.errors import InputError, SourceError, StorageError
+from ingest.cli_extract import _searched
 from ingest.extraction import web
 from ingest.extraction.web import (
     WebResult,
@@ -148,6 +149,25 @@ def test_adding_leaves_what_is_there(tmp_path: Path, old: Any) -> None:
     assert new["ice"] == old["ice"] if isinstance(old, dict) else new[:1] == old
     assert len(new) == 2
     assert read_recorded(path)["snow"] == (ICE,)
+
+
+def test_interrupted_searches_keep_what_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first results are in the file before the second search begins."""
+
+    def engine(query: str, count: int) -> tuple[WebResult, ...]:
+        if query == "snow":
+            raise KeyboardInterrupt
+        return (ICE,)
+
+    monkeypatch.setattr(web, "_live", engine)
+    path = tmp_path / "found.json"
+
+    with pytest.raises(KeyboardInterrupt):
+        _searched(("ice", "snow"), path, recorded_only=False)
+
+    assert read_recorded(path) == {"ice": (ICE,)}
 
 
 def test_missing_file_and_full_disk_are_told(tmp_path: Path) -> None:
