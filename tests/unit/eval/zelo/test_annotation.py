@@ -40,7 +40,7 @@ def order(target: Path) -> list[list[str]]:
 
 @pytest.mark.parametrize("mode", ["cycles", "dense", "adaptive"])
 def test_one_certain_judge_gives_its_own_order(mode: Any, tmp_path: Path) -> None:
-    """With every pair known, and with four circles of eleven, values are sorted."""
+    """Where pairs enough are known; four circles of eleven would not be enough."""
     path = source(tmp_path, query(n=11))
     cycles = 30 if mode == "cycles" else 12
 
