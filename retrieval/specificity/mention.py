@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from retrieval.specificity.words import word_list
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from retrieval.specificity.gazetteer import Entry
     from retrieval.specificity.words import Token
 
-__all__ = ["Mention", "Taken", "mention_of", "unknown_names"]
+__all__ = ["Mention", "Taken", "mention_of", "unknown_names", "with_countries"]
 
+_BEFORE_COUNTRY = re.compile(r"\s*[,(]\s*|\s+in\s+")
 _STOP = word_list("stop")
 _OF = frozenset({"of", "the", "van", "voor", "de", "het", "der", "des", "und", "for"})
 
@@ -128,6 +130,35 @@ def _part_of_name(token: Token, taken: Taken, *, first: bool = False) -> bool:
         and token.form not in _STOP
         and taken.kind_at(token) is None
         and not first
+    )
+
+
+def with_countries(question: str, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
+    """Return mentions in which a city and its country, `Ghent, Belgium`, are one.
+
+    Only where the city is known to be in that country, and in no other.
+    """
+    found: list[Mention] = []
+    for mention in mentions:
+        last = found[-1] if found else None
+        if last is not None and _lies_in(question, last, mention):
+            end = mention.end
+            found[-1] = replace(last, text=question[last.start : end], end=end)
+        else:
+            found.append(mention)
+    return tuple(found)
+
+
+def _lies_in(question: str, city: Mention, country: Mention) -> bool:
+    """Return whether a country is only said to tell where a city is."""
+    if (city.kind, country.kind) != ("city", "country") or not country.value:
+        return False
+    about = next((o.about for o in city.options if o.value == city.value), "")
+    between = question[city.end : country.start]
+    return (
+        _BEFORE_COUNTRY.fullmatch(between) is not None
+        and ";" not in about
+        and about.rpartition(", ")[2] == country.value
     )
 
 

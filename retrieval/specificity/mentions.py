@@ -6,7 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from retrieval.specificity.asked_name import asked_name
-from retrieval.specificity.mention import Mention, Taken, mention_of, unknown_names
+from retrieval.specificity.mention import (
+    Mention,
+    Taken,
+    mention_of,
+    unknown_names,
+    with_countries,
+)
 from retrieval.specificity.quantities import amounts, identifiers, years
 from retrieval.specificity.words import normal, tokens_of, type_words, word_list
 
@@ -64,7 +70,7 @@ class MentionFinder:
             found.add(mention)
         if (whole := self._whole_name(question, found)) is not None:
             found.replace(whole)
-        return found.in_order()
+        return with_countries(question, found.in_order())
 
     def _whole_name(self, question: str, taken: Taken) -> Mention | None:
         """Return the name that a question, but for its first words, nearly is."""

@@ -328,3 +328,21 @@ def test_second_place_is_never_left_out_silently(pipeline: TemplatePipeline) -> 
 
     assert found.slots.values["city"] == "Amsterdam"
     assert any("Utrecht" in note and "alone" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("question", "kinds"),
+    [
+        ("Which archives are in Utrecht, Netherlands?", ["city"]),
+        ("Welke archieven zijn er in Utrecht (Nederland)?", ["city"]),
+        ("Which archives are in Utrecht, Germany?", ["city", "country"]),
+        ("Compare archives in Amsterdam and the Netherlands", ["city", "country"]),
+    ],
+)
+def test_country_behind_its_city_is_no_second_place(
+    finder: MentionFinder, question: str, kinds: list[str]
+) -> None:
+    """It only says where the city is; another country, or a list, stays two places."""
+    places = [m.kind for m in finder.find(question) if m.kind in {"city", "country"}]
+
+    assert places == kinds
