@@ -282,12 +282,12 @@ class _Import:
                     self._staging.place(iri, "", "", "")
                 elif iri.startswith(heritage) and self._classes.get(iri):
                     name = iri.removeprefix(heritage)
-                    properties = {"id": name, "uri": iri}
+                    properties = {"id": iri, "uri": iri, "name": name}
                     row = NodeRow(
                         iri=iri,
                         label="OntologyClass",
                         name="id",
-                        key=name,
+                        key=iri,
                         properties=properties,
                     )
                     rows.append((row, list[str]()))

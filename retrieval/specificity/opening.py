@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from graph.errors import InputError
+from graph.rdf.vocabulary import Vocabulary
 from retrieval.specificity.chunks import ChunkSearch, corpora_with_classes
 from retrieval.specificity.classifying import EmbeddingTemplateClassifier
 from retrieval.specificity.execution import DEFAULT_BASE, SECONDS
 from retrieval.specificity.gazetteer import read_gazetteer
+from retrieval.specificity.lookup import load_lookup
 from retrieval.specificity.pipeline import PipelineOptions, TemplatePipeline
+from retrieval.specificity.storing import write_scores
 from retrieval.specificity.templates import NONE, load_templates
 
 if TYPE_CHECKING:
@@ -70,7 +73,7 @@ def open_pipeline(
             classes, and searches none where there are none or several.
         embedder: For questions; None loads that of the settings.
         model: Writes answers; None answers in fixed words.
-        record: Whether turns are stored.
+        record: Whether turns are stored, and the scores of classes.
         templates: A file of templates; None takes those of the product.
         metrics: What counts; None counts nothing.
         experiment: Which sessions are filtered; None filters all.
@@ -80,7 +83,9 @@ def open_pipeline(
     from graph.embedders import load_embedder
     from graph.rdf.store import live_graph
 
-    known = load_templates(templates)
+    known, lookup = load_templates(templates), load_lookup()
+    if record:
+        write_scores(connection, lookup, base=Vocabulary(base).base)
     if embedder is None:
         embedder = load_embedder(settings.embedder, settings=settings)
     classed = corpora_with_classes(connection) if corpus is None else (corpus,)
@@ -94,6 +99,7 @@ def open_pipeline(
         classifier=EmbeddingTemplateClassifier(
             known, embedder, cache=settings.home / "templates"
         ),
+        scores=lookup,
         search=search,
         model=model,
         store=connection if record else None,

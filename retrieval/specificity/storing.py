@@ -10,6 +10,7 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from graph.driver import Counters
 from graph.errors import InputError
 from ingest.keys import content_key
 from retrieval.specificity.conversation import RECENCY, Conversation, PastTurn
@@ -18,7 +19,6 @@ from retrieval.specificity.mapping import ContextTemplate
 
 if TYPE_CHECKING:
     from graph.connection import Connection
-    from graph.driver import Counters
     from retrieval.specificity.lookup import SpecificityLookup
     from retrieval.specificity.results import PipelineResult
 
@@ -184,6 +184,8 @@ def write_scores(
 ) -> Counters:
     """Store the classes of a schema with their scores as (:OntologyClass).
 
+    What is stored already as it is, is not written again.
+
     Args:
         connection: The database.
         lookup: The classes.
@@ -201,4 +203,17 @@ def write_scores(
         }
         for name, found in lookup.classes.items()
     ]
-    return connection.write("retrieval/specificity_scores", rows=rows)
+    stored = {
+        row["held"]["uri"]: row["held"]
+        for row in connection.read(
+            "retrieval/specificity_stored", uris=[row["uri"] for row in rows]
+        )
+    }
+    new = [
+        row
+        for row in rows
+        if any(stored.get(row["uri"], {}).get(n) != v for n, v in row.items())
+    ]
+    if not new:
+        return Counters()
+    return connection.write("retrieval/specificity_scores", rows=new)

@@ -441,7 +441,7 @@ def test_foreign_custodians_get_their_classes(
         "name": "M",
         "budget": 12.5,
         "founded": "1850",
-        "class": "Museum",
+        "class": f"{BASE}ontology/heritage#Museum",
         "telephone": "1",
     }
 

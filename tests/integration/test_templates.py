@@ -206,6 +206,21 @@ def test_scores_are_stored_beside_what_ingest_wrote(stored: Connection) -> None:
     assert again.nodes_created == 0
 
 
+def test_a_pipeline_that_records_stores_the_scores(
+    stored: Connection, server: Settings
+) -> None:
+    """Nobody has to ask for it, and what is stored is not written again."""
+    for record in (False, True, True):
+        open_pipeline(stored, server, embedder=HashEmbedder(8), record=record)
+        (row,) = stored.query(
+            "MATCH (o:OntologyClass) RETURN count(o.specificity) AS scored"
+        )
+        assert bool(row["scored"]) == record
+
+    assert row["scored"] == len(load_lookup().classes)
+    assert write_scores(stored, load_lookup()).properties_set == 0
+
+
 def test_an_endless_query_is_ended(stored: Connection) -> None:
     """A query that joins everything with everything ends in time."""
     from graph.rdf.store import live_graph
