@@ -1,7 +1,8 @@
-// purpose: chunks of documents that are replaced or deleted
+// purpose: chunks of documents that are replaced or deleted, with judgements about them
 // params: ids
 // since: 5.26
 UNWIND $ids AS id
 MATCH (x:Document {id: id})<-[:FROM_DOCUMENT]-(c:Chunk)
 USING INDEX SEEK x:Document(id)
-DETACH DELETE c
+OPTIONAL MATCH (c)<-[:LEFT|RIGHT]-(b:Battle)
+DETACH DELETE c, b

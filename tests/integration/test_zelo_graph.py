@@ -297,6 +297,18 @@ def test_judgements_go_with_their_corpus(tales: Connection, tmp_path: Path) -> N
     assert row["n"] == 0
 
 
+def test_judgements_go_with_their_chunks(tales: Connection, tmp_path: Path) -> None:
+    """A document that is replaced leaves no battle with one side."""
+    store_annotation(tales, judged(tmp_path, NIGHT), corpus="tales")
+    before, _ = counted(tales)
+
+    tales.write("ingest/remove_chunks", ids=["fox"])
+
+    battles, sides = counted(tales)
+    assert 0 < battles < before
+    assert sides == 2 * battles
+
+
 class Analyst(CommandLine):
     """Somebody who judges a small corpus on the command line."""
 

@@ -51,6 +51,7 @@ COMMANDS = [
     ("extract",),
     ("view",),
     ("view", "battles"),
+    ("view", "uml"),
     ("view", "graph"),
     ("view", "matrix"),
     ("view", "path"),
