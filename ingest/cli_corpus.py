@@ -104,10 +104,10 @@ def verify(settings: Settings, /, *, name: str, as_json: bool) -> None:
 def delete(settings: Settings, /, *, name: str, yes: bool) -> None:
     """Delete a corpus with everything in it."""
     from graph.cli_session import open_connection
-    from ingest.corpus import corpus_lock, delete_corpus, stored_corpus
+    from ingest.corpus import check_corpus, corpus_lock, delete_corpus
 
     with open_connection(settings) as connection:
-        stored_corpus(connection, name)
+        check_corpus(connection, name)
         if not yes:
             click.confirm(f"Delete corpus {name!r}?", abort=True, err=True)
         with corpus_lock(settings.home, connection, name):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "StoredCorpus",
+    "check_corpus",
     "check_dimensions",
     "corpus_lock",
     "delete_corpus",
@@ -251,15 +252,26 @@ def list_corpora(connection: Connection) -> list[dict[str, Any]]:
     return connection.read("corpus/list")
 
 
-def delete_corpus(connection: Connection, name: str) -> Counters:
-    """Delete a corpus with everything in it; can be interrupted and repeated.
-
-    The walks that were recorded over it go too.
+def check_corpus(connection: Connection, name: str) -> None:
+    """Refuse the name of nothing: neither of a corpus nor of institutions alone.
 
     Raises:
         UnknownCorpusError: If there is none of that name.
     """
-    stored_corpus(connection, name)
+    if not connection.read("corpus/has_custodians", name=name)[0]["found"]:
+        stored_corpus(connection, name)
+
+
+def delete_corpus(connection: Connection, name: str) -> Counters:
+    """Delete a corpus with everything in it; can be interrupted and repeated.
+
+    The walks that were recorded over it go too. Institutions stored without documents
+    have no Corpus node: they are deleted by the corpus that they name.
+
+    Raises:
+        UnknownCorpusError: If there is none of that name.
+    """
+    check_corpus(connection, name)
     total = connection.write("corpus/deleting", name=name)
     while ids := connection.read("corpus/some_documents", name=name, limit=10):
         for part in batched([row["id"] for row in ids]):

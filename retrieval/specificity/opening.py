@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from graph.errors import InputError
 from graph.rdf.vocabulary import Vocabulary
+from ingest.corpus import check_corpus
+from retrieval.corpora import corpora
 from retrieval.specificity.chunks import ChunkSearch, corpora_with_classes
 from retrieval.specificity.classifying import EmbeddingTemplateClassifier
 from retrieval.specificity.execution import DEFAULT_BASE, SECONDS
@@ -69,8 +71,8 @@ def open_pipeline(
     Args:
         connection: The database; it is left open.
         settings: Where models are found.
-        corpus: Whose chunks are searched; None takes the one corpus whose chunks have
-            classes, and searches none where there are none or several.
+        corpus: Whose chunks are searched, if it has any; None takes the one corpus
+            whose chunks have classes, and searches none where none or several do.
         embedder: For questions; None loads that of the settings.
         model: Writes answers; None answers in fixed words.
         record: Whether turns are stored, and the scores of classes.
@@ -79,6 +81,9 @@ def open_pipeline(
         experiment: Which sessions are filtered; None filters all.
         base: Where the IRIs of the graph begin.
         seconds: Time limit of the queries of one question.
+
+    Raises:
+        UnknownCorpusError: If a corpus is named and nothing is stored under the name.
     """
     from graph.embedders import load_embedder
     from graph.rdf.store import live_graph
@@ -88,10 +93,10 @@ def open_pipeline(
         write_scores(connection, lookup, base=Vocabulary(base).base)
     if embedder is None:
         embedder = load_embedder(settings.embedder, settings=settings)
-    classed = corpora_with_classes(connection) if corpus is None else (corpus,)
+    searched = _searched(connection, corpus)
     search = None
-    if len(classed) == 1:
-        search = ChunkSearch(connection, classed[0], settings=settings)
+    if searched is not None:
+        search = ChunkSearch(connection, searched, settings=settings)
     return TemplatePipeline(
         live_graph(connection, base=base, seconds=seconds),
         read_gazetteer(connection),
@@ -107,6 +112,22 @@ def open_pipeline(
         experiment=experiment,
         options=PipelineOptions(base=base, query_seconds=seconds),
     )
+
+
+def _searched(connection: Connection, corpus: str | None) -> str | None:
+    """Return the corpus whose chunks are searched, None to search none.
+
+    A corpus of institutions alone has no chunks.
+
+    Raises:
+        UnknownCorpusError: If one is named and nothing is stored under the name.
+    """
+    if corpus is None:
+        classed = corpora_with_classes(connection)
+        return classed[0] if len(classed) == 1 else None
+    check_corpus(connection, corpus)
+    stored = {info.name for info in corpora(connection)}
+    return corpus if corpus in stored else None
 
 
 def choose_route(

@@ -20,6 +20,7 @@ from eval.specificity import (
 )
 from eval.specificity.experiments import SpecificityResults
 from graph.embedders import HashEmbedder
+from graph.errors import UnknownCorpusError
 from ingest.corpus import delete_corpus
 from ingest.custodians import (
     CustodianFile,
@@ -189,6 +190,39 @@ def test_deleting_the_corpus_deletes_its_institutions(
         "MATCH (c:Custodian) RETURN c.corpus AS corpus, count(*) AS n"
     )
     assert counts == [{"corpus": "other", "n": 2}]
+
+
+def test_institutions_without_documents_are_deleted_by_the_corpus_they_name(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """There is no Corpus node to find them by; a second time there is nothing."""
+    file = _written(tmp_path, ROWS)
+    _ingest(connection, server, file, embedder=None)
+    _ingest(connection, server, file, corpus="other", embedder=None)
+
+    assert delete_corpus(connection, "h").nodes_deleted == 2
+
+    with pytest.raises(UnknownCorpusError, match="No corpus 'h'"):
+        delete_corpus(connection, "h")
+    counts = connection.query(
+        "MATCH (c:Custodian) RETURN c.corpus AS corpus, count(*) AS n"
+    )
+    assert counts == [{"corpus": "other", "n": 2}]
+
+
+def test_a_corpus_of_institutions_alone_can_be_named_in_a_question(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """It is answered without a search for chunks; a name of nothing is refused."""
+    _ingest(connection, server, _written(tmp_path, ROWS), embedder=None)
+
+    pipeline = open_pipeline(
+        connection, server, corpus="h", embedder=EMBEDDER, record=False
+    )
+
+    assert "Rope Museum" in pipeline.forward("Which museums are in Ghent?").answer
+    with pytest.raises(UnknownCorpusError, match="No corpus 'x'"):
+        open_pipeline(connection, server, corpus="x", embedder=EMBEDDER, record=False)
 
 
 def test_live_answers_are_those_of_memory(
