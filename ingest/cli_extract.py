@@ -235,3 +235,7 @@ def _show(report: ExtractionReport) -> None:
         click.echo(cell_text(f"Failed: {title}: {error}"), err=True)
     if len(report.failures) > SHOWN_FAILURES:
         click.echo("More: knowtrail cypher --saved extraction_failures", err=True)
+    if report.failed:
+        click.echo(
+            "What failed counts as done: --retry-failed asks for it again.", err=True
+        )

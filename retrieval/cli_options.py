@@ -91,7 +91,8 @@ _OPTIONS = (
         "--model",
         "model_name",
         metavar="NAME",
-        help="Language model of llm_guided_traversal (KNOWTRAIL_LANGUAGE_MODEL).",
+        help="Language model of llm_guided_traversal, and of ask "
+        "(KNOWTRAIL_LANGUAGE_MODEL).",
     ),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from graph.rows import counted
 from retrieval.answers import AnswerRequest, answer_schema, numbered_prompt
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def knowledge_request(
 def no_blocks_note(walk: Walk) -> str:
     """Say that an answer rests on sentences, as nothing has been extracted."""
     return (
-        f"No SKN is stored for the {len(walked_documents(walk))} documents of the "
-        "walk, so the answer rests on sentences. Run knowtrail extract --corpus "
-        f"{walk.corpus} --variant skn first."
+        f"No SKN is stored for the {counted(len(walked_documents(walk)), 'document')} "
+        "of the walk, so the answer rests on sentences. Run knowtrail extract --corpus "
+        f"{walk.corpus} --variant skn first (with --retry-failed where that failed)."
     )
