@@ -124,13 +124,16 @@ def _verdict(outcome: ModelOutcome) -> Iterator[str]:
         return
     first, second = outcome.pipelines[0], outcome.pipelines[-1]
     won = verdicts(outcome.metrics, first, second)
-    rows = [["metric", first, second, "better"]]
+    rows = [["metric", first, second, "ahead"]]
     for name, winner in won.items():
         values = [f"{outcome.metrics[v][name]:.4f}" for v in (first, second)]
         rows.append([name.replace("_", " "), *values, winner or "tie"])
     yield from _table(rows)
     counted = [list(won.values()).count(name) for name in (first, second, "")]
-    yield f"{first} {counted[0]}, {second} {counted[1]}, ties {counted[2]}"
+    yield (
+        f"{first} {counted[0]}, {second} {counted[1]}, ties {counted[2]}: by the values "
+        "alone, of which the tests below say what is more than chance"
+    )
     yield ""
 
 
