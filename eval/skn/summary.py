@@ -131,8 +131,8 @@ def _verdict(outcome: ModelOutcome) -> Iterator[str]:
     yield from _table(rows)
     counted = [list(won.values()).count(name) for name in (first, second, "")]
     yield (
-        f"{first} {counted[0]}, {second} {counted[1]}, ties {counted[2]}: by the values "
-        "alone, of which the tests below say what is more than chance"
+        f"{first} {counted[0]}, {second} {counted[1]}, ties {counted[2]}: by the "
+        "values alone; the tests below say what is more than chance"
     )
     yield ""
 
