@@ -86,9 +86,9 @@ def _borrowed(sparql: str, base: str) -> Iterator[Query]:
     query run by two threads at once gives wrong rows.
     """
     with _LOCK:
+        # Reading is not safe in threads either: the grammar's parts are shared.
         free = _FREE.get((sparql, base))
-        query = free.pop() if free else None
-    query = query or _prepared(sparql, base)
+        query = free.pop() if free else _prepared(sparql, base)
     yield query
     with _LOCK:
         if len(_FREE) >= _MOST_KEPT:

@@ -31,10 +31,13 @@ SAVED = [
     name.removeprefix("inspect/")
     for name in statement_names()
     if name.startswith("inspect/")
-    and not re.search(":(Traversal|Eval[A-Z]|Extraction|Concept)", statement(name))
+    and not re.search(
+        ":(Traversal|Eval[A-Z]|Extraction|Concept|Battle|JUDGED|Custodian|Conversation)",
+        statement(name),
+    )
 ]
-"""Saved queries about corpora; those about walks, evaluations and extractions have
-tests of their own."""
+"""Saved queries about corpora; those about walks, evaluations, extractions, judgements,
+institutions and conversations have tests of their own."""
 
 GRAPH = """
 CREATE (k:Corpus {name: 'tales'})

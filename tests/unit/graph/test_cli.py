@@ -336,9 +336,14 @@ def test_ctrl_c_that_becomes_another_error_is_still_ctrl_c(
             raise ImportError(msg) from error
 
     monkeypatch.setattr(knowtrail, "main", broken)
+    # As in a terminal: jobs in the background of a shell ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    with pytest.raises(SystemExit) as ended:
-        main(["doctor"])
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main(["doctor"])
+    finally:
+        signal.signal(signal.SIGINT, before)
 
     assert ended.value.code == 130
     assert capsys.readouterr().err == "Interrupted.\n"
