@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
+
+from graph.lazy_group import LazyGroup
 
 __all__ = ["evaluation"]
 
@@ -20,29 +20,6 @@ _COMMANDS = {
 """Command -> (where it lives, one line for the list)."""
 
 
-class _LazyGroup(click.Group):
-    """A group that imports a sub-command when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command; None where there is no such command."""
-        if cmd_name not in _COMMANDS:
-            return None
-        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(module), attribute)
-        return command
-
-    def format_commands(
-        self, ctx: click.Context, formatter: click.HelpFormatter
-    ) -> None:
-        """Write the list of commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
-
-
-@click.group("eval", cls=_LazyGroup)
+@click.group("eval", cls=LazyGroup, commands_at=_COMMANDS)
 def evaluation() -> None:
     """Measure extraction and retrieval, and keep the results in the graph."""

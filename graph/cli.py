@@ -12,7 +12,6 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from graph.errors import (
     KnowtrailError,
     SettingsError,
 )
+from graph.lazy_group import LazyGroup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,36 +68,8 @@ FAILURE = 1
 INTERRUPTED = 130
 
 
-def _imported(place: str) -> click.Command:
-    """Import a command, given as `module:attribute`."""
-    module, _, attribute = place.partition(":")
-    command: click.Command = getattr(import_module(module), attribute)
-    return command
-
-
-class _LazyGroup(click.Group):
-    """A group that imports a sub-command when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order of the documentation."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command; None where there is no such command."""
-        if cmd_name not in _COMMANDS:
-            return None
-        command = _imported(_COMMANDS[cmd_name][0])
-        if isinstance(command, click.Group):
-            for place in _ADDED.get(cmd_name, ()):
-                command.add_command(_imported(place))
-        return command
-
-    def format_commands(
-        self, ctx: click.Context, formatter: click.HelpFormatter
-    ) -> None:
-        """Write the list of commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+class _Root(LazyGroup):
+    """The commands of the first level; a misspelt one is told a near name."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -113,7 +85,12 @@ class _LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Root,
+    commands_at=_COMMANDS,
+    added=_ADDED,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.option("--uri", help="Address of a Neo4j server (NEO4J_URI).")
 @click.option("--user", "username", help="Neo4j user (NEO4J_USERNAME).")
 @click.option(

@@ -68,6 +68,8 @@ def connection(session_connection: Connection) -> Connection:
     from graph.schema import delete_data, drop_schema, vector_dimensions
 
     delete_data(session_connection)
+    # What is not ours, such as RDF of others that a test read, goes too.
+    session_connection.run_schema("MATCH (n) WHERE NOT n:SchemaVersion DETACH DELETE n")
     if vector_dimensions(session_connection) not in {None, 32}:
         drop_schema(session_connection)
     return session_connection
