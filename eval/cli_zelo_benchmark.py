@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eval.cli_zelo_inspect import inspect
 from graph.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from eval.zelo.comparison import Benchmark, Difference, RankingSettings
     from graph.settings import Settings
 
-__all__ = ["MEANING", "benchmark", "benchmark_tables", "inspect"]
+__all__ = ["MEANING", "benchmark", "benchmark_tables"]
 
 _FILE = click.Path(path_type=Path)
 

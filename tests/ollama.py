@@ -1,8 +1,9 @@
-"""A server that speaks Ollama's chat protocol, word by word, as tests tell it."""
+"""A real Ollama server with a small model, and one that says what tests tell it."""
 
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from contextlib import contextmanager
@@ -10,10 +11,33 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
+import httpx
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MODEL = "parrot:1b"
+SMALL_MODEL = "smollm2:135m"
+
+
+def need_small_model(url: str) -> None:
+    """Skip without an Ollama server that has the small model, fail under CI.
+
+    Args:
+        url: Where the server answers.
+    """
+    reason = ""
+    try:
+        tags = httpx.get(f"{url}/api/tags", timeout=5, trust_env=False).json()
+        if SMALL_MODEL not in {model["name"] for model in tags["models"]}:
+            reason = f"the Ollama server at {url} has no {SMALL_MODEL}"
+    except httpx.HTTPError as error:
+        reason = f"no Ollama server answers at {url}: {error}"
+    if reason and os.environ.get("CI"):
+        pytest.fail(reason)
+    if reason:
+        pytest.skip(reason)
 
 
 @dataclass

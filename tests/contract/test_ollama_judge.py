@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
 from eval.fields import JudgeItem, ModelJudge
 from graph.language_models import load_language_model
 from graph.settings import Settings
+from tests.ollama import SMALL_MODEL, need_small_model
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SETTINGS = Settings.from_env()
-MODEL = "smollm2:135m"
+MODEL = SMALL_MODEL
 ITEMS = [
     JudgeItem("colour", "dark red", "a deep red"),
     JudgeItem("note", 'said "stop" {and} left', "stopped"),
@@ -29,18 +28,7 @@ pytestmark = pytest.mark.ollama
 @pytest.fixture
 def judge(tmp_path: Path) -> ModelJudge:
     """Return a judge with the small model; skip without a server, fail under CI."""
-    reason = ""
-    try:
-        url = f"{SETTINGS.ollama_url}/api/tags"
-        tags = httpx.get(url, timeout=5, trust_env=False).json()
-        if MODEL not in {model["name"] for model in tags["models"]}:
-            reason = f"the Ollama server has no {MODEL}"
-    except httpx.HTTPError as error:
-        reason = f"no Ollama server answers: {error}"
-    if reason and os.environ.get("CI"):
-        pytest.fail(reason)
-    if reason:
-        pytest.skip(reason)
+    need_small_model(SETTINGS.ollama_url)
     model = load_language_model(MODEL, settings=SETTINGS)
     return ModelJudge(model, cache_file=tmp_path / "judgements.sqlite")
 

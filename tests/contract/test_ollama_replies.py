@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 
-import httpx
 import pytest
 
 from graph.errors import ModelError
@@ -15,9 +13,10 @@ from graph.language_models import LanguageModel, load_language_model
 from graph.settings import Settings
 from retrieval.answers import AnswerText, answer_request, parse_answer
 from retrieval.walk import FoundSentence
+from tests.ollama import SMALL_MODEL, need_small_model
 
 SETTINGS = Settings.from_env()
-MODEL = "smollm2:135m"
+MODEL = SMALL_MODEL
 CHOICE = {
     "type": "object",
     "properties": {
@@ -33,18 +32,7 @@ pytestmark = pytest.mark.ollama
 @pytest.fixture(scope="module")
 def model() -> LanguageModel:
     """Return the small model; skip where no server has it, fail under CI."""
-    reason = ""
-    try:
-        url = f"{SETTINGS.ollama_url}/api/tags"
-        tags = httpx.get(url, timeout=5, trust_env=False).json()
-        if MODEL not in {model["name"] for model in tags["models"]}:
-            reason = f"the Ollama server has no {MODEL}"
-    except httpx.HTTPError as error:
-        reason = f"no Ollama server answers: {error}"
-    if reason and os.environ.get("CI"):
-        pytest.fail(reason)
-    if reason:
-        pytest.skip(reason)
+    need_small_model(SETTINGS.ollama_url)
     return load_language_model(MODEL, settings=SETTINGS)
 
 

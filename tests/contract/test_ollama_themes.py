@@ -4,18 +4,17 @@
 
 from __future__ import annotations
 
-import os
 import time
 
-import httpx
 import pytest
 
 from graph.errors import ModelError
 from ingest.llm_themes import LlmThemes
 from ingest.themes import clean_themes
+from tests.ollama import SMALL_MODEL, need_small_model
 
 URL = "http://127.0.0.1:11434"
-MODEL = "smollm2:135m"
+MODEL = SMALL_MODEL
 
 pytestmark = pytest.mark.ollama
 
@@ -23,17 +22,7 @@ pytestmark = pytest.mark.ollama
 @pytest.fixture(scope="module", autouse=True)
 def ollama() -> None:
     """Skip where no server with the model answers, fail under CI."""
-    reason = ""
-    try:
-        tags = httpx.get(f"{URL}/api/tags", timeout=5, trust_env=False).json()
-        if MODEL not in {model["name"] for model in tags["models"]}:
-            reason = f"the Ollama server at {URL} has no {MODEL}"
-    except httpx.HTTPError as error:
-        reason = f"no Ollama server answers at {URL}: {error}"
-    if reason and os.environ.get("CI"):
-        pytest.fail(reason)
-    if reason:
-        pytest.skip(reason)
+    need_small_model(URL)
 
 
 @pytest.mark.parametrize(

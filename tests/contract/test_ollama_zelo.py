@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
 from eval.zelo.annotation import annotate
@@ -13,13 +11,14 @@ from eval.zelo.journal import read_journal
 from eval.zelo.judges import load_judges
 from eval.zelo.pairs import PairSettings
 from graph.settings import Settings
+from tests.ollama import SMALL_MODEL, need_small_model
 from tests.unit.eval.zelo.cases import query, source
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SETTINGS = Settings.from_env()
-MODEL = "smollm2:135m"
+MODEL = SMALL_MODEL
 
 pytestmark = pytest.mark.ollama
 
@@ -27,18 +26,7 @@ pytestmark = pytest.mark.ollama
 @pytest.fixture(autouse=True)
 def _server() -> None:
     """Skip without a server that has the model, fail under CI."""
-    reason = ""
-    try:
-        url = f"{SETTINGS.ollama_url}/api/tags"
-        tags = httpx.get(url, timeout=5, trust_env=False).json()
-        if MODEL not in {model["name"] for model in tags["models"]}:
-            reason = f"the Ollama server has no {MODEL}"
-    except httpx.HTTPError as error:
-        reason = f"no Ollama server answers: {error}"
-    if reason and os.environ.get("CI"):
-        pytest.fail(reason)
-    if reason:
-        pytest.skip(reason)
+    need_small_model(SETTINGS.ollama_url)
 
 
 def test_a_real_model_judges(tmp_path: Path) -> None:

@@ -23,9 +23,11 @@ def settings(httpserver: HTTPServer) -> Settings:
     return Settings(ollama_url=httpserver.url_for("/"))
 
 
-def test_models_that_are_there_pass(settings: Settings) -> None:
-    """A name without a tag is the latest."""
+def test_models_that_are_there_pass(httpserver: HTTPServer, settings: Settings) -> None:
+    """A name without a tag is the latest; the server is asked once for all."""
     check_models(["qwen2.5:7b", "judge", "judge:latest"], settings=settings)
+
+    assert [request.path for request, _ in httpserver.log] == ["/api/tags"]
 
 
 def test_a_model_that_is_missing_is_told(settings: Settings) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
 from graph.embedders import HashEmbedder
@@ -20,12 +18,13 @@ from retrieval.specificity.gazetteer import build_gazetteer
 from retrieval.specificity.mentions import MentionFinder
 from retrieval.specificity.templates import load_templates
 from tests.heritage import gazetteer_rows
+from tests.ollama import SMALL_MODEL, need_small_model
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SETTINGS = Settings.from_env()
-MODEL = "smollm2:135m"
+MODEL = SMALL_MODEL
 TEMPLATES = load_templates()
 FINDER = MentionFinder(build_gazetteer(gazetteer_rows()))
 QUESTIONS = [
@@ -38,16 +37,7 @@ QUESTIONS = [
 @pytest.fixture
 def ollama() -> str:
     """Return the address of a real Ollama; skip without one, fail under CI."""
-    try:
-        url = f"{SETTINGS.ollama_url}/api/tags"
-        tags = httpx.get(url, timeout=5, trust_env=False).json()
-        there = MODEL in {model["name"] for model in tags["models"]}
-    except httpx.HTTPError:
-        there = False
-    if not there and os.environ.get("CI"):
-        pytest.fail(f"no Ollama server with {MODEL}")
-    if not there:
-        pytest.skip(f"no Ollama server with {MODEL}")
+    need_small_model(SETTINGS.ollama_url)
     return SETTINGS.ollama_url
 
 

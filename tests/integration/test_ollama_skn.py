@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 
 from eval.skn import BenchmarkOptions, ModelOptions, run_models
 from graph.settings import Settings
 from tests.command_line import CommandLine
+from tests.ollama import SMALL_MODEL, need_small_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from graph.connection import Connection
 
 SETTINGS = Settings.from_env()
-MODEL = "smollm2:135m"
+MODEL = SMALL_MODEL
 
 pytestmark = [
     pytest.mark.integration,
@@ -39,18 +38,7 @@ PAGES = ["A cold cache makes the first query slow.", "A queue fills when nobody 
 @pytest.fixture
 def ollama() -> None:
     """Skip without a server that has the small model; fail under CI."""
-    reason = ""
-    try:
-        url = f"{SETTINGS.ollama_url}/api/tags"
-        tags = httpx.get(url, timeout=5, trust_env=False).json()
-        if MODEL not in {model["name"] for model in tags["models"]}:
-            reason = f"the Ollama server has no {MODEL}"
-    except httpx.HTTPError as error:
-        reason = f"no Ollama server answers: {error}"
-    if reason and os.environ.get("CI"):
-        pytest.fail(reason)
-    if reason:
-        pytest.skip(reason)
+    need_small_model(SETTINGS.ollama_url)
 
 
 @pytest.fixture

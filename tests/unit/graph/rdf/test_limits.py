@@ -48,8 +48,13 @@ def test_expression_that_may_not_end_is_refused(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", PLAIN)
 def test_usual_expression_is_left_alone(pattern: str) -> None:
-    """What ends soon passes."""
-    check_query(_algebra(f"SELECT * {{ ?s ?p ?o FILTER(REGEX(?o, '{pattern}')) }}"))
+    """What ends soon passes, and finds what it describes."""
+    text = f"SELECT * {{ ?s ?p ?o FILTER(REGEX(?o, '{pattern}')) }}"
+    graph = Graph().add((URIRef("u:s"), URIRef("u:p"), Literal("abc foo 10.0.0.127")))
+
+    check_query(_algebra(text))
+
+    assert len(list(graph.query(text))) == 1
 
 
 @pytest.mark.parametrize(("pattern", "refused"), [("(a+)+$", True), ("^A+B$", False)])

@@ -13,6 +13,8 @@ from retrieval.specificity.templates import load_templates
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from retrieval.specificity.templates import Template
+
 GOOD = """templates:
   - id: by_city
     description: Lists.
@@ -27,11 +29,11 @@ GOOD = """templates:
 """
 
 
-def read(tmp_path: Path, text: str) -> None:
+def read(tmp_path: Path, text: str) -> dict[str, Template]:
     """Load a file with a text."""
     path = tmp_path / "mine.yaml"
     path.write_text(text, "utf-8")
-    load_templates(path)
+    return load_templates(path)
 
 
 def test_own_templates_are_those_of_the_table() -> None:
@@ -50,7 +52,9 @@ def test_own_templates_have_examples_in_both_languages() -> None:
 
 def test_a_small_file_is_read(tmp_path: Path) -> None:
     """The smallest useful file."""
-    read(tmp_path, GOOD)
+    templates = read(tmp_path, GOOD)
+
+    assert list(templates) == ["by_city", "none"]
 
 
 @pytest.mark.parametrize(
