@@ -1,0 +1,161 @@
+"""Names written in a text: capitalised phrases, and the words they are compared by.
+
+No list of names and no model: what is read is how people write. A phrase is a run of
+words with a capital letter and of numbers after them, joined over white space, a
+hyphen, an apostrophe, the full stop of an initial, an ampersand, and over articles and
+genitive prepositions between two capitals (`University of the Arts`). Scripts without
+capitals have none; titles stand for them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["MOST_WORDS", "Name", "is_nameable", "name_key", "names_in", "words_of"]
+
+MOST_WORDS = 8
+"""Words of the longest name: longer runs of capitals are headings and lists."""
+_LEAST_LETTERS = 3
+_SMALL_WORDS = (
+    "of the de la le les du des del della dello dei di da das do dos "
+    "van von vom der den dem ter ten zu zum zur af av al el bin ibn na на от"
+)
+"""Articles and the prepositions that make a genitive, in languages with capitals.
+
+Only what joins a name to the name it belongs to; conjunctions join two names.
+"""
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7a3\uf900-\ufaff"
+)
+"""Scripts written without spaces, and Hangul, whose particles follow without one."""
+_LAST_CODE_POINT = 0x1FFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A phrase that is written like a name.
+
+    Attributes:
+        label: As it is written there, white space made single spaces.
+        certain: Whether its capital does not come from the beginning of a sentence.
+    """
+
+    label: str
+    certain: bool
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text as names are compared: folded case, no punctuation.
+
+    Letters of scripts without spaces are words of their own, so that a name is found
+    inside a run of them.
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    breaks, unspaced = _splitters()
+    if not folded.isascii():
+        folded = unspaced.sub(r" \g<0> ", folded)
+    return breaks.sub(" ", folded).split()
+
+
+def name_key(words: list[str]) -> str:
+    """Return the one string that stands for these words of a name."""
+    return " ".join(words)
+
+
+def is_nameable(words: list[str]) -> bool:
+    """Say whether words are enough to be looked for: not too short, not too many."""
+    letters = sum(map(len, words))
+    least = 2 if words and re.match(f"[{_UNSPACED}]", words[0]) else _LEAST_LETTERS
+    return letters >= least and len(words) <= 2 * MOST_WORDS
+
+
+def names_in(text: str) -> Iterator[Name]:
+    """Yield the phrases of a text that are written like names, in order.
+
+    A phrase at the beginning of a sentence is uncertain, since any word has a capital
+    there; without its first word it is certain. The English article is left out at the
+    beginning, where it comes and goes. A text all in capitals has no names.
+
+    Args:
+        text: A sentence, or several.
+    """
+    if text.isupper():
+        return
+    for found in _phrase().finditer(text):
+        phrase = found.group()
+        words = phrase.split()
+        if words[0] == "The" and len(words) > 1:
+            yield Name(_label(words[1:]), certain=True)
+            continue
+        if len(words) > MOST_WORDS:
+            continue
+        initial = _begins(text, found.start())
+        yield Name(_label(words), not initial)
+        if initial and (rest := _phrase().search(phrase, len(words[0]))):
+            yield Name(_label(rest.group().split()), certain=True)
+
+
+def _label(words: list[str]) -> str:
+    """Return a phrase without what its writer's grammar put at its end."""
+    return _ENDING.sub("", " ".join(words))
+
+
+_ENDING = re.compile(r"(?:['\u2019]s?|(?<=\w\w)\.)\Z")
+_BEFORE = re.compile(
+    r"(?:\A|[.!?:;\u2026\n])[\s\"'\u2018\u201c\u201e\u00ab(\[*\u2013\u2014-]*\Z"
+)
+_LOOK_BACK = 12
+
+
+def _begins(text: str, start: int) -> bool:
+    """Say whether a sentence may begin at `start`."""
+    return (
+        bool(_BEFORE.search(text, max(0, start - _LOOK_BACK), start)) if start else True
+    )
+
+
+@cache
+def _characters(*categories: str) -> str:
+    """Return the characters of Unicode categories, for a class of a pattern."""
+    ranges: list[list[int]] = []
+    for code in range(_LAST_CODE_POINT):
+        if unicodedata.category(chr(code)) in categories:
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    return "".join(f"{chr(a)}-{chr(b)}" for a, b in ranges)
+
+
+@cache
+def _splitters() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what stands between words, and letters that are words of their own."""
+    marks = _characters("Mn", "Mc")
+    return (
+        re.compile(f"(?:[^\\w{marks}]|_)+"),
+        re.compile(f"[{_UNSPACED}][{marks}]*"),
+    )
+
+
+@cache
+def _phrase() -> re.Pattern[str]:
+    """Return the pattern of a phrase."""
+    upper, lower = _characters("Lu", "Lt"), _characters("Ll")
+    letter = rf"\w{_characters('Mn', 'Mc')}"
+    small = "|".join(_SMALL_WORDS.split())
+    word = rf"(?<![{letter}])[{letter}]*[{upper}][{letter}]*"
+    possessive = rf"['\u2019]s(?![{letter}])"
+    inner = rf"(?:(?!{possessive})['\u2019\u02bc.\-\u2010\u2011&][{letter}]+)*"
+    stop = rf"(?<=\b[{upper}])\.|(?<=\b[{upper}][{lower}])\.|(?<=\.[{upper}])\."
+    name = rf"{word}{inner}(?:{stop})?"
+    space = r"[^\S\n]+"
+    joined = rf"(?:{space}(?:(?:{small}){space}){{1,2}}|{space}(?:&{space})?)"
+    return re.compile(rf"{name}(?:{joined}{name}|{space}\d+(?![{letter}]))*")
