@@ -1,0 +1,147 @@
+"""What is measured: anything that ranks passages for a question.
+
+A system is prepared once for a corpus that is stored already, then asked one question
+after the other. It answers in ids of the data set's passages; `Bench` translates from
+those of the graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from eval.retrieval.bench import Bench
+    from eval.retrieval.dataset import RetrievalQuestion
+
+__all__ = [
+    "RankedDocument",
+    "Ranking",
+    "ReturnedChunk",
+    "ReturnedSentence",
+    "System",
+    "WalkStep",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedDocument:
+    """A passage in a ranking.
+
+    Attributes:
+        id: Id of the passage.
+        score: Score of its best chunk, as the system scores.
+        filled: Whether it comes from the dense ranking after the system's own end.
+    """
+
+    id: str
+    score: float
+    filled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnedChunk:
+    """A chunk that a system returned.
+
+    Attributes:
+        document: Id of its passage.
+        first: Number of its first sentence within the passage.
+        last: Number of its last sentence, inclusive.
+        score: As the system scores.
+    """
+
+    document: str
+    first: int
+    last: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnedSentence:
+    """A sentence that a system returned.
+
+    Attributes:
+        document: Id of its passage.
+        sentence: Its number within the passage, from 0.
+        text: The sentence.
+    """
+
+    document: str
+    sentence: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkStep:
+    """A step of a walk, as a report shows it.
+
+    Attributes:
+        document: Id of the passage visited.
+        hop: Edges followed from the anchor; 0 for an anchor.
+        score: Score of the chunk.
+        reason: How it was chosen.
+    """
+
+    document: str
+    hop: int
+    score: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """What a system found for one question.
+
+    Attributes:
+        documents: Passages, best first, each once; no more than were asked for.
+        chunks: Chunks in the order of the ranking, where the system has any.
+        sentences: Sentences that it would hand on to a reader, in their order.
+        milliseconds: Time of the search without embedding the question.
+        hops: Edges followed.
+        crossed: Passages that the walk went through.
+        stop_reason: Why the walk ended; empty where there was none.
+        steps: The walk; empty where there was none.
+        traversal_id: Where the walk is recorded, None where it is not.
+    """
+
+    documents: tuple[RankedDocument, ...]
+    chunks: tuple[ReturnedChunk, ...] = ()
+    sentences: tuple[ReturnedSentence, ...] = ()
+    milliseconds: float = 0.0
+    hops: int = 0
+    crossed: int = 0
+    stop_reason: str = ""
+    steps: tuple[WalkStep, ...] = ()
+    traversal_id: str | None = None
+
+    @property
+    def filled(self) -> int:
+        """Return how many passages come from the dense ranking."""
+        return sum(document.filled for document in self.documents)
+
+
+class System(Protocol):
+    """A way of ranking passages; deterministic, ties broken by id.
+
+    Attributes:
+        name: What it is called in reports; no two systems of a run share one.
+    """
+
+    name: str
+
+    def prepare(self, bench: Bench) -> None:
+        """Make what is needed for all questions; not a part of the time measured.
+
+        Args:
+            bench: The stored corpus.
+        """
+        ...
+
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Rank passages for a question.
+
+        Args:
+            question: The question; its gold is not to be looked at.
+            k: Passages wanted.
+        """
+        ...
