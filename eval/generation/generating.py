@@ -1,0 +1,287 @@
+"""Questions of contexts, one after the other; an interrupted run goes on."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from eval.generation.chain import ChainError, chain_question
+from eval.generation.options import (
+    GeneratedQuestion,
+    QuestionFailure,
+    QuestionOptions,
+    evolution_plan,
+)
+from eval.generation.prompts import PROMPT_VERSION
+from eval.kept_replies import KeptRespondent, is_refusal
+from eval.skn.models import ModelOptions, as_model
+from graph.errors import ModelError
+from ingest.keys import content_key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from langchain_core.language_models import BaseChatModel
+
+    from eval.generation.contexts import ContextGroup
+    from eval.skn.state import State
+    from graph.language_models import LanguageModel
+    from graph.progress import Progress
+    from graph.settings import Settings
+
+__all__ = ["GeneratedQuestions", "Writer", "chain_writer", "generate_questions"]
+
+_LOG = logging.getLogger(__name__)
+
+
+class Writer(Protocol):
+    """What makes a question of a context."""
+
+    @property
+    def key(self) -> str:
+        """Return what changes with whatever changes the questions."""
+        ...
+
+    def write(
+        self,
+        group: ContextGroup,
+        *,
+        evolutions: Sequence[str],
+        others: Sequence[str],
+        take: int,
+    ) -> GeneratedQuestion:
+        """Return a question about a context.
+
+        Args:
+            group: The context.
+            evolutions: How the question is made harder.
+            others: Questions that were asked about it already.
+            take: 0, or how often this question has failed before.
+
+        Raises:
+            ChainError: If none comes of it.
+            ModelError: If the model's server is down or refuses.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratedQuestions:
+    """What came of a run.
+
+    Attributes:
+        questions: Those that came, in the order of their contexts.
+        failures: Those that did not.
+        reused: How many of both were known from an earlier run.
+    """
+
+    questions: tuple[GeneratedQuestion, ...]
+    failures: tuple[QuestionFailure, ...]
+    reused: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ChainWriter:
+    """Our own chain of prompts."""
+
+    who: KeptRespondent
+    critic: KeptRespondent
+    options: QuestionOptions
+
+    @property
+    def key(self) -> str:
+        """Return what changes with model, prompts or options."""
+        options = self.options
+        return content_key(
+            "chain",
+            PROMPT_VERSION,
+            self.who.key,
+            self.critic.key,
+            f"{options.threshold:g}",
+            options.retries,
+        )
+
+    def write(
+        self,
+        group: ContextGroup,
+        *,
+        evolutions: Sequence[str],
+        others: Sequence[str],
+        take: int,
+    ) -> GeneratedQuestion:
+        """Return a question about a context."""
+        return chain_question(
+            group,
+            who=replace(self.who, take=take),
+            critic=replace(self.critic, take=take),
+            options=self.options,
+            evolutions=evolutions,
+            others=others,
+        )
+
+
+def chain_writer(
+    model: str | BaseChatModel | LanguageModel,
+    *,
+    critic: str | BaseChatModel | LanguageModel | None = None,
+    state: State,
+    options: QuestionOptions | None = None,
+    models: ModelOptions | None = None,
+    settings: Settings | None = None,
+) -> Writer:
+    """Return a writer that needs nothing but a chat model.
+
+    Args:
+        model: Name of an Ollama model, or any LangChain chat model.
+        critic: Who judges the questions; None is the same model.
+        state: Where what models say is kept.
+        options: Threshold and retries.
+        models: How models are asked.
+        settings: Where Ollama answers; None takes the environment's.
+    """
+    models = models or ModelOptions()
+    who = KeptRespondent(
+        model=as_model(model, settings=settings), options=models, state=state
+    )
+    judge = who
+    if critic is not None:
+        judge = replace(who, model=as_model(critic, settings=settings))
+    return _ChainWriter(who=who, critic=judge, options=options or QuestionOptions())
+
+
+def generate_questions(
+    groups: Sequence[ContextGroup],
+    writer: Writer,
+    *,
+    state: State,
+    goldens: int | None = None,
+    per_group: int = 1,
+    options: QuestionOptions | None = None,
+    progress: Progress | None = None,
+) -> GeneratedQuestions:
+    """Ask for questions about contexts.
+
+    Each question, and each failure, is kept as soon as it is there; the same call with
+    the same state takes up where another ended. A context that yields no question does
+    not end the run.
+
+    Args:
+        groups: The contexts.
+        writer: What makes questions.
+        state: What is finished.
+        goldens: Questions wanted at most; None for `per_group` of each context.
+        per_group: Questions asked about one context.
+        options: Evolutions, and whether to try failed ones again.
+        progress: Told of each question.
+
+    Raises:
+        ModelError: If the model's server is down; what is finished is kept.
+        StorageError: If a result cannot be kept.
+    """
+    options = options or QuestionOptions()
+    total = len(groups) * per_group
+    total = total if goldens is None else min(goldens, total)
+    plan = evolution_plan(total, options)
+    run = _Run(writer=writer, state=state, options=options)
+    # Every context gets its first question before any gets its second.
+    for number in range(total):
+        round_, place = divmod(number, len(groups))
+        run.question(groups[place], round_, plan[number])
+        if progress is not None:
+            progress("asking questions", number + 1, total)
+    return GeneratedQuestions(
+        questions=tuple(run.questions),
+        failures=tuple(run.failures),
+        reused=run.reused,
+    )
+
+
+class _Run:
+    """The questions so far."""
+
+    def __init__(
+        self, *, writer: Writer, state: State, options: QuestionOptions
+    ) -> None:
+        self.questions: list[GeneratedQuestion] = []
+        self.failures: list[QuestionFailure] = []
+        self.reused = 0
+        self._writer = writer
+        self._state = state
+        self._options = options
+
+    def question(
+        self, group: ContextGroup, number: int, evolutions: tuple[str, ...]
+    ) -> None:
+        """Take a question from the state, or ask for it and keep it."""
+        others = [q.question for q in self.questions if q.group.id == group.id]
+        key = content_key(
+            "golden", self._writer.key, group.id, number, *evolutions, *others
+        )
+        known: dict[str, Any] | None = self._state.get(key)
+        take = known["take"] + 1 if known else 0
+        if known is not None and not (known["failure"] and self._options.retry_failed):
+            self.reused += 1
+        else:
+            known = self._made(group, number, evolutions, others, take)
+            self._state.put(key, known, group=group.id)
+        if known["failure"]:
+            self.failures.append(QuestionFailure(**known["failure"]))
+        else:
+            self.questions.append(_question(known["question"], group))
+
+    def _made(
+        self,
+        group: ContextGroup,
+        number: int,
+        evolutions: tuple[str, ...],
+        others: Sequence[str],
+        take: int,
+    ) -> dict[str, Any]:
+        """Return a question or why there is none, as it is kept."""
+        try:
+            made = self._writer.write(
+                group, evolutions=evolutions, others=others, take=take
+            )
+        except ChainError as error:
+            step, reason = error.step, str(error)
+        except ModelError as error:
+            if not is_refusal(error):
+                raise
+            step, reason = "model", str(error)
+        else:
+            return {"take": take, "failure": None, "question": _row(made)}
+        failure = QuestionFailure(
+            group=group.id,
+            grouping=group.grouping,
+            number=number,
+            step=step,
+            reason=reason,
+        )
+        _LOG.info("No question of context %s (%s): %s", group.id, step, reason)
+        return {"take": take, "failure": asdict(failure), "question": None}
+
+
+def _row(question: GeneratedQuestion) -> dict[str, Any]:
+    """Return a question as it is kept: without its context, which is known."""
+    return {
+        "id": question.id,
+        "question": question.question,
+        "answer": question.answer,
+        "gold": [s.id for s in question.gold],
+        "evolutions": list(question.evolutions),
+        "quality": question.quality,
+        "synthesizer": question.synthesizer,
+        "model": question.model,
+    }
+
+
+def _question(row: dict[str, Any], group: ContextGroup) -> GeneratedQuestion:
+    """Return a kept question."""
+    gold = set(row["gold"])
+    return GeneratedQuestion(**{
+        **row,
+        "group": group,
+        "gold": tuple(s for s in group.sentences if s.id in gold),
+        "evolutions": tuple(row["evolutions"]),
+    })
