@@ -1,0 +1,267 @@
+"""Cypher text: identifiers escaped, values written as literals, clauses joined."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from graph.errors import InputError
+from graph.py2neo.errors import UnsupportedValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "CypherExpression",
+    "cypher_escape",
+    "cypher_join",
+    "cypher_repr",
+    "cypher_str",
+]
+
+_SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_NAMED = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_TEMPORAL = {
+    "Date": "date",
+    "date": "date",
+    "DateTime": "datetime",
+    "datetime": "datetime",
+    "Time": "time",
+    "time": "time",
+    "Duration": "duration",
+    "timedelta": "duration",
+}
+"""Class of a value -> function of Cypher that makes one from its ISO 8601 text."""
+
+
+class CypherExpression:
+    """Cypher that stands for itself, not for a text.
+
+    `cypher_repr` writes it as it is, so that it must never be made from data.
+
+    Args:
+        value: The expression.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    @property
+    def value(self) -> str:
+        """Return the expression."""
+        return self._value
+
+    def __repr__(self) -> str:
+        """Return the class with its expression."""
+        return f"CypherExpression({self._value!r})"
+
+
+def cypher_escape(identifier: str) -> str:
+    """Return a name as Cypher writes it, in backticks where it needs them.
+
+    Args:
+        identifier: A label, relationship type, property key or procedure name.
+
+    Returns:
+        The name that cannot end early, whatever it holds. Backslashes become their
+        code, since the server reads such codes before it looks for backticks.
+
+    Raises:
+        InputError: If it is empty, or has a character that Neo4j refuses in names.
+        TypeError: If it is no text.
+    """
+    if not isinstance(identifier, str):
+        msg = f"A name in Cypher is text, not {type(identifier).__name__}."
+        raise UnsupportedValueError(msg)
+    if not identifier or "\0" in identifier:
+        msg = f"{identifier!r} cannot be a name in Cypher: use at least one character."
+        raise InputError(msg)
+    if _SIMPLE.fullmatch(identifier):
+        return identifier
+    doubled = identifier.replace("\\", "\\u005C").replace("`", "``")
+    return f"`{doubled}`"
+
+
+def cypher_join(*clauses: Any, **parameters: Any) -> tuple[str, dict[str, Any]]:
+    """Join clauses to one statement with its parameters.
+
+    Args:
+        *clauses: Texts, or tuples of a text and a dictionary of parameters; None is
+            left out.
+        **parameters: More parameters.
+
+    Returns:
+        The clauses, one a line, and all parameters.
+
+    Raises:
+        InputError: If two clauses give one parameter different values.
+        TypeError: If a clause is neither text nor such a tuple.
+    """
+    texts: list[str] = []
+    joined: dict[str, Any] = {}
+    for clause in clauses:
+        if clause is None:
+            continue
+        text, own = clause_parts(clause)
+        texts.append(text)
+        add_parameters(joined, own)
+    add_parameters(joined, parameters)
+    return "\n".join(texts), joined
+
+
+def clause_parts(clause: Any) -> tuple[str, Mapping[str, Any]]:
+    """Return text and parameters of a clause.
+
+    Args:
+        clause: A text, or a tuple of a text and a dictionary of parameters.
+
+    Raises:
+        TypeError: If it is neither.
+    """
+    if isinstance(clause, str):
+        return clause, {}
+    if isinstance(clause, tuple) and len(clause) == 2 and isinstance(clause[0], str):
+        return clause[0], dict(clause[1] or {})
+    msg = f"{clause!r} is no Cypher: give text, or a tuple of text and parameters."
+    raise UnsupportedValueError(msg)
+
+
+def add_parameters(to: dict[str, Any], parameters: Mapping[str, Any]) -> None:
+    """Add parameters to others.
+
+    Args:
+        to: What they are added to.
+        parameters: Names and values.
+
+    Raises:
+        InputError: If one is there with another value.
+    """
+    for name, value in parameters.items():
+        if name in to and (to[name] is not value and to[name] != value):
+            msg = f"Two clauses give ${name} different values: rename one of them."
+            raise InputError(msg)
+        to[name] = value
+
+
+def cypher_repr(value: Any, *, quote: str | None = None) -> str:
+    r"""Return a value as Cypher writes it.
+
+    Dates, times, durations and points become calls of the functions that make them.
+    It is for people to read: give values to statements as parameters.
+
+    Args:
+        value: Null, a number, text, a list, a dictionary, a date, time, duration or
+            point, a node, relationship or path, or a `CypherExpression`.
+        quote: Mark around texts; without one `'`, or `"` for texts with `'` alone.
+
+    Raises:
+        InputError: If a whole number needs more than 64 bits.
+        TypeError: If Cypher has no such value.
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return _integer_text(value)
+    if isinstance(value, float):
+        return _float_text(value)
+    if isinstance(value, str):
+        return _quoted(value, quote)
+    if isinstance(value, CypherExpression):
+        return value.value
+    return _composite_text(value, quote)
+
+
+def cypher_str(value: Any) -> str:
+    """Return a value as people read it: texts as they are, the rest as `cypher_repr`.
+
+    Args:
+        value: As for `cypher_repr`.
+
+    Raises:
+        InputError: As for `cypher_repr`.
+        TypeError: As for `cypher_repr`.
+    """
+    return value if isinstance(value, str) else cypher_repr(value)
+
+
+def _integer_text(value: int) -> str:
+    """Return a whole number."""
+    if not -(2**63) <= value < 2**63:
+        msg = f"{value} needs more than the 64 bits of a number in Neo4j."
+        raise InputError(msg)
+    return str(int(value))
+
+
+def _float_text(value: float) -> str:
+    """Return a number with a fraction, or the name of one that is not finite."""
+    if math.isfinite(value):
+        return repr(float(value))
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
+
+
+def _quoted(text: str, quote: str | None) -> str:
+    """Return a text in quotes, with control characters and quotes escaped."""
+    mark = quote or ('"' if "'" in text and '"' not in text else "'")
+    escaped = text.replace("\\", "\\\\").replace(mark, f"\\{mark}")
+    return mark + _CONTROL.sub(_code, escaped) + mark
+
+
+def _code(found: re.Match[str]) -> str:
+    """Return the escape of a character."""
+    return _NAMED.get(found[0]) or f"\\u{ord(found[0]):04x}"
+
+
+def _composite_text(value: Any, quote: str | None) -> str:
+    """Return a list, dictionary, temporal or spatial value, or entity."""
+    from neo4j.spatial import Point
+
+    from graph.py2neo.subgraphs import Subgraph
+
+    if isinstance(value, Subgraph):
+        return str(value)
+    if isinstance(value, Point):
+        axes = zip("xyz", value, strict=False)
+        parts = ", ".join(f"{axis}: {_float_text(number)}" for axis, number in axes)
+        return f"point({{srid: {value.srid}, {parts}}})"
+    if isinstance(value, dict):
+        pairs = (
+            f"{cypher_escape(key)}: {cypher_repr(item, quote=quote)}"
+            for key, item in value.items()
+        )
+        return f"{{{', '.join(pairs)}}}"
+    if type(value).__name__ not in _TEMPORAL and isinstance(value, list | tuple):
+        return f"[{', '.join(cypher_repr(item, quote=quote) for item in value)}]"
+    return _temporal_text(value)
+
+
+def _temporal_text(value: Any) -> str:
+    """Return a date, time or duration as the call that makes it.
+
+    Raises:
+        TypeError: If it is none.
+    """
+    function = _TEMPORAL.get(type(value).__name__)
+    if function is None:
+        msg = f"Cypher has no literal for {type(value).__name__}: use a parameter."
+        raise UnsupportedValueError(msg)
+    if function == "duration" and not hasattr(value, "iso_format"):
+        from neo4j.time import Duration
+
+        value = Duration(
+            days=value.days, seconds=value.seconds, microseconds=value.microseconds
+        )
+    if function in {"time", "datetime"} and value.tzinfo is None:
+        function = f"local{function}"
+    iso = value.iso_format() if hasattr(value, "iso_format") else value.isoformat()
+    tzinfo = getattr(value, "tzinfo", None)
+    zone = getattr(tzinfo, "key", None) or getattr(tzinfo, "zone", None)
+    named = f"[{zone}]" if zone and function == "datetime" else ""
+    return f"{function}({_quoted(f'{iso}{named}', None)})"

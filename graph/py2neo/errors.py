@@ -1,0 +1,213 @@
+"""Errors with py2neo's names, each also one of Knowtrail's own.
+
+```
+Neo4jError (DatabaseError of graph.errors)   the server answered with a status code
+├── ClientError                              the caller's statement or data
+│   └── Unauthorized                         user name or password were refused
+├── DatabaseError                            the server itself failed
+└── TransientError                           trying again may help
+ConnectionUnavailable, ConnectionBroken, ConnectionLimit, ServiceUnavailable,
+WriteServiceUnavailable (UnavailableError)   no server, or it went away
+ProtocolError (DatabaseError)                what came over the wire makes no sense
+TransactionFinished (InputError, TypeError)  a finished transaction was used again
+UniquenessError (InputError)                 a merge found several nodes for one
+UnsupportedValueError (InputError, TypeError)
+```
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from graph import errors as ours
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "ClientError",
+    "ConnectionBroken",
+    "ConnectionLimit",
+    "ConnectionUnavailable",
+    "DatabaseError",
+    "Neo4jError",
+    "ProtocolError",
+    "ServiceUnavailable",
+    "TransactionFinished",
+    "TransientError",
+    "Unauthorized",
+    "UniquenessError",
+    "UnsupportedValueError",
+    "WriteServiceUnavailable",
+    "translated",
+]
+
+
+class Neo4jError(ours.DatabaseError):
+    """The server answered a statement with a status code.
+
+    Args:
+        message: What the server said.
+        code: Status code of Neo4j, such as `Neo.ClientError.Statement.SyntaxError`.
+    """
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message, code)
+        self.message = message
+        self.code = code
+
+    def __str__(self) -> str:
+        """Return category and title of the code, and the message."""
+        if not self.category:
+            return self.message
+        return f"[{self.category}.{self.title}] {self.message}"
+
+    @classmethod
+    def split_code(cls, code: str) -> tuple[str, str, str]:
+        """Return classification, category and title of a status code.
+
+        Raises:
+            ValueError: If it is no status code of Neo4j.
+        """
+        parts = code.split(".") if isinstance(code, str) else []
+        if len(parts) != 4 or parts[0] != "Neo":
+            msg = f"{code!r} is no status code of Neo4j: they are Neo.X.Y.Z."
+            raise ours.InputError(msg)
+        return parts[1], parts[2], parts[3]
+
+    @property
+    def classification(self) -> str:
+        """Return the second part of the code, such as `ClientError`."""
+        return self._part(1)
+
+    @property
+    def category(self) -> str:
+        """Return the third part of the code, such as `Statement`."""
+        return self._part(2)
+
+    @property
+    def title(self) -> str:
+        """Return the fourth part of the code, such as `SyntaxError`."""
+        return self._part(3)
+
+    def _part(self, index: int) -> str:
+        """Return a part of the code, empty where it has none."""
+        parts = self.code.split(".")
+        return parts[index] if len(parts) > index else ""
+
+
+class ClientError(Neo4jError):
+    """The statement or its data are at fault; the same again fails again."""
+
+
+class DatabaseError(Neo4jError):
+    """The server failed while it ran a statement."""
+
+
+class TransientError(Neo4jError):
+    """The server could not do it now; the same again may succeed."""
+
+
+class ConnectionUnavailable(ours.UnavailableError):
+    """A connection cannot be had."""
+
+
+class ConnectionBroken(ours.UnavailableError):
+    """A connection broke while it was used."""
+
+
+class ConnectionLimit(ours.UnavailableError):
+    """As many connections are in use as the settings allow."""
+
+
+class ServiceUnavailable(ours.UnavailableError):
+    """No server of the service answers."""
+
+
+class WriteServiceUnavailable(ours.UnavailableError):
+    """No server of the service takes writes."""
+
+
+class ProtocolError(ours.DatabaseError):
+    """Driver and server do not understand each other."""
+
+
+class Unauthorized(ClientError, ConnectionUnavailable, ours.CredentialsError):
+    """User name or password were refused.
+
+    py2neo told of this as `ClientError` or as `ConnectionUnavailable`, depending on
+    version and server; this is both.
+    """
+
+
+class TransactionFinished(ours.InputError, TypeError):
+    """A transaction was used after its commit, rollback or failure."""
+
+
+class UniquenessError(ours.InputError):
+    """More than one node has the primary label and key of one to be merged."""
+
+
+class UnsupportedValueError(ours.InputError, TypeError):
+    """A value is of a type that Neo4j does not have."""
+
+
+@contextmanager
+def translated(where: str = "Neo4j") -> Iterator[None]:
+    """Turn errors of the driver into those of this module.
+
+    Args:
+        where: What to call the server in messages.
+    """
+    from neo4j import exceptions as ne
+
+    try:
+        yield
+    except ne.Neo4jError as error:
+        raise _from_server(error, where) from error
+    except (ne.SessionExpired, ne.IncompleteCommit) as error:
+        msg = f"The connection to {where} broke: {_line(error)}."
+        raise ConnectionBroken(msg) from error
+    except ne.ServiceUnavailable as error:
+        msg = f"{where} does not answer ({_line(error)}): check that the server runs."
+        raise ServiceUnavailable(msg) from error
+    except (ne.TransactionError, ne.ResultError) as error:
+        raise TransactionFinished(f"{_line(error)}: begin a new transaction.") from error
+    except ne.ConfigurationError as error:
+        msg = f"The address of {where} cannot be used: {_line(error)}."
+        raise ours.SettingsError(msg) from error
+    except ne.DriverError as error:
+        kind = ConnectionLimit if "cquisition" in type(error).__name__ else ProtocolError
+        raise kind(f"The Neo4j driver failed: {_line(error)}.") from error
+    except OverflowError as error:
+        msg = f"A number does not fit the 64 bits of Neo4j: {_line(error)}."
+        raise ours.InputError(msg) from error
+    except UnicodeEncodeError as error:
+        msg = f"A text has half a character at {error.start + 1}: leave it out."
+        raise ours.InputError(msg) from error
+
+
+def _from_server(error: Exception, where: str) -> Exception:
+    """Return our error for one that the server sent."""
+    code = str(getattr(error, "code", "") or "")
+    message = str(getattr(error, "message", "") or _line(error))
+    if code in {
+        "Neo.ClientError.Security.Unauthorized",
+        "Neo.ClientError.Security.AuthenticationRateLimit",
+    }:
+        msg = f"{where} refused the user name or password: {message}"
+        return Unauthorized(msg, code)
+    kinds = {
+        "ClientError": ClientError,
+        "TransientError": TransientError,
+        "DatabaseError": DatabaseError,
+    }
+    part = code.split(".")[1] if code.count(".") == 3 else ""
+    return kinds.get(part, DatabaseError)(message, code)
+
+
+def _line(error: BaseException) -> str:
+    """Return the first line of an error's text, without its full stop."""
+    text = (str(error).splitlines() or [type(error).__name__])[0]
+    return text.partition(" (resolved to ")[0].rstrip(".:")
