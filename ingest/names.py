@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MOST_WORDS", "Name", "is_nameable", "name_key", "names_in", "words_of"]
+__all__ = [
+    "MOST_WORDS",
+    "Name",
+    "is_nameable",
+    "name_key",
+    "names_in",
+    "small_words",
+    "words_of",
+]
 
 MOST_WORDS = 8
 """Words of the longest name: longer runs of capitals are headings and lists."""
@@ -58,11 +66,21 @@ def words_of(text: str) -> list[str]:
     Letters of scripts without spaces are words of their own, so that a name is found
     inside a run of them.
     """
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    return _spaced(unicodedata.normalize("NFKC", text).casefold()).split()
+
+
+def small_words(text: str) -> set[str]:
+    """Return the words of a text that stand there without a capital, folded."""
+    words = _spaced(unicodedata.normalize("NFKC", text)).split()
+    return {word.casefold() for word in words if word.islower()}
+
+
+def _spaced(text: str) -> str:
+    """Return a text with nothing but spaces between its words."""
     breaks, unspaced = _splitters()
-    if not folded.isascii():
-        folded = unspaced.sub(r" \g<0> ", folded)
-    return breaks.sub(" ", folded).split()
+    if not text.isascii():
+        text = unspaced.sub(r" \g<0> ", text)
+    return breaks.sub(" ", text)
 
 
 def name_key(words: list[str]) -> str:

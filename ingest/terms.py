@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ingest.names import is_nameable, name_key, names_in, words_of
+from ingest.names import words_of
+from ingest.tally import NameTally, title_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -81,8 +82,7 @@ class TermFinder:
 def find_terms(texts: Iterable[tuple[str, str]], titles: Iterable[str]) -> TermIndex:
     """Return the terms of texts and which of them each text names.
 
-    A term is a title, or a phrase written like a name in at least two texts, once at
-    least not at the beginning of a sentence.
+    A term is a title or a name that `NameTally` chooses, and stands in a text.
 
     Args:
         texts: (id, text) pairs.
@@ -92,31 +92,11 @@ def find_terms(texts: Iterable[tuple[str, str]], titles: Iterable[str]) -> TermI
         The same for any order of texts and titles.
     """
     pairs = list(texts)
-    written: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    certain: set[str] = set()
-    for _, text in pairs:
-        seen: dict[str, bool] = {}
-        for name in names_in(text):
-            seen[name.label] = seen.get(name.label, False) or name.certain
-        for label, sure in seen.items():
-            key = name_key(words_of(label))
-            written[key][label] += 1
-            if sure:
-                certain.add(key)
-    labels = {
-        key: _usual(counts)
-        for key, counts in written.items()
-        if key in certain and counts.total() > 1
-    }
-    for title in sorted(titles, reverse=True):
-        labels[name_key(words_of(title))] = title
-    labels = {key: label for key, label in labels.items() if is_nameable(key.split())}
+    with NameTally() as tally:
+        for _, text in pairs:
+            tally.add(text)
+        labels = tally.chosen() | title_names(titles)
     return _indexed(pairs, labels)
-
-
-def _usual(counts: Counter[str]) -> str:
-    """Return the most frequent form, of equal ones the first in order."""
-    return min(counts, key=lambda label: (-counts[label], label))
 
 
 def _indexed(pairs: Sequence[tuple[str, str]], labels: Mapping[str, str]) -> TermIndex:
