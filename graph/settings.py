@@ -23,6 +23,7 @@ __all__ = [
     "DEFAULT_NEO4J",
     "Settings",
     "environment",
+    "keep_deepeval_quiet",
     "keep_litellm_local",
 ]
 
@@ -60,6 +61,18 @@ def keep_litellm_local() -> None:
     Keybert and dspy import it where it is installed. What the user has set holds.
     """
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+
+
+def keep_deepeval_quiet() -> None:
+    """Keep DeepEval from sending anything, and from files of its own.
+
+    Called before it is imported. Telemetry is off whatever the environment says.
+    """
+    os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "YES"
+    os.environ.pop("DEEPEVAL_TELEMETRY_ENABLED", None)
+    os.environ.setdefault("DEEPEVAL_DISABLE_DOTENV", "1")
+    os.environ.setdefault("DEEPEVAL_DISABLE_TIMEOUTS", "1")
+    os.environ.setdefault("DEEPEVAL_FILE_SYSTEM", "READ_ONLY")
 
 
 def _default_home() -> Path:

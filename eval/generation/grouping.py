@@ -184,7 +184,7 @@ def _as_group(grouping: str, found: Gathered) -> ContextGroup:
     return ContextGroup(
         id=content_key("context", grouping, *(s.id for s in found.sentences)),
         grouping=grouping,
-        chunks=tuple(chunk.id for chunk in found.chunks),
+        chunks=tuple(dict.fromkeys(chunk.id for chunk in found.chunks)),
         documents=tuple(titles),
         titles=tuple(titles.values()),
         sentences=tuple(found.sentences),

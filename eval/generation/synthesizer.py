@@ -1,0 +1,198 @@
+"""Questions by DeepEval's Synthesizer, one context at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from eval.generation.chain import ChainError
+from eval.generation.options import GeneratedQuestion, QuestionOptions
+from eval.judged.bridge import (
+    UselessAnswerError,
+    deepeval_model,
+    deepeval_version,
+    quiet_deepeval,
+)
+from eval.kept_replies import KeptRespondent
+from eval.skn.models import ModelOptions, as_model
+from ingest.keys import content_key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from langchain_core.language_models import BaseChatModel
+
+    from eval.generation.contexts import ContextGroup
+    from eval.generation.generating import Writer
+    from eval.skn.state import State
+    from graph.language_models import LanguageModel
+    from graph.settings import Settings
+
+__all__ = ["deepeval_writer"]
+
+LONGEST_CONTEXT = 8_000
+"""Characters that the synthesizer is shown."""
+
+_OF_DEEPEVAL = {
+    "reasoning": "Reasoning",
+    "multi-context": "Multi-context",
+    "comparative": "Comparative",
+}
+
+
+def deepeval_writer(
+    model: str | BaseChatModel | LanguageModel,
+    *,
+    critic: str | BaseChatModel | LanguageModel | None = None,
+    state: State,
+    options: QuestionOptions | None = None,
+    models: ModelOptions | None = None,
+    settings: Settings | None = None,
+) -> Writer:
+    """Return a writer that asks DeepEval's Synthesizer.
+
+    Each question has the evolutions that the plan gives it, so that their shares hold
+    and a seed repeats them: DeepEval's own choice is at random. A question below the
+    critic's threshold at the last look is left out, which DeepEval would keep. Its
+    gold is the whole context, since DeepEval does not say what an answer rests on.
+
+    Args:
+        model: Name of an Ollama model, or any LangChain chat model.
+        critic: Who judges the questions; None is the same model.
+        state: Where what models say is kept.
+        options: Threshold and retries.
+        models: How models are asked.
+        settings: Where Ollama answers; None takes the environment's.
+
+    Raises:
+        MissingExtraError: If the extra `deepeval` is not installed.
+    """
+    models = models or ModelOptions()
+    who = KeptRespondent(
+        model=as_model(model, settings=settings), options=models, state=state
+    )
+    judge = who
+    if critic is not None:
+        judge = replace(who, model=as_model(critic, settings=settings))
+    with quiet_deepeval():
+        return _DeepEvalWriter(
+            who=who, critic=judge, options=options or QuestionOptions()
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DeepEvalWriter:
+    """DeepEval's Synthesizer with a model of ours."""
+
+    who: KeptRespondent
+    critic: KeptRespondent
+    options: QuestionOptions
+
+    @property
+    def key(self) -> str:
+        """Return what changes with model, version or options."""
+        return content_key(
+            "deepeval",
+            deepeval_version(),
+            self.who.key,
+            self.critic.key,
+            f"{self.options.threshold:g}",
+            self.options.retries,
+        )
+
+    def write(
+        self,
+        group: ContextGroup,
+        *,
+        evolutions: Sequence[str],
+        others: Sequence[str],
+        take: int,
+    ) -> GeneratedQuestion:
+        """Return a question about a context."""
+        # The synthesizer cannot be told what was asked already: a further question
+        # about the same context is a further take.
+        take += len(others)
+        try:
+            golden = self._golden(group, evolutions, take)
+        except UselessAnswerError as error:
+            step = "synthesizer"
+            raise ChainError(step, str(error)) from error
+        question = " ".join(str(golden.input or "").split())
+        answer = " ".join(str(golden.expected_output or "").split())
+        quality = _quality(golden)
+        if quality is None or quality < self.options.threshold:
+            step, told = "critique", "no number" if quality is None else f"{quality:g}"
+            reason = f"the critic's last score is {told}: {question!r}"
+            raise ChainError(step, reason)
+        if len(question) < 8 or not answer or question in others:
+            step = "answer"
+            reason = f"no new question with an answer came: {question!r}"
+            raise ChainError(step, reason)
+        return GeneratedQuestion(
+            id=content_key("question", group.id, question),
+            question=question,
+            answer=answer,
+            group=group,
+            gold=group.sentences,
+            evolutions=_evolutions(golden),
+            quality=quality,
+            synthesizer=f"deepeval {deepeval_version()}",
+            model=self.who.name,
+        )
+
+    def _golden(self, group: ContextGroup, evolutions: Sequence[str], take: int) -> Any:
+        """Return DeepEval's golden, its evolutions one after the other."""
+        with quiet_deepeval():
+            from deepeval.synthesizer import Evolution, Synthesizer
+            from deepeval.synthesizer.config import EvolutionConfig, FiltrationConfig
+
+            kinds = sorted({_OF_DEEPEVAL[name] for name in evolutions})
+            synthesizer = Synthesizer(
+                model=deepeval_model(replace(self.who, take=take)),
+                async_mode=False,
+                filtration_config=FiltrationConfig(
+                    synthetic_input_quality_threshold=self.options.threshold,
+                    max_quality_retries=self.options.retries,
+                    critic_model=deepeval_model(replace(self.critic, take=take)),
+                ),
+                evolution_config=EvolutionConfig(
+                    num_evolutions=len(evolutions),
+                    evolutions={Evolution(kind): 1 / len(kinds) for kind in kinds},
+                ),
+            )
+            goldens = synthesizer.generate_goldens_from_contexts(
+                contexts=[_context(group)],
+                include_expected_output=True,
+                max_goldens_per_context=1,
+                _send_data=False,
+            )
+        if not goldens:
+            step = "synthesizer"
+            raise ChainError(step, "the synthesizer gave no question")
+        return goldens[0]
+
+
+def _evolutions(golden: Any) -> tuple[str, ...]:
+    """Return the evolutions that DeepEval says it used, by our names."""
+    ours = {theirs: name for name, theirs in _OF_DEEPEVAL.items()}
+    used = (golden.additional_metadata or {}).get("evolutions") or []
+    return tuple(ours.get(str(getattr(one, "value", one)), str(one)) for one in used)
+
+
+def _context(group: ContextGroup) -> list[str]:
+    """Return a context's passages, as much as the synthesizer is shown."""
+    kept: list[str] = []
+    room = LONGEST_CONTEXT
+    for passage in group.passages():
+        if passage := passage[:room]:
+            kept.append(passage)
+        room -= len(passage)
+    return kept
+
+
+def _quality(golden: Any) -> float | None:
+    """Return the critic's score, None where it is no share."""
+    said = (golden.additional_metadata or {}).get("synthetic_input_quality")
+    if isinstance(said, bool) or not isinstance(said, int | float):
+        return None
+    return float(said) if 0 <= said <= 1 else None

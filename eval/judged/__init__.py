@@ -1,0 +1,1 @@
+"""Answers, and what a language model thinks of them."""
