@@ -1,0 +1,368 @@
+"""Tables: whole results, and their text as people and other programs read it."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import unicodedata
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from graph.errors import InputError
+from graph.py2neo.cypher_writing import cypher_str
+from graph.rows import plain_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import TextIO
+
+__all__ = ["Table"]
+
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e]")
+_MARKDOWN = re.compile(r"[\\`*_{}\[\]|~]")
+
+
+class Table(list[Any]):
+    """A list of records with the names of their fields.
+
+    Text that is written for people never holds control characters, and in HTML and
+    Markdown no mark-up from the data; separated values hold every text as it is.
+
+    Args:
+        records: Records, or sequences with a value a field.
+        keys: Names of the fields; without them those of the records.
+
+    Raises:
+        InputError: If there are no names, or a record has more or fewer values.
+    """
+
+    def __init__(self, records: Iterable[Any], keys: Iterable[str] | None = None):
+        if keys is None and hasattr(records, "keys"):
+            keys = records.keys()
+        rows = [row if hasattr(row, "keys") else tuple(row) for row in records]
+        if keys is None and rows and hasattr(rows[0], "keys"):
+            keys = rows[0].keys()
+        if keys is None:
+            msg = "The fields have no names: give Table(records, keys=[...])."
+            raise InputError(msg)
+        self._keys = [str(key) for key in keys]
+        for number, row in enumerate(rows, start=1):
+            if len(row) != len(self._keys):
+                msg = (
+                    f"Record {number} has {len(row)} values for {len(self._keys)} "
+                    "fields: give every record a value a field, None where it has none."
+                )
+                raise InputError(msg)
+        super().__init__(rows)
+
+    def keys(self) -> list[str]:
+        """Return the names of the fields."""
+        return list(self._keys)
+
+    def field(self, key: int | str) -> dict[str, Any]:
+        """Return what is known of the values of a field.
+
+        Args:
+            key: Name or place of the field.
+
+        Returns:
+            `type`: the class of the values, or a tuple of them; `numeric`: whether all
+            are numbers; `optional`: whether any is None.
+
+        Raises:
+            KeyError: If there is no field of that name.
+            IndexError: If there is no field at that place.
+        """
+        values = [_values(row, self._keys)[self._place(key)] for row in self]
+        types = {type(value) for value in values if value is not None}
+        ordered = sorted(types, key=lambda kind: kind.__name__)
+        return {
+            "type": ordered[0] if len(ordered) == 1 else tuple(ordered),
+            "numeric": all(_numeric(kind) for kind in types),
+            "optional": any(value is None for value in values),
+        }
+
+    def _place(self, key: int | str) -> int:
+        """Return the place of a field."""
+        if isinstance(key, int):
+            return range(len(self._keys))[key]
+        if key not in self._keys:
+            raise KeyError(key)
+        return self._keys.index(key)
+
+    def __repr__(self) -> str:
+        """Return the table as `write` draws it, with its header."""
+        file = io.StringIO()
+        self.write(file, header=True)
+        return file.getvalue()
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        file = io.StringIO()
+        self.write_html(file, header=True)
+        return file.getvalue()
+
+    def write(
+        self,
+        file: TextIO | None = None,
+        header: Any = None,
+        skip: int | None = None,
+        limit: int | None = None,
+        auto_align: bool = True,
+        padding: int = 1,
+        separator: str = "|",
+        newline: str = "\r\n",
+    ) -> int:
+        """Draw the table with aligned columns.
+
+        Args:
+            file: Where to write; standard output without it.
+            header: Whether to write the names of the fields.
+            skip: Records to leave out first.
+            limit: Records to write at most.
+            auto_align: Whether to set numbers to the right.
+            padding: Spaces beside each value.
+            separator: What stands between columns.
+            newline: End of each line.
+
+        Returns:
+            How many records were written.
+        """
+        rows = self._rows(skip, limit)
+        if not rows and not (header and skip is None and limit is None):
+            return 0
+        cells = [[_display(value).split("\n") for value in row] for row in rows]
+        if header:
+            cells.insert(0, [_display(key).split("\n") for key in self._keys])
+        widths = [
+            max(map(_width, _flat(column))) for column in zip(*cells, strict=True)
+        ]
+        right = [auto_align and self.field(i)["numeric"] for i in range(len(widths))]
+        pad = " " * padding
+        out = file or sys.stdout
+        for number, row in enumerate(cells):
+            for line in range(max(map(len, row), default=0)):
+                texts = (
+                    pad + _aligned(cell, line, width, to_right) + pad
+                    for cell, width, to_right in zip(row, widths, right, strict=True)
+                )
+                out.write(separator.join(texts) + newline)
+            if header and number == 0:
+                rules = ("-" * (width + 2 * padding) for width in widths)
+                out.write(separator.join(rules) + newline)
+        return len(rows)
+
+    def write_html(
+        self,
+        file: TextIO | None = None,
+        header: Any = None,
+        skip: int | None = None,
+        limit: int | None = None,
+        auto_align: bool = True,
+    ) -> int:
+        """Write the table as an HTML `table`, every text escaped.
+
+        Args:
+            file: As for `write`.
+            header: As for `write`.
+            skip: As for `write`.
+            limit: As for `write`.
+            auto_align: As for `write`.
+
+        Returns:
+            How many records were written.
+        """
+        rows = self._rows(skip, limit)
+        sides = [
+            "right" if auto_align and self.field(place)["numeric"] else "left"
+            for place in range(len(self._keys))
+        ]
+        out = file or sys.stdout
+        out.write("<table>")
+        if header:
+            names = (f"<th>{escape(_display(key))}</th>" for key in self._keys)
+            out.write(f"<tr>{''.join(names)}</tr>")
+        for row in rows:
+            cells = (
+                f'<td style="text-align:{side}">{escape(_display(value))}</td>'
+                for side, value in zip(sides, row, strict=True)
+            )
+            out.write(f"<tr>{''.join(cells)}</tr>")
+        out.write("</table>")
+        return len(rows)
+
+    def write_markdown(
+        self,
+        file: TextIO | None = None,
+        skip: int | None = None,
+        limit: int | None = None,
+        auto_align: bool = True,
+    ) -> int:
+        """Write the table in Markdown as GitHub reads it; it always has a header.
+
+        Args:
+            file: As for `write`.
+            skip: As for `write`.
+            limit: As for `write`.
+            auto_align: As for `write`.
+
+        Returns:
+            How many records were written.
+        """
+        rows = self._rows(skip, limit)
+        rules = [
+            "---:" if auto_align and rows and self.field(place)["numeric"] else "---"
+            for place in range(len(self._keys))
+        ]
+        out = file or sys.stdout
+        head = (_markdown(key) for key in self._keys)
+        for line in (head, rules, *(map(_markdown, row) for row in rows)):
+            out.write(f"| {' | '.join(line)} |\n")
+        return len(rows)
+
+    def write_separated_values(
+        self,
+        separator: str,
+        file: TextIO | None = None,
+        header: Any = None,
+        skip: int | None = None,
+        limit: int | None = None,
+        newline: str = "\r\n",
+        quote: str = '"',
+    ) -> int:
+        """Write a line a record, its values with a separator between them.
+
+        None is an empty field, texts are as they are and quoted where they need it,
+        dates and times are in ISO 8601, anything else is as Cypher writes it.
+
+        Args:
+            separator: What stands between values.
+            file: As for `write`.
+            header: As for `write`; a name of a style counts as yes.
+            skip: As for `write`.
+            limit: As for `write`.
+            newline: End of each line.
+            quote: Mark around values that hold a separator, quote or line end.
+
+        Returns:
+            How many records were written.
+        """
+        rows = self._rows(skip, limit)
+        out = file or sys.stdout
+        for row in ([self._keys] if header else []) + rows:
+            fields = (_quoted(_field(value), separator, quote) for value in row)
+            out.write(separator.join(fields) + newline)
+        return len(rows)
+
+    def write_csv(
+        self,
+        file: TextIO | None = None,
+        header: Any = None,
+        skip: int | None = None,
+        limit: int | None = None,
+    ) -> int:
+        """Write comma-separated values (RFC 4180), see `write_separated_values`."""
+        return self.write_separated_values(",", file, header, skip, limit)
+
+    def write_tsv(
+        self,
+        file: TextIO | None = None,
+        header: Any = None,
+        skip: int | None = None,
+        limit: int | None = None,
+    ) -> int:
+        """Write tab-separated values, see `write_separated_values`."""
+        return self.write_separated_values("\t", file, header, skip, limit)
+
+    def _rows(self, skip: int | None, limit: int | None) -> list[Sequence[Any]]:
+        """Return the values of the records that are asked for.
+
+        Raises:
+            InputError: If a number is negative.
+        """
+        for name, number in (("skip", skip), ("limit", limit)):
+            if number is not None and number < 0:
+                msg = f"{name}={number}: give 0 or more."
+                raise InputError(msg)
+        first = skip or 0
+        last = None if limit is None else first + limit
+        return [_values(row, self._keys) for row in self[first:last]]
+
+
+def _values(row: Any, keys: Sequence[str]) -> Sequence[Any]:
+    """Return the values of a record in the order of the fields."""
+    if isinstance(row, dict):
+        mapping: Mapping[str, Any] = row
+        return [mapping.get(key) for key in keys]
+    return tuple(row)
+
+
+def _numeric(kind: type) -> bool:
+    """Return whether values of a class are set as numbers are."""
+    return issubclass(kind, int | float) and not issubclass(kind, bool)
+
+
+def _text(value: Any) -> str:
+    """Return a value as Cypher writes it, or the nearest to it."""
+    try:
+        return cypher_str(value)
+    except (TypeError, ValueError):
+        return str(plain_value(value))
+
+
+def _display(value: Any) -> str:
+    """Return a value for people: lines without control characters."""
+    lines = _text(value).replace("\r\n", "\n").replace("\r", "\n")
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", lines)
+
+
+def _field(value: Any) -> str:
+    """Return a value for another program."""
+    if value is None:
+        return ""
+    if hasattr(value, "iso_format"):
+        return str(value.iso_format())
+    if hasattr(value, "isoformat"):
+        return str(value.isoformat())
+    return _text(value)
+
+
+def _quoted(text: str, separator: str, quote: str) -> str:
+    """Return a field, in quotes where it could not be told apart without."""
+    if any(mark in text for mark in (separator, quote, "\r", "\n")):
+        return quote + text.replace(quote, quote * 2) + quote
+    return text
+
+
+def _markdown(value: Any) -> str:
+    """Return a value as one cell that holds no mark-up."""
+    marked = _MARKDOWN.sub(lambda found: f"\\{found[0]}", _display(value))
+    return escape(marked, quote=False).replace("\n", "<br>")
+
+
+def _flat(column: Iterable[list[str]]) -> Iterator[str]:
+    """Yield the lines of all cells of a column."""
+    for cell in column:
+        yield from cell
+
+
+def _aligned(cell: list[str], line: int, width: int, to_right: bool) -> str:
+    """Return a line of a cell, filled to the width of its column."""
+    text = cell[line] if line < len(cell) else ""
+    fill = " " * (width - _width(text))
+    return fill + text if to_right else text + fill
+
+
+def _width(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0
+        if unicodedata.combining(char)
+        else 2
+        if unicodedata.east_asian_width(char) in "WF"
+        else 1
+        for char in text
+    )
