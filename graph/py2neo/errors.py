@@ -164,22 +164,34 @@ def translated(where: str = "Neo4j") -> Iterator[None]:
 
     try:
         yield
+    except ours.KnowtrailError:
+        raise
     except ne.Neo4jError as error:
         raise _from_server(error, where) from error
     except (ne.SessionExpired, ne.IncompleteCommit) as error:
         msg = f"The connection to {where} broke: {_line(error)}."
         raise ConnectionBroken(msg) from error
+    except ne.WriteServiceUnavailable as error:
+        msg = f"{where} takes no writes now: {_line(error)}."
+        raise WriteServiceUnavailable(msg) from error
     except ne.ServiceUnavailable as error:
         msg = f"{where} does not answer ({_line(error)}): check that the server runs."
         raise ServiceUnavailable(msg) from error
     except (ne.TransactionError, ne.ResultError) as error:
-        raise TransactionFinished(f"{_line(error)}: begin a new transaction.") from error
+        raise TransactionFinished(
+            f"{_line(error)}: begin a new transaction."
+        ) from error
     except ne.ConfigurationError as error:
         msg = f"The address of {where} cannot be used: {_line(error)}."
         raise ours.SettingsError(msg) from error
     except ne.DriverError as error:
-        kind = ConnectionLimit if "cquisition" in type(error).__name__ else ProtocolError
+        kind = (
+            ConnectionLimit if "cquisition" in type(error).__name__ else ProtocolError
+        )
         raise kind(f"The Neo4j driver failed: {_line(error)}.") from error
+    except TypeError as error:
+        msg = f"{_line(error)}: Neo4j has no such type."
+        raise UnsupportedValueError(msg) from error
     except OverflowError as error:
         msg = f"A number does not fit the 64 bits of Neo4j: {_line(error)}."
         raise ours.InputError(msg) from error

@@ -1,0 +1,7 @@
+// purpose: store local nodes, and say which identity each got
+// params: rows
+// since: 5.26
+UNWIND $rows AS row
+CREATE (n:$(row.labels))
+SET n = row.properties
+RETURN row.index AS index, elementId(n) AS identity

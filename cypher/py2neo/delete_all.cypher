@@ -1,0 +1,7 @@
+// purpose: delete every node and relationship, in batches
+// params:
+// since: 5.26
+MATCH (n)
+CALL (n) {
+  DETACH DELETE n
+} IN TRANSACTIONS OF 10000 ROWS

@@ -1,0 +1,8 @@
+// purpose: give stored relationships the properties of local ones
+// params: rows
+// since: 5.26
+UNWIND $rows AS row
+MATCH ()-[r]->()
+WHERE elementId(r) = row.identity
+SET r = row.properties
+RETURN row.index AS index

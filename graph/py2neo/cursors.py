@@ -1,0 +1,281 @@
+"""Cursors: the rows of a result, one after the other, and all at once as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from graph.errors import MissingExtraError
+from graph.py2neo.records import Record, united
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import neo4j
+
+    from graph.py2neo.subgraphs import Subgraph
+    from graph.py2neo.table import Table
+
+__all__ = ["Cursor"]
+
+
+class Cursor:
+    """A window on rows that moves forward only, and begins before the first.
+
+    The rows have all been read, and the server's side is closed, when a statement
+    returns its cursor; so a cursor may be kept, left or dropped at any row.
+
+    Args:
+        keys: Names of the columns.
+        rows: The values of each row, as the driver gave them.
+        summary: What the driver says of the whole, None where nothing was run.
+        hydrate: Makes our values of the driver's.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        *,
+        summary: neo4j.ResultSummary | None = None,
+        hydrate: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self._keys = tuple(keys)
+        self._rows = rows
+        self._next = 0
+        self._summary = summary
+        self._hydrate = hydrate
+        self._current: Record | None = None
+
+    @property
+    def current(self) -> Record | None:
+        """Return the row that the cursor is at, None before the first."""
+        return self._current
+
+    @property
+    def closed(self) -> bool:
+        """Return whether no row is left."""
+        return self._next >= len(self._rows)
+
+    def close(self) -> None:
+        """Drop the rows that are left."""
+        self._next = len(self._rows)
+
+    def keys(self) -> list[str]:
+        """Return the names of the columns."""
+        return list(self._keys)
+
+    def summary(self) -> neo4j.ResultSummary | None:
+        """Return what the driver says of the whole result."""
+        return self._summary
+
+    def plan(self) -> dict[str, Any] | None:
+        """Return how the server runs an `EXPLAIN` or `PROFILE`, None for others."""
+        if self._summary is None:
+            return None
+        return self._summary.profile or self._summary.plan
+
+    @property
+    def profile(self) -> dict[str, Any] | None:
+        """Return the measured plan of a `PROFILE`, None for other statements."""
+        return None if self._summary is None else self._summary.profile
+
+    def stats(self) -> dict[str, int]:
+        """Return what was changed, such as `{"nodes_created": 1}`."""
+        if self._summary is None:
+            return {}
+        counters = self._summary.counters
+        names = [name for name in dir(type(counters)) if name.endswith(_CHANGES)]
+        counts = {name: getattr(counters, name) for name in names}
+        return {
+            name: value
+            for name, value in counts.items()
+            if isinstance(value, int) and not isinstance(value, bool) and value
+        }
+
+    def forward(self, amount: int = 1) -> int:
+        """Move on by some rows, as far as there are any.
+
+        Args:
+            amount: How many rows.
+
+        Returns:
+            How many it was.
+        """
+        moved = max(0, min(amount, len(self._rows) - self._next))
+        if moved:
+            self._next += moved
+            self._current = self._record(self._next - 1)
+        return moved
+
+    def next(self) -> Record:
+        """Move on by one row and return it.
+
+        Raises:
+            StopIteration: If there is none.
+        """
+        return next(self)
+
+    def __next__(self) -> Record:
+        """Move on by one row and return it."""
+        if not self.forward() or self._current is None:
+            raise StopIteration
+        return self._current
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield the rows that are left."""
+        return self
+
+    def __getitem__(self, key: int | str) -> Any:
+        """Return a value of the row that the cursor is at.
+
+        Raises:
+            IndexError: If the cursor is at no row yet, or there is no such position.
+            KeyError: If there is no such column.
+        """
+        if self._current is None:
+            msg = "The cursor is at no row yet: move it forward first."
+            raise IndexError(msg)
+        return self._current[key]
+
+    def _record(self, index: int) -> Record:
+        """Make the record of a row."""
+        row = self._rows[index]
+        if self._hydrate is None:
+            return Record(self._keys, row)
+        return Record(self._keys, [self._hydrate(value) for value in row])
+
+    def evaluate(self, field: int | str = 0) -> Any:
+        """Move on by one row and return one value of it.
+
+        Args:
+            field: Position or name of the column.
+
+        Returns:
+            The value; None where there is no row or no such position.
+
+        Raises:
+            KeyError: If there is no column of that name.
+        """
+        if not self.forward() or self._current is None:
+            return None
+        if isinstance(field, int) and field >= len(self._current):
+            return None
+        return self._current[field]
+
+    def data(self, *keys: int | str) -> list[dict[str, Any]]:
+        """Return the rows that are left as dictionaries.
+
+        Args:
+            *keys: Positions or names of the columns to keep; all without any.
+
+        Raises:
+            IndexError: If there is no such position.
+        """
+        return [record.data(*keys) for record in self]
+
+    def preview(self, limit: int | None = None) -> Table | None:
+        """Return the next rows as a table, without moving.
+
+        Args:
+            limit: How many rows; 3 where nothing is said.
+
+        Returns:
+            The table; None for a result without columns.
+        """
+        from graph.py2neo.table import Table
+
+        if not self._keys:
+            return None
+        stop = min(len(self._rows), self._next + (_PREVIEW if limit is None else limit))
+        rows = [self._record(index) for index in range(self._next, stop)]
+        return Table(rows, self.keys())
+
+    def to_table(self) -> Table:
+        """Return the rows that are left as a table."""
+        from graph.py2neo.table import Table
+
+        return Table(list(self), self.keys())
+
+    def to_subgraph(self) -> Subgraph | None:
+        """Return all nodes, relationships and paths of the rows that are left as one.
+
+        Returns:
+            Their union; None where there are none.
+        """
+        return united(list(self))
+
+    def to_ndarray(self, dtype: Any = None, order: str = "K") -> Any:
+        """Return the rows that are left as an array of numpy.
+
+        Raises:
+            MissingExtraError: If numpy is not installed.
+        """
+        numpy = _imported("numpy")
+        return numpy.array([list(record) for record in self], dtype=dtype, order=order)
+
+    def to_series(
+        self, field: int | str = 0, index: Any = None, dtype: Any = None
+    ) -> Any:
+        """Return a column of the rows that are left as a series of pandas.
+
+        Raises:
+            MissingExtraError: If pandas is not installed.
+        """
+        pandas = _imported("pandas")
+        values = [record[field] for record in self]
+        return pandas.Series(values, index=index, dtype=dtype)
+
+    def to_data_frame(
+        self, index: Any = None, columns: Any = None, dtype: Any = None
+    ) -> Any:
+        """Return the rows that are left as a data frame of pandas.
+
+        Args:
+            index: Labels of the rows.
+            columns: Columns to keep, in order; all as they came without any.
+            dtype: Type to force on all values.
+
+        Raises:
+            MissingExtraError: If pandas is not installed.
+        """
+        pandas = _imported("pandas")
+        wanted = self.keys() if columns is None else list(columns)
+        rows = [record.values(*wanted) for record in self]
+        return pandas.DataFrame(rows, index=index, columns=wanted, dtype=dtype)
+
+    def to_matrix(self, *, mutable: bool = False) -> Any:
+        """Return the rows that are left as a matrix of sympy.
+
+        Args:
+            mutable: Whether the matrix can be changed.
+
+        Raises:
+            MissingExtraError: If sympy is not installed.
+        """
+        sympy = _imported("sympy")
+        made = sympy.MutableMatrix if mutable else sympy.ImmutableMatrix
+        return made([list(record) for record in self])
+
+    def __repr__(self) -> str:
+        """Return the next rows as a table of text."""
+        table = self.preview()
+        return "" if table is None else repr(table)
+
+
+_PREVIEW = 3
+_CHANGES = ("_created", "_deleted", "_set", "_added", "_removed", "_updates")
+
+
+def _imported(name: str) -> Any:
+    """Import a library that only some results need.
+
+    Raises:
+        MissingExtraError: If it is not installed.
+    """
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError as error:
+        msg = f"This needs {name}: pip install {name}."
+        raise MissingExtraError(msg) from error

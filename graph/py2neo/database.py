@@ -1,0 +1,16 @@
+"""What py2neo has in `py2neo.database`: services, graphs and transactions."""
+
+from __future__ import annotations
+
+from graph.py2neo.errors import TransactionFinished
+from graph.py2neo.graph import Graph, SystemGraph
+from graph.py2neo.services import GraphService
+from graph.py2neo.transactions import Transaction
+
+__all__ = [
+    "Graph",
+    "GraphService",
+    "SystemGraph",
+    "Transaction",
+    "TransactionFinished",
+]

@@ -1,0 +1,98 @@
+"""Values of the driver as those of this package: nodes, relationships and paths.
+
+Temporal values stay those of `neo4j.time`, points those of `neo4j.spatial`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from graph.py2neo.entities import Node
+from graph.py2neo.relationships import Relationship
+from graph.py2neo.walkables import Path
+
+if TYPE_CHECKING:
+    import neo4j.graph
+
+    from graph.py2neo.graph import Graph
+
+__all__ = ["Hydrant"]
+
+
+class Hydrant:
+    """Makes our entities of those of one result.
+
+    A stored node or relationship becomes one object in a result, however often it
+    stands there. The ends of a relationship whose nodes are not in the result are
+    known by identity only; they are read when something of them is asked for.
+
+    Args:
+        graph: Where the entities are bound to.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._nodes: dict[str, Node] = {}
+        self._edges: dict[str, Relationship] = {}
+
+    def value(self, value: Any) -> Any:
+        """Return a value of the driver as one of ours, also inside lists and maps."""
+        from neo4j import graph as driver
+
+        if isinstance(value, driver.Node):
+            return self.node(value)
+        if isinstance(value, driver.Relationship):
+            return self.edge(value)
+        if isinstance(value, driver.Path):
+            return self._path(value)
+        if type(value) is list:
+            return [self.value(item) for item in value]
+        if type(value) is dict:
+            return {key: self.value(item) for key, item in value.items()}
+        return value
+
+    def node(self, value: neo4j.graph.Node) -> Node:
+        """Return the node for one of the driver."""
+        identity = value.element_id
+        node = self._nodes.get(identity)
+        if node is None:
+            node = Node._of(value.labels, dict(value))
+            node._bind(self._graph, identity)
+            self._nodes[identity] = node
+        elif node._stale:
+            node._labels = dict.fromkeys(value.labels)
+            node._replace(dict(value))
+            node._stale = False
+        return node
+
+    def edge(self, value: neo4j.graph.Relationship) -> Relationship:
+        """Return the relationship for one of the driver."""
+        identity = value.element_id
+        edge = self._edges.get(identity)
+        if edge is None:
+            ends = (self._end(value.nodes[0]), self._end(value.nodes[1]))
+            edge = Relationship._of(value.type, ends, dict(value))
+            edge._bind(self._graph, identity)
+            self._edges[identity] = edge
+        return edge
+
+    def _end(self, value: neo4j.graph.Node | None) -> Node:
+        """Return the end of a relationship, known by identity unless it was met."""
+        identity = "" if value is None else value.element_id
+        node = self._nodes.get(identity)
+        if node is None:
+            if value is not None and (value.labels or len(value)):
+                return self.node(value)
+            node = Node._of((), {})
+            node._bind(self._graph, identity)
+            node._stale = True
+            self._nodes[identity] = node
+        return node
+
+    def _path(self, value: neo4j.graph.Path) -> Path:
+        """Return the path for one of the driver."""
+        nodes = [self.node(node) for node in value.nodes]
+        sequence: list[Any] = [nodes[0]]
+        for edge, node in zip(value.relationships, nodes[1:], strict=True):
+            sequence += [self.edge(edge), node]
+        return Path._walked(sequence)

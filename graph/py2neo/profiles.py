@@ -1,0 +1,194 @@
+"""Connection profiles: where a service is, and as whom to speak to it.
+
+What is not said is taken from Knowtrail's settings (`NEO4J_USERNAME`,
+`NEO4J_PASSWORD`), and else from py2neo's defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from graph.errors import SettingsError
+from graph.settings import Settings
+
+__all__ = ["ConnectionProfile", "ServiceProfile"]
+
+DEFAULT_PORT = 7687
+DEFAULT_USER = "neo4j"
+DEFAULT_PASSWORD = "password"  # noqa: S105
+"""What py2neo tries where no password is known."""
+
+_KNOWN = frozenset({
+    "uri",
+    "scheme",
+    "protocol",
+    "secure",
+    "verify",
+    "routing",
+    "address",
+    "host",
+    "port",
+    "port_number",
+    "auth",
+    "user",
+    "password",
+})
+_SUFFIXES = {"": (False, True), "s": (True, True), "ssc": (True, False)}
+
+
+class ConnectionProfile(Mapping[str, Any]):
+    """Address and credentials, from a URI, another profile and single settings.
+
+    Single settings win over the profile. The password is in no text of a profile.
+
+    Args:
+        profile: `bolt://USER:PASSWORD@HOST:PORT`, a profile, or None for the defaults.
+        settings: `scheme`, `secure`, `verify`, `routing`, `host`, `port`, `address`,
+            `user`, `password` or `auth`, a pair or `USER:PASSWORD`.
+
+    Raises:
+        SettingsError: If a setting or scheme is not known, or HTTP is asked for.
+        TypeError: If the profile is neither a text nor a profile.
+    """
+
+    def __init__(
+        self, profile: str | ConnectionProfile | None = None, **settings: Any
+    ) -> None:
+        if unknown := sorted(set(settings) - _KNOWN):
+            msg = f"Unknown setting {unknown[0]!r}: use one of {sorted(_KNOWN)}."
+            raise SettingsError(msg)
+        profile = settings.pop("uri", None) if profile is None else profile
+        self.routing = False
+        self.secure = False
+        self.verify = True
+        self.host = "localhost"
+        self.port = DEFAULT_PORT
+        from_env = Settings.from_env()
+        self.user = from_env.username or DEFAULT_USER
+        self.password = from_env.password or DEFAULT_PASSWORD
+        if isinstance(profile, ConnectionProfile):
+            self.__dict__.update(profile.__dict__)
+        elif isinstance(profile, str):
+            self._read_uri(profile)
+        elif profile is not None:
+            msg = f"Profile {profile!r} is neither a URI nor a profile."
+            raise TypeError(msg)
+        self._apply(settings)
+
+    def _read_uri(self, uri: str) -> None:
+        """Take over what a URI says."""
+        try:
+            parts = urlsplit(uri if "://" in uri else f"bolt://{uri}")
+            port = parts.port
+        except ValueError as error:
+            msg = "The Neo4j address cannot be used: write bolt://HOST:PORT."
+            raise SettingsError(msg) from error
+        self._read_scheme(parts.scheme)
+        self.host = parts.hostname or "localhost"
+        self.port = port or DEFAULT_PORT
+        if parts.username:
+            self.user = unquote(parts.username)
+        if parts.password is not None:
+            self.password = unquote(parts.password)
+
+    def _read_scheme(self, scheme: str) -> None:
+        """Take over what a scheme says."""
+        name, _, suffix = scheme.partition("+")
+        if name in {"http", "https"}:
+            msg = "HTTP is not spoken here: use the Bolt address, such as bolt://HOST:7687."
+            raise SettingsError(msg)
+        if name not in {"bolt", "neo4j"} or suffix not in _SUFFIXES:
+            msg = f"Unknown scheme {scheme!r}: use bolt, bolt+s, bolt+ssc or neo4j."
+            raise SettingsError(msg)
+        self.routing = name == "neo4j"
+        self.secure, self.verify = _SUFFIXES[suffix]
+
+    def _apply(self, settings: Mapping[str, Any]) -> None:
+        """Take over single settings."""
+        for name in ("protocol", "scheme"):
+            if settings.get(name) is not None:
+                self._read_scheme(settings[name])
+        for name in ("routing", "secure", "verify", "host", "user", "password"):
+            if settings.get(name) is not None:
+                setattr(self, name, settings[name])
+        if settings.get("address") is not None:
+            self.host, self.port = settings["address"][0], settings["address"][1]
+        for name in ("port_number", "port"):
+            if settings.get(name) is not None:
+                self.port = int(settings[name])
+        auth = settings.get("auth")
+        if isinstance(auth, str):
+            self.user, _, self.password = auth.partition(":")
+        elif auth is not None:
+            self.user, self.password = auth
+
+    @property
+    def scheme(self) -> str:
+        """Return the scheme of the URI."""
+        suffix = "" if not self.secure else "+s" if self.verify else "+ssc"
+        return f"{'neo4j' if self.routing else 'bolt'}{suffix}"
+
+    @property
+    def protocol(self) -> str:
+        """Return `bolt`, the only protocol there is."""
+        return "bolt"
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Return host and port."""
+        return self.host, self.port
+
+    @property
+    def port_number(self) -> int:
+        """Return the port."""
+        return self.port
+
+    @property
+    def auth(self) -> tuple[str, str]:
+        """Return user and password."""
+        return self.user, self.password
+
+    @property
+    def uri(self) -> str:
+        """Return the address without credentials."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+    def to_dict(self, *, include_password: bool = False) -> dict[str, Any]:
+        """Return all settings, without the password unless it is asked for."""
+        names = _KNOWN if include_password else _KNOWN - {"password", "auth"}
+        return {name: getattr(self, name) for name in sorted(names)}
+
+    def __getitem__(self, key: str) -> Any:
+        """Return a setting."""
+        if key not in _KNOWN:
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the settings."""
+        return iter(sorted(_KNOWN))
+
+    def __len__(self) -> int:
+        """Count the settings."""
+        return len(_KNOWN)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether address and credentials are the same."""
+        if not isinstance(other, ConnectionProfile):
+            return False
+        return (self.uri, self.auth) == (other.uri, other.auth)
+
+    def __hash__(self) -> int:
+        """Return a hash of address and credentials."""
+        return hash((self.uri, self.auth))
+
+    def __repr__(self) -> str:
+        """Return the class with the address."""
+        return f"{type(self).__name__}({self.uri!r})"
+
+
+class ServiceProfile(ConnectionProfile):
+    """The profile of a whole service, which may be a cluster (`routing`)."""
