@@ -65,16 +65,23 @@ class Statement:
         columns: What it returns.
         params: Its parameters.
         distinct: Whether it could return a row twice.
+        number: Its place among the statements that are sent as one.
     """
 
     lines: list[str] = field(default_factory=list)
     columns: list[str] = field(default_factory=list)
     params: dict[str, Any] = field(default_factory=dict)
     distinct: bool = False
+    number: int = 0
+
+    @property
+    def rows(self) -> str:
+        """Return the name of the parameter that has its rows."""
+        return f"rows{self.number or ''}"
 
     def param(self, value: Any) -> str:
         """Add a parameter and return its place in the text."""
-        name = f"p{len(self.params)}"
+        name = f"p{self.number * 1000 + len(self.params)}"
         self.params[name] = value
         return f"${name}"
 
@@ -84,13 +91,19 @@ class Statement:
             self.columns.append(expression)
         return self.columns.index(expression)
 
-    def text(self, limit: int | None = None) -> str:
-        """Return the statement."""
-        columns = ", ".join(f"{c} AS c{i}" for i, c in enumerate(self.columns))
-        tail = f"RETURN {'DISTINCT ' if self.distinct else ''}{columns}"
-        if limit is not None:
-            tail += f"\nLIMIT {self.param(limit)}"
-        return "\n".join([*self.lines, tail])
+    def text(self, *, width: int = 0, numbered: bool = False) -> str:
+        """Return the statement.
+
+        Args:
+            width: Columns that it has at least, empty ones included.
+            numbered: Whether a first column has its number.
+        """
+        columns = [f"{c} AS c{i}" for i, c in enumerate(self.columns)]
+        columns += [f"null AS c{i}" for i in range(len(columns), width)]
+        if numbered:
+            columns.insert(0, f"{self.number} AS i")
+        distinct = "DISTINCT " if self.distinct else ""
+        return "\n".join([*self.lines, f"RETURN {distinct}{', '.join(columns)}"])
 
     def property(self, variable: str, name: str) -> str:
         """Return the expression of a property."""
@@ -113,6 +126,14 @@ class Statement:
             f"WHEN {held} IS :: LIST<ANY> THEN any(x IN {held} WHERE x IN {values}) "
             "ELSE false END"
         )
+
+    def can_seek(self, variable: str, name: str, values: str) -> str:
+        """Return a condition that some texts can only meet, and that an index answers.
+
+        A list of texts is not less than the list of the empty text, whatever it has.
+        """
+        held = self.property(variable, name)
+        return f"({held} IN {values} OR {held} >= [''])"
 
     def has_label(self, variable: str, labels: Iterable[str]) -> str:
         """Return the condition that a node has one of some labels."""

@@ -108,6 +108,7 @@ class Decoder:
         nodes: Term -> node of the statement.
         edges: Relationships of the statement.
         fields: What each pattern needs of a row.
+        optional: The same for the patterns of each OPTIONAL.
     """
 
     def __init__(
@@ -116,11 +117,13 @@ class Decoder:
         nodes: Dictionary[Any, Entity],
         edges: Sequence[Edge],
         fields: Sequence[Field],
+        optional: Sequence[Sequence[Field]] = (),
     ) -> None:
         self.mapping = mapping
         self._nodes = nodes
         self._edges = edges
         self._fields = fields
+        self._optional = optional
         self._table_types = table_types(mapping)
         self._known: dict[Any, frozenset[Node]] = {}
 
@@ -152,7 +155,29 @@ class Decoder:
             terms = self._objects(reading, record, columns, labels)
             held_terms = found.get(term)
             found[term] = terms if held_terms is None else held_terms & terms
-        yield from _solutions(found, row)
+        if not self._optional:
+            yield from _solutions(found, row)
+            return
+        for solution in _solutions(found, row):
+            yield from self._extended(solution, record, labels)
+
+    def _extended(
+        self,
+        solution: Solution,
+        record: Sequence[Any],
+        labels: Dictionary[Any, tuple[str, list[str]]],
+    ) -> Iterator[Solution]:
+        """Yield a solution with what each OPTIONAL adds to it."""
+        extended = [solution]
+        for group in self._optional:
+            terms = {
+                term: self._objects(reading, record, columns, labels)
+                for reading, term, columns in group
+            }
+            added = list(_solutions(terms, {}))
+            if added:
+                extended = [one | more for one in extended for more in added]
+        yield from extended
 
     def _decode_node(
         self, entity: Entity, record: Sequence[Any]

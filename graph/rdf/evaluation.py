@@ -18,16 +18,21 @@ from rdflib.plugins.sparql.sparql import FrozenBindings, Query
 from rdflib.term import Literal, Variable
 
 from graph.errors import KnowtrailError, RdfError
+from graph.rdf.blocks import block_of
 from graph.rdf.limits import check_query
-from graph.rdf.plan import Plan, batches
+from graph.rdf.plan import batches, numbered_all
+from graph.rdf.run import PrefixesChangedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from collections.abc import Mapping as Dictionary
 
     from rdflib import Graph
     from rdflib.plugins.sparql.sparql import QueryContext
     from rdflib.query import Result
+
+    from graph.rdf.blocks import Alternative
+    from graph.rdf.plan import Plan
 
 __all__ = ["READ_ONLY", "answer", "register"]
 
@@ -124,14 +129,17 @@ def _evaluate(ctx: QueryContext, part: CompValue) -> Any:
     if run is None:
         raise NotImplementedError
     run.check()
-    if part.name == "BGP":
-        return _bgp(run, ctx, part)
-    if part.name == "Filter" and part.p.name == "BGP":
-        return _filter(run, ctx, part)
-    if part.name == "LeftJoin" and part.p2.name == "BGP":
-        return _left_join(run, ctx, part)
-    if part.name == "Join" and part.lazy and part.p2.name == "BGP":
-        return _join(run, ctx, part)
+    rows = None
+    if part.name in {"BGP", "Union", "Join", "LeftJoin"}:
+        rows = _block(run, ctx, part)
+    if rows is None and part.name == "Filter":
+        rows = _filter(run, ctx, part)
+    elif rows is None and part.name == "LeftJoin":
+        rows = _left_join(run, ctx, part)
+    elif rows is None and part.name == "Join" and part.lazy:
+        rows = _join(run, ctx, part)
+    if rows is not None:
+        return rows
     if part.name in _WATCHED:
         return _watched(run, _WATCHED[part.name](ctx, part))
     raise NotImplementedError
@@ -155,48 +163,84 @@ def _watched(run: Any, rows: Iterable[Any]) -> Iterator[Any]:
         yield row
 
 
-def _plan(
-    run: Any, ctx: QueryContext, part: CompValue, *, also: Any = (), **options: Any
-) -> Plan:
-    """Return the plan of a basic graph pattern, made once for a way it is bound.
+def _once_more(make: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+    """Yield rows; from the start where the database's prefixes had changed.
+
+    Only the first statement of a query finds that, before it yields anything.
+    """
+    try:
+        yield from make()
+    except PrefixesChangedError:
+        yield from make()
+
+
+def _plans(
+    run: Any,
+    ctx: QueryContext,
+    block: Sequence[Alternative],
+    *,
+    also: Any = (),
+    bounds: Any = None,
+) -> list[Plan] | None:
+    """Return the plan of each alternative of a block, made once for a way it is bound.
 
     Args:
         run: Reads the database.
         ctx: What is bound for all rows, predicates among it.
-        part: The pattern.
+        block: The alternatives.
         also: Variables that each row binds, to one thing or another.
-        options: More for the plan.
+        bounds: Comparisons of variables with numbers that a filter makes.
+
+    Returns:
+        The plans; None if what need not match cannot be asked for with the rest.
     """
-    patterns: list[Any] = [
-        (s, p if ctx[p] is None else ctx[p], o) for s, p, o in part.triples
-    ]
-    terms = {t for s, _, o in patterns for t in (s, o) if isinstance(t, Variable)}
-    bound = frozenset(t for t in terms if t in also or ctx[t] is not None)
-    key = (id(part), tuple(p for _, p, _ in patterns), bound, bool(options))
-    if key not in run.plans:
-        run.plans[key] = Plan(run.mapping, patterns, bound=bound, **options)
-    plan: Plan = run.plans[key]
-    return plan
+    known: Any = ctx
+    found: list[Plan] = []
+    for one in block:
+        if any(term in also or known[term] is not None for term in one.unbound):
+            return None
+        patterns = tuple(
+            (s, p if known[p] is None else known[p], o) for s, p, o in one.patterns
+        )
+        terms = {t for s, _, o in patterns for t in (s, o) if isinstance(t, Variable)}
+        bound = frozenset(t for t in terms if t in also or known[t] is not None)
+        found.append(run.plan(patterns, bound, bounds or {}, one.optional))
+    return found if all(plan.fits for plan in found) else None
 
 
-def _bgp(
-    run: Any, ctx: QueryContext, part: CompValue, **options: Any
-) -> Iterator[FrozenBindings]:
-    """Yield the solutions of a basic graph pattern."""
+def _block(
+    run: Any, ctx: QueryContext, part: CompValue, *, bounds: Any = None
+) -> Iterator[FrozenBindings] | None:
+    """Return the solutions of a block, None where the part is none."""
+    block = block_of(part)
+    if part.name == "BGP" and not part.triples:
+        return iter([ctx.solution()])
+    if block is None or _plans(run, ctx, block, bounds=bounds) is None:
+        return None
     known = dict(ctx.bindings.items())
-    if not part.triples:
-        yield ctx.solution()
-        return
-    plan = _plan(run, ctx, part, **options)
-    for _, found in plan.solve(run, _triples(ctx), [known]):
-        yield FrozenBindings(ctx, found)
+
+    def found() -> Iterator[FrozenBindings]:
+        plans = _plans(run, ctx, block, bounds=bounds) or []
+        for _, row in numbered_all(plans, run, _triples(ctx), [known]):
+            yield FrozenBindings(ctx, row)
+
+    return _once_more(found)
 
 
-def _filter(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBindings]:
-    """Yield the solutions of a basic graph pattern that pass a filter."""
-    bounds = _bounds(part.expr)
+def _filter(
+    run: Any, ctx: QueryContext, part: CompValue
+) -> Iterator[FrozenBindings] | None:
+    """Return the solutions of a block that pass a filter, None where it is no block."""
+    rows = _block(run, ctx, part.p, bounds=_bounds(part.expr))
+    return None if rows is None else _passed(ctx, part, rows)
+
+
+def _passed(
+    ctx: QueryContext, part: CompValue, rows: Iterable[FrozenBindings]
+) -> Iterator[FrozenBindings]:
+    """Yield the rows that pass a filter."""
     isolated = not part.no_isolated_scope
-    for row in _bgp(run, ctx, part.p, **({"bounds": bounds} if bounds else {})):
+    for row in rows:
         seen = row.forget(ctx, _except=part._vars) if isolated else row
         if _ebv(part.expr, seen):
             yield row
@@ -242,34 +286,56 @@ def _wider(sign: str, number: float) -> list[tuple[str, float]]:
     return [("<=", high)] if sign.startswith("<") else [(">=", low)]
 
 
-def _join(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBindings]:
-    """Yield the rows of the left side extended by the pattern on the right."""
-    plan = None
-    for batch in batches(evaluate.evalPart(ctx, part.p1)):
-        known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
-        plan = plan or _plan(run, ctx, part.p2, also=batch[0])
-        for place, found in plan.numbered(run, _triples(ctx), known):
-            yield FrozenBindings(ctx, found | dict(batch[place].items()))
+def _join(
+    run: Any, ctx: QueryContext, part: CompValue
+) -> Iterator[FrozenBindings] | None:
+    """Return the rows of the left side extended by the block on the right."""
+    block = _plain_block(part.p2)
+    if block is None:
+        return None
+
+    def found() -> Iterator[FrozenBindings]:
+        plans = None
+        for batch in batches(evaluate.evalPart(ctx, part.p1)):
+            known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
+            plans = plans or _plans(run, ctx, block, also=batch[0]) or []
+            for place, row in numbered_all(plans, run, _triples(ctx), known):
+                yield FrozenBindings(ctx, row | dict(batch[place].items()))
+
+    return _once_more(found)
 
 
 def _left_join(
     run: Any, ctx: QueryContext, part: CompValue
-) -> Iterator[FrozenBindings]:
-    """Yield the rows of the left side, extended by the right one where it matches."""
-    plan = None
-    for batch in batches(evaluate.evalPart(ctx, part.p1)):
-        run.check()
-        known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
-        plan = plan or _plan(run, ctx, part.p2, also=batch[0])
-        matched: list[list[FrozenBindings]] = [[] for _ in batch]
-        for place, found in plan.numbered(run, _triples(ctx), known):
-            row = FrozenBindings(ctx, found)
-            if _ebv(part.expr, row.forget(ctx)):
-                matched[place].append(row)
-        for row, extended in zip(batch, matched, strict=True):
-            yield from (one.merge(row) for one in extended)
-            if not extended and not _matches_alone(ctx, part, row):
-                yield row
+) -> Iterator[FrozenBindings] | None:
+    """Return the rows of the left side, extended by the right one where it matches."""
+    block = _plain_block(part.p2)
+    if block is None:
+        return None
+
+    def found() -> Iterator[FrozenBindings]:
+        plans = None
+        for batch in batches(evaluate.evalPart(ctx, part.p1)):
+            run.check()
+            known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
+            plans = plans or _plans(run, ctx, block, also=batch[0]) or []
+            matched: list[list[FrozenBindings]] = [[] for _ in batch]
+            for place, added in numbered_all(plans, run, _triples(ctx), known):
+                row = FrozenBindings(ctx, added)
+                if _ebv(part.expr, row.forget(ctx)):
+                    matched[place].append(row)
+            for row, extended in zip(batch, matched, strict=True):
+                yield from (one.merge(row) for one in extended)
+                if not extended and not _matches_alone(ctx, part, row):
+                    yield row
+
+    return _once_more(found)
+
+
+def _plain_block(part: CompValue) -> tuple[Alternative, ...] | None:
+    """Return a block without patterns that need not match, None where it is none."""
+    block = block_of(part)
+    return None if block is None or any(one.optional for one in block) else block
 
 
 def _matches_alone(ctx: QueryContext, part: CompValue, row: FrozenBindings) -> bool:

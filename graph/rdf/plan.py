@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rdflib.paths import InvPath, Path, SequencePath
 from rdflib.term import URIRef, Variable
 
-from graph.rdf.component import Component
-from graph.rdf.readings import NODE, is_variable, readings
+from graph.rdf.component import Component, solve_all
+from graph.rdf.readings import NODE, is_property, is_variable, readings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from graph.rdf.readings import Pattern
     from graph.rdf.terms import Runner, Solution
 
-__all__ = ["Plan", "batches"]
+__all__ = ["Plan", "batches", "numbered_all"]
 
 _BATCHES = (1, 50, 500)
 """Rows taken at once."""
@@ -51,6 +51,13 @@ class Plan:
         patterns: Triple patterns; a predicate may be a property path.
         bound: The variables that are bound before, as a rule.
         bounds: Comparisons of variables with numbers that a filter makes.
+        optional: Patterns that need not match, those of each OPTIONAL; the variables
+            of their objects are in no other pattern.
+
+    Attributes:
+        fits: Whether the optional patterns can be asked for together with the others;
+            where not, the plan is of no use.
+        alone: The only group of patterns that the plan has, None where it has several.
     """
 
     def __init__(
@@ -60,6 +67,7 @@ class Plan:
         *,
         bound: Collection[Node] = (),
         bounds: Dictionary[Node, Sequence[tuple[str, float]]] | None = None,
+        optional: Sequence[Sequence[Pattern]] = (),
     ) -> None:
         self._mapping = mapping
         self._bounds = bounds or {}
@@ -69,6 +77,33 @@ class Plan:
             for group in _ordered(self._grouped(plain), set(bound))
         ]
         self._loose = loose
+        self.fits = self._extend(optional)
+        several = bool(loose) or len(self._groups) != 1
+        self.alone = None if several else self._groups[0]
+
+    def _extend(self, optional: Sequence[Sequence[Pattern]]) -> bool:
+        """Give optional patterns to the groups that have their nodes."""
+        owned: dict[int, list[Sequence[Pattern]]] = {}
+        for patterns in optional:
+            subjects = {pattern[0] for pattern in patterns}
+            owner = next(
+                (
+                    place
+                    for place, group in enumerate(self._groups)
+                    if len(subjects) == 1 and group.holds(next(iter(subjects)))
+                ),
+                None,
+            )
+            if owner is None or not all(
+                is_property(self._mapping, pattern) for pattern in patterns
+            ):
+                return False
+            owned.setdefault(owner, []).append(patterns)
+        for place, several in owned.items():
+            self._groups[place] = Component(
+                self._mapping, self._groups[place].patterns, self._bounds, several
+            )
+        return True
 
     def solve(
         self, run: Runner, triples: Matcher, rows: Iterable[Solution]
@@ -130,6 +165,26 @@ class Plan:
                 width,
             ))
         return [group[1] for group in groups]
+
+
+def numbered_all(
+    plans: Sequence[Plan], run: Runner, triples: Matcher, batch: Sequence[Solution]
+) -> Iterator[tuple[int, Solution]]:
+    """Yield the solutions of a batch by each of some plans, asked together if possible.
+
+    Args:
+        plans: Alternatives, as those of a UNION.
+        run: Runs a statement.
+        triples: Finds the triples of one pattern.
+        batch: What is bound before, row by row.
+    """
+    alone = [plan.alone for plan in plans if plan.alone is not None]
+    if len(alone) == len(plans):
+        for place, added in solve_all(alone, run, batch):
+            yield place, _visible(batch[place] | added)
+    else:
+        for plan in plans:
+            yield from plan.numbered(run, triples, batch)
 
 
 def _apart(

@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 
     Pattern = tuple[Node, Node, Node]
 
-__all__ = ["NODE", "STATEMENT", "VALUE", "Reading", "readings", "table_types"]
+__all__ = [
+    "NODE",
+    "STATEMENT",
+    "VALUE",
+    "Reading",
+    "is_property",
+    "is_variable",
+    "readings",
+    "table_types",
+]
 
 NODE = "node"
 STATEMENT = "statement"
@@ -96,6 +105,17 @@ def readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
                 )
             )
     return [reading for reading in result if _object_fits(reading, found)]
+
+
+def is_property(mapping: Mapping, pattern: Pattern) -> bool:
+    """Return whether a pattern about a node can only mean one of its properties.
+
+    Args:
+        mapping: The mapping of the database.
+        pattern: Subject and object may be variables, the predicate may not.
+    """
+    found = [one for one in readings(mapping, pattern) if one.subject == NODE]
+    return [one.form for one in found] == ["property"]
 
 
 def _object_fits(reading: Reading, found: Node) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rdflib.term import BNode, Literal, URIRef, Variable
 
 from graph.driver import translate_errors
-from graph.errors import QueryTimeoutError
+from graph.errors import QueryTimeoutError, RdfError
 from graph.rdf.lookup import predicates_of, triples_of
 from graph.rdf.mapping import Mapping
 from graph.rdf.plan import Plan
@@ -17,19 +17,66 @@ from graph.rdf.terms import literal_term, node_term
 from graph.rdf.vocabulary import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Mapping as Dictionary
 
     from graph.connection import Connection
     from graph.rdf.reading import Triple
     from graph.rdf.vocabulary import Vocabulary
 
-__all__ = ["Run", "triple_terms"]
+__all__ = ["Memory", "PrefixesChangedError", "Prepared", "Run", "triple_terms"]
 
 _FETCH = 500
+_MOST_PLANS = 128
 _TIMED_OUT = (
     "Neo.ClientError.Transaction.TransactionTimedOut",
     "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
 )
+
+
+class PrefixesChangedError(RdfError):
+    """The database has other prefixes than those a statement was made with."""
+
+
+class Prepared:
+    """The mapping with the prefixes that a database had, and plans made with it.
+
+    Only what follows from the prefixes and a query's text is kept, nothing that was
+    read. Safe to share between threads.
+
+    Args:
+        mapping: The mapping.
+    """
+
+    def __init__(self, mapping: Mapping) -> None:
+        self.mapping = mapping
+        self._plans: dict[Any, Plan] = {}
+
+    def plan(
+        self, patterns: Sequence[Any], bound: frozenset[Any], bounds: Any, optional: Any
+    ) -> Plan:
+        """Return a plan, made once for the same arguments; see `Plan`."""
+        widths = tuple((term, *map(tuple, held)) for term, held in bounds.items())
+        key = (patterns, bound, widths, optional)
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans = {}
+            plan = Plan(
+                self.mapping, patterns, bound=bound, bounds=bounds, optional=optional
+            )
+            self._plans[key] = plan
+        return plan
+
+
+class Memory:
+    """What one reading of a database leaves to the next.
+
+    Attributes:
+        prepared: What the last one was prepared with; None before the first.
+    """
+
+    prepared: Prepared | None = None
 
 
 class Run:
@@ -39,27 +86,67 @@ class Run:
         connection: The database.
         vocabulary: The IRIs of ours.
         seconds: Time that it may take.
+        memory: What the readings before have left.
     """
 
     def __init__(
-        self, connection: Connection, vocabulary: Vocabulary, seconds: float
+        self,
+        connection: Connection,
+        vocabulary: Vocabulary,
+        seconds: float,
+        memory: Memory | None = None,
     ) -> None:
         self.connection = connection
         self.seconds = seconds
         self.deadline = time.monotonic() + seconds
-        self.plans: dict[Any, Plan] = {}
         self._vocabulary = vocabulary
-        self._mapping: Mapping | None = None
+        self._memory = memory or Memory()
+        self._prepared = self._memory.prepared
+        self._confirmed = False
 
     @property
     def mapping(self) -> Mapping:
         """Return the mapping with the prefixes that the database has now."""
-        if self._mapping is None:
-            rows = self.connection.read("rdf/prefixes")
-            held = {key: value for row in rows for key, value in row["held"].items()}
-            foreign = {k: v for k, v in held.items() if isinstance(v, str)}
-            self._mapping = Mapping(self._vocabulary, foreign)
-        return self._mapping
+        prepared = self._prepared if self._confirmed else None
+        return (prepared or self._ask()).mapping
+
+    def _ask(self) -> Prepared:
+        """Ask for the prefixes."""
+        return self._learn(r["held"] for r in self.connection.read("rdf/prefixes"))
+
+    def _learn(self, held: Iterable[Dictionary[str, Any]]) -> Prepared:
+        """Take the prefixes that the database has."""
+        pairs = [(key, value) for row in held for key, value in row.items()]
+        foreign = {key: value for key, value in pairs if isinstance(value, str)}
+        prepared = self._prepared
+        if prepared is None or prepared.mapping.foreign != foreign:
+            prepared = Prepared(Mapping(self._vocabulary, foreign))
+        self._confirmed = True
+        self._prepared = self._memory.prepared = prepared
+        return prepared
+
+    @property
+    def confirm(self) -> Callable[[Any], None] | None:
+        """Return what has to be told the prefixes, None if they are known."""
+        return None if self._confirmed else self._confirm
+
+    def _confirm(self, held: Any) -> None:
+        """Take the prefixes that came with the first answer.
+
+        Raises:
+            PrefixesChangedError: If the statement was made with others.
+        """
+        before = self._prepared
+        if self._learn(held) is not before:
+            msg = "The prefixes of the database have changed: ask again."
+            raise PrefixesChangedError(msg)
+
+    def plan(
+        self, patterns: Sequence[Any], bound: frozenset[Any], bounds: Any, optional: Any
+    ) -> Plan:
+        """Return a plan, made with the last known prefixes; see `Plan`."""
+        prepared = self._prepared or self._ask()
+        return prepared.plan(patterns, bound, bounds, optional)
 
     def check(self) -> None:
         """Stop where time is up.

@@ -16,7 +16,7 @@ from rdflib.term import URIRef
 from graph.errors import RdfError
 from graph.rdf.evaluation import READ_ONLY, register
 from graph.rdf.reading import graph_triples
-from graph.rdf.run import Run, triple_terms
+from graph.rdf.run import Memory, Run, triple_terms
 from graph.rdf.vocabulary import DEFAULT_BASE, PREFIXES, Vocabulary
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class LiveStore(Store):
         self.connection = connection
         self.vocabulary = Vocabulary(base)
         self.seconds = seconds
+        self._memory = Memory()
         self._namespaces: dict[str, URIRef] = {}
         for prefix, namespace in (PREFIXES | self.vocabulary.prefixes).items():
             self._namespaces[prefix] = URIRef(namespace)
@@ -82,7 +83,7 @@ class LiveStore(Store):
         """
         from graph.rdf.evaluation import answer
 
-        run = Run(self.connection, self.vocabulary, self.seconds)
+        run = self.run()
         snapshot = _RunStore(run, self._namespaces)
         return answer(
             Graph(store=snapshot, bind_namespaces="none"),
@@ -105,7 +106,7 @@ class LiveStore(Store):
 
     def run(self) -> Run:
         """Begin to read, with a time limit of its own."""
-        return Run(self.connection, self.vocabulary, self.seconds)
+        return Run(self.connection, self.vocabulary, self.seconds, self._memory)
 
     def triples(
         self, triple_pattern: Any, context: Any = None

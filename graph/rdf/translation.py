@@ -36,9 +36,18 @@ class Translation:
         mapping: The mapping of the database.
         chosen: A reading of each pattern; each term is of one kind.
         known: Term -> where rows have its value: for a literal the name of a list of
-            candidates; for a node that name and where to look it up; for a statement
-            that name, its type, and where to look up its ends.
+            candidates, and whether they are texts; for a node that name and where to
+            look it up; for a statement that name, its type, and where to look up its
+            ends.
         bounds: Comparisons of variables with numbers.
+        optional: Readings of patterns that need not match, those of each OPTIONAL;
+            all are properties of nodes that the others speak of.
+        number: Its place among the statements that are sent as one.
+
+    Attributes:
+        takes_rows: Whether it is about rows, which are the parameter `rows`.
+        params: Its other parameters.
+        width: How many columns it has.
     """
 
     def __init__(
@@ -47,26 +56,46 @@ class Translation:
         chosen: Sequence[Reading],
         known: Dictionary[Node, Any],
         bounds: Dictionary[Node, Sequence[tuple[str, float]]],
+        *,
+        optional: Sequence[Sequence[Reading]] = (),
+        number: int = 0,
     ) -> None:
         self.mapping = mapping
         self.chosen = chosen
         self.known = known
         self.bounds = bounds
         self.takes_rows = bool(known)
-        self._statement = Statement()
+        self._statement = Statement(number=number)
         self._nodes: dict[Any, Entity] = {}
         self._edges: list[Edge] = []
         self._fields: list[Field] = []
         self._conditions: list[str] = []
         if self.takes_rows:
-            self._statement.lines.append("UNWIND $rows AS row")
+            self._statement.lines.append(f"UNWIND ${self.rows} AS row")
             self._statement.column("row.i")
         self._gather()
         self._match()
         self._return()
-        self.text = self._statement.text()
+        groups = [[self._field(one) for one in group] for group in optional]
         self.params = self._statement.params
-        self.decode = Decoder(mapping, self._nodes, self._edges, self._fields).decode
+        self.width = len(self._statement.columns)
+        self.decode = Decoder(
+            mapping, self._nodes, self._edges, self._fields, groups
+        ).decode
+
+    @property
+    def rows(self) -> str:
+        """Return the name of the parameter that has the rows."""
+        return self._statement.rows
+
+    def text(self, *, width: int = 0, numbered: bool = False) -> str:
+        """Return the statement.
+
+        Args:
+            width: Columns that it has at least, empty ones included.
+            numbered: Whether a first column has its number.
+        """
+        return self._statement.text(width=width, numbered=numbered)
 
     def _gather(self) -> None:
         """Collect the nodes and relationships that the readings speak of."""
@@ -198,10 +227,13 @@ class Translation:
             f"{statement.property(holder, name)} IS NOT NULL" for name in names
         )
         if found in self.known:
-            place = f"row.{self.known[found]}"
+            key, are_texts = self.known[found]
             held = " OR ".join(
-                statement.has_value(holder, name, place) for name in names
+                statement.has_value(holder, name, f"row.{key}") for name in names
             )
+            if are_texts and len(names) == 1 and self._has_one_label(reading):
+                seek = statement.can_seek(holder, names[0], f"row.{key}")
+                self._conditions.append(seek)
         self._conditions.append(f"({held})" if held else "false")
         for sign, number in self.bounds.get(found, ()):
             members = statement.members(holder, names)
@@ -210,6 +242,13 @@ class Translation:
                 f"any(x IN {members} WHERE CASE WHEN x IS :: INTEGER | FLOAT "
                 f"THEN x {sign} {place} ELSE true END)"
             )
+
+    def _has_one_label(self, reading: Reading) -> bool:
+        """Return whether the subject is found by its one label."""
+        if reading.subject != NODE:
+            return False
+        entity = self._nodes[reading.pattern[0]]
+        return entity.arms is None and entity.label is not None
 
     def _names(self, reading: Reading) -> list[str]:
         """Return the properties that a reading can mean for the labels allowed."""
@@ -242,22 +281,26 @@ class Translation:
                         f"CASE WHEN {_count(edge)} > 1 THEN {_siblings(edge)} END"
                     ),
                 )
-        for reading in self.chosen:
-            columns: list[tuple[str, int]] = []
-            if reading.form == "property":
-                holder = self._holder(reading)
-                columns = [
-                    (name, statement.column(statement.property(holder, name)))
-                    for name in self._names(reading)
-                ]
-            elif (
-                reading.form == "type"
-                and reading.subject == NODE
-                and is_variable(reading.pattern[2])
-            ):
-                holder = self._nodes[reading.pattern[0]].variable
-                columns = [("", statement.column(_classes(holder)))]
-            self._fields.append((reading, reading.pattern[2], columns))
+        self._fields += [self._field(reading) for reading in self.chosen]
+
+    def _field(self, reading: Reading) -> Field:
+        """Choose the columns that a reading needs."""
+        statement = self._statement
+        columns: list[tuple[str, int]] = []
+        if reading.form == "property":
+            holder = self._holder(reading)
+            columns = [
+                (name, statement.column(statement.property(holder, name)))
+                for name in self._names(reading)
+            ]
+        elif (
+            reading.form == "type"
+            and reading.subject == NODE
+            and is_variable(reading.pattern[2])
+        ):
+            holder = self._nodes[reading.pattern[0]].variable
+            columns = [("", statement.column(_classes(holder)))]
+        return reading, reading.pattern[2], columns
 
     def _identity(self, entity: Entity) -> tuple[int | None, ...]:
         """Return the columns that say which node it is."""

@@ -65,9 +65,9 @@ PATTERNS = st.lists(
     st.tuples(NODES, PREDICATES, OBJECTS), min_size=1, max_size=4, unique=True
 )
 FORMS = re.compile(
-    r"(?:UNWIND|MATCH|OPTIONAL|WHERE|WITH|RETURN|CALL|UNION|LIMIT|CASE|WHEN|THEN|ELSE|"
+    r"(?:UNWIND|MATCH|OPTIONAL|WHERE|WITH|RETURN|CALL|UNION|ALL|CASE|WHEN|THEN|ELSE|"
     r"END|AND|OR|NOT|AS|IN|IS|NULL|COUNT|DISTINCT|INTEGER|FLOAT|LIST|ANY|any|coalesce|labels|"
-    r"size|keys|type|elementId|properties|true|false|row|rows|x|l|k|i|b\d+[st]?|id|uri|"
+    r"size|keys|type|elementId|properties|true|false|null|row|rows\d*|x|l|k|i|b\d+[st]?|id|uri|"
     r"name|n\d+|r\d+|p\d+|c\d+|Corpus|Custodian|OntologyClass|INSTANCE_OF)"
 )
 
