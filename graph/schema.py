@@ -74,6 +74,10 @@ _MIGRATIONS: dict[int, tuple[str, ...]] = {
         "schema/index_custodian_uri",
         "schema/index_ontology_class_uri",
     ),
+    6: (
+        "schema/constraint_term_id",
+        "schema/index_term_name",
+    ),
 }
 """Version -> statements that lead to it from the version before."""
 
@@ -105,6 +109,7 @@ _CONSTRAINTS = (
     "custodian_id",
     "conversation_id",
     "turn_id",
+    "term_id",
     "schema_version_id",
 )
 _INDEXES = (
@@ -112,6 +117,7 @@ _INDEXES = (
     "document_title",
     "custodian_uri",
     "ontology_class_uri",
+    "term_name",
     "chunk_embedding",
     "sentence_embedding",
     "theme_embedding",

@@ -49,6 +49,11 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(["keyphrases", "llm", "none"]),
             help=f"Where themes come from. [default: {_DEFAULTS.themes}]",
         ),
+        click.option(
+            "--terms/--no-terms",
+            default=None,
+            help="Whether names that connect chunks become terms. [default: terms]",
+        ),
         click.option("--json", "as_json", is_flag=True, help="Report as JSON."),
     ]
     for name, text in (

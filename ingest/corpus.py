@@ -13,6 +13,7 @@ from graph.schema import apply_schema
 from ingest.keys import content_key
 from ingest.options import IngestOptions
 from ingest.store import batched
+from ingest.terms import TERM_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +44,7 @@ _OPTION_KEYS = {
     "theme_top": "themeTop",
     "theme_threshold": "themeThreshold",
     "themes": "themeSource",
+    "terms": "terms",
 }
 """Option -> property of the Corpus node."""
 
@@ -51,6 +53,7 @@ _PARTS = (
     "custodians",
     "battles",
     "themes",
+    "terms",
     "categories",
     "redirects",
     "walks",
@@ -129,6 +132,7 @@ def open_corpus(
                 "dimensions": dimensions,
                 "version": 0,
                 "status": "complete",
+                "termRules": TERM_RULES,
                 "themeModel": language_model if chosen.themes == "llm" else None,
                 **{key: getattr(chosen, n) for n, key in _OPTION_KEYS.items()},
             },
@@ -137,6 +141,7 @@ def open_corpus(
     if stored is None or stored.status == "deleting":
         msg = f"Corpus {name!r} is being deleted: finish with knowtrail corpus delete."
         raise InputError(msg)
+    stored = _with_terms(connection, stored, options)
     if options is not None and options != stored.options:
         _refuse_drift(stored, options)
     if stored.theme_model not in {None, language_model}:
@@ -146,6 +151,20 @@ def open_corpus(
         )
         raise CorpusDriftError(msg)
     apply_schema(connection, dimensions=stored.dimensions)
+    if connection.write(
+        "ingest/corpus_term_rules", name=name, rules=TERM_RULES
+    ).changed:
+        stored = stored_corpus(connection, name)
+    return stored
+
+
+def _with_terms(
+    connection: Connection, stored: StoredCorpus, options: IngestOptions | None
+) -> StoredCorpus:
+    """Settle whether a corpus made before there were terms has them from now on."""
+    terms = (options or stored.options).terms
+    if connection.write("ingest/corpus_terms", name=stored.name, terms=terms).changed:
+        return stored_corpus(connection, stored.name)
     return stored
 
 
@@ -202,7 +221,9 @@ def _stored(properties: dict[str, Any]) -> StoredCorpus:
         query_prompt=properties["queryPrompt"],
         dimensions=properties["dimensions"],
         options=IngestOptions(**{
-            name: properties[key] for name, key in _OPTION_KEYS.items()
+            name: properties[key]
+            for name, key in _OPTION_KEYS.items()
+            if key in properties
         }),
         theme_model=properties.get("themeModel"),
         version=properties["version"],

@@ -25,6 +25,7 @@ _PARTS = (
     "chunks",
     "sentences",
     "themes",
+    "terms",
     "categories",
     "redirects",
     "similar",

@@ -19,6 +19,7 @@ from ingest.keys import normalise_title
 from ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
 from ingest.similarity import top_neighbours
 from ingest.store import ROWS, batched, similar_rows
+from ingest.term_linking import link_terms
 from ingest.vector_file import VectorFile
 
 if TYPE_CHECKING:
@@ -61,6 +62,10 @@ def link_corpus(
     total += connection.write("ingest/categories_orphaned", corpus=corpus)
     linker = _Linker(connection, corpus, version, progress)
     total += linker.titles()
+    if options.terms:
+        total += link_terms(
+            connection, corpus=corpus, version=version, progress=progress
+        )
     total += linker.similar(
         folder,
         source="ingest/chunk_vectors",

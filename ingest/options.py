@@ -26,6 +26,7 @@ class IngestOptions:
         theme_top: Most similar documents by themes that a document points to.
         theme_threshold: Least cosine of such an edge.
         themes: Where themes come from: `keyphrases`, `llm` or `none`.
+        terms: Whether the names that connect chunks become Term nodes.
     """
 
     window: int = 3
@@ -37,6 +38,7 @@ class IngestOptions:
     theme_top: int = 1
     theme_threshold: float = 0.2
     themes: Literal["keyphrases", "llm", "none"] = "keyphrases"
+    terms: bool = True
 
     def __post_init__(self) -> None:
         """Check the ranges.

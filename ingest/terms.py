@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from ingest.names import words_of
 from ingest.tally import NameTally, title_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
-__all__ = ["Term", "TermFinder", "TermIndex", "find_terms"]
+__all__ = [
+    "MOST_LINKED",
+    "TERM_RULES",
+    "Term",
+    "TermFinder",
+    "TermIndex",
+    "find_terms",
+    "is_linked",
+    "is_term",
+    "names_of_chunks",
+    "segments",
+]
+
+TERM_RULES = 1
+"""Raised when the same texts would give other terms."""
+MOST_LINKED = 100
+"""Chunks that any term may be linked from, however small the corpus."""
+_SHARE = 20
+"""A term of more than one in so many chunks tells passages apart too little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +99,58 @@ class TermFinder:
         return found
 
 
+def is_term(*, chunks: int, titled: bool) -> bool:
+    """Say whether a name connects anything: two chunks, or a document by its title."""
+    return chunks > 1 or (titled and chunks > 0)
+
+
+def is_linked(*, chunks: int, total: int) -> bool:
+    """Say whether a term is linked from its chunks, or only kept with its count.
+
+    Args:
+        chunks: Chunks that name it.
+        total: Chunks of the corpus.
+    """
+    return chunks <= MOST_LINKED or chunks * _SHARE <= total
+
+
+def segments(chunks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the pieces that the ends of overlapping chunks cut a text into.
+
+    With the usual windows these are its sentences.
+
+    Args:
+        chunks: Start and end of each chunk.
+    """
+    bounds = sorted({place for span in chunks for place in span})
+    return list(pairwise(bounds))
+
+
+def names_of_chunks(
+    text: str, chunks: Sequence[tuple[int, int]], finder: TermFinder
+) -> list[set[str]]:
+    """Return the names in each chunk of a text; none reaches over a chunk's end.
+
+    Args:
+        text: The text of a document.
+        chunks: Start and end of each chunk, both rising.
+        finder: Finds the names.
+    """
+    pieces = segments(chunks)
+    found = [finder.find(text[start:end]) for start, end in pieces]
+    starts = [start for start, _ in pieces]
+    out = []
+    for start, end in chunks:
+        first, last = bisect_left(starts, start), bisect_left(starts, end)
+        out.append(set(chain.from_iterable(found[first:last])))
+    return out
+
+
 def find_terms(texts: Iterable[tuple[str, str]], titles: Iterable[str]) -> TermIndex:
     """Return the terms of texts and which of them each text names.
 
-    A term is a title or a name that `NameTally` chooses, and stands in a text.
+    A term is a title in any text, or a name that `NameTally` chooses in two texts.
+    Terms of many texts are among them: `is_linked` says which an ingest links.
 
     Args:
         texts: (id, text) pairs.
@@ -95,18 +163,26 @@ def find_terms(texts: Iterable[tuple[str, str]], titles: Iterable[str]) -> TermI
     with NameTally() as tally:
         for _, text in pairs:
             tally.add(text)
-        labels = tally.chosen() | title_names(titles)
-    return _indexed(pairs, labels)
+        chosen = tally.chosen()
+    titled = title_names(titles)
+    return _indexed(pairs, chosen | titled, titled)
 
 
-def _indexed(pairs: Sequence[tuple[str, str]], labels: Mapping[str, str]) -> TermIndex:
+def _indexed(
+    pairs: Sequence[tuple[str, str]], labels: Mapping[str, str], titled: Container[str]
+) -> TermIndex:
     """Find the names in the texts and count them."""
     finder = TermFinder(labels)
-    names = {key: tuple(sorted(set(finder.find(text)))) for key, text in pairs}
+    names = {key: set(finder.find(text)) for key, text in pairs}
     counts = Counter(name for found in names.values() for name in found)
     terms = {
         name: Term(name=name, label=labels[name], chunks=counts[name])
         for name in sorted(labels)
-        if counts[name]
+        if is_term(chunks=counts[name], titled=name in titled)
     }
-    return TermIndex(terms=terms, names=names)
+    return TermIndex(
+        terms=terms,
+        names={
+            key: tuple(sorted(found & terms.keys())) for key, found in names.items()
+        },
+    )
