@@ -29,6 +29,7 @@ from graph.py2neo.database import (
     TransactionFinished,
 )
 from graph.py2neo.errors import (
+    AuthenticationError,
     ClientError,
     ConnectionBroken,
     ConnectionLimit,
@@ -38,7 +39,6 @@ from graph.py2neo.errors import (
     ProtocolError,
     ServiceUnavailable,
     TransientError,
-    Unauthorized,
     UnsupportedValueError,
     WriteServiceUnavailable,
 )
@@ -46,6 +46,7 @@ from graph.py2neo.profiles import ConnectionProfile, ServiceProfile
 from graph.py2neo.records import Record
 
 __all__ = [
+    "AuthenticationError",
     "ClientError",
     "ConnectionBroken",
     "ConnectionLimit",
@@ -69,7 +70,6 @@ __all__ = [
     "Transaction",
     "TransactionFinished",
     "TransientError",
-    "Unauthorized",
     "UniquenessError",
     "UnsupportedValueError",
     "Walkable",

@@ -1,10 +1,10 @@
 """Entities and nodes: local things that may be bound to stored ones.
 
 `identity` is the element id that the server gave: a text such as
-`4:0cbd9f2c-3b7e-4b8a-9f9d-3f0c8f4f6a11:17`, of the same form on Neo4j 5.26 and on 2026.x.
-It is unique in a server while the entity lives, may be given to another entity after a
-deletion, and must not be taken apart. py2neo had a number here, from a function that
-Neo4j has since deprecated.
+`4:0cbd9f2c-3b7e-4b8a-9f9d-3f0c8f4f6a11:17`, of the same form on Neo4j 5.26 and 2026.x.
+It names one entity of all databases while that lives; another entity may get it after
+a deletion, and it must not be taken apart. py2neo had a number here, from a function
+that Neo4j has since deprecated.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Entity(PropertyDict, Walkable):  # type: ignore[misc]
         identity: The server's element id there, None while it is local only.
     """
 
-    graph: Graph | None = None  # type: ignore[assignment]
+    graph: Graph | None = None
     identity: str | None = None
     _stale = False
 
@@ -62,7 +62,7 @@ class Entity(PropertyDict, Walkable):  # type: ignore[misc]
         """Refuse to be joined with what is no subgraph."""
         return NotImplemented
 
-    def __ior__(self, other: Any) -> Self:  # type: ignore[override, misc]
+    def __ior__(self, other: Any) -> Self:
         """Refuse: an entity stays one entity."""
         return self._refuse("|=", "|")
 
@@ -101,7 +101,7 @@ class LabelSet(MutableSet[str]):
         self._node = node
 
     @classmethod
-    def _from_iterable(cls, it: Iterable[Any]) -> set[Any]:  # type: ignore[override]
+    def _from_iterable(cls, it: Iterable[Any]) -> set[Any]:
         """Make the result of a set operation."""
         return set(it)
 

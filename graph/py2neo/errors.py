@@ -1,17 +1,17 @@
 """Errors with py2neo's names, each also one of Knowtrail's own.
 
 ```
-Neo4jError (DatabaseError of graph.errors)   the server answered with a status code
-├── ClientError                              the caller's statement or data
-│   └── Unauthorized                         user name or password were refused
-├── DatabaseError                            the server itself failed
-└── TransientError                           trying again may help
+Neo4jError (DatabaseError of graph.errors)     the server answered with a status code
+├── ClientError                                the caller's statement or data
+│   └── AuthenticationError                    user name or password were refused
+├── DatabaseError                              the server itself failed
+└── TransientError                             trying again may help
 ConnectionUnavailable, ConnectionBroken, ConnectionLimit, ServiceUnavailable,
-WriteServiceUnavailable (UnavailableError)   no server, or it went away
-ProtocolError (DatabaseError)                what came over the wire makes no sense
-TransactionFinished (InputError, TypeError)  a finished transaction was used again
-UniquenessError (InputError)                 a merge found several nodes for one
-UnsupportedValueError (InputError, TypeError)
+WriteServiceUnavailable (UnavailableError)     no server, or it went away
+ProtocolError (DatabaseError)                  driver and server do not agree
+TransactionFinished (InputError, TypeError)    a finished transaction was used again
+UniquenessError (InputError)                   a merge found several nodes for one
+UnsupportedValueError (InputError, TypeError)  Neo4j has no type for a value
 ```
 """
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
+    "AuthenticationError",
     "ClientError",
     "ConnectionBroken",
     "ConnectionLimit",
@@ -36,7 +37,6 @@ __all__ = [
     "ServiceUnavailable",
     "TransactionFinished",
     "TransientError",
-    "Unauthorized",
     "UniquenessError",
     "UnsupportedValueError",
     "WriteServiceUnavailable",
@@ -133,7 +133,7 @@ class ProtocolError(ours.DatabaseError):
     """Driver and server do not understand each other."""
 
 
-class Unauthorized(ClientError, ConnectionUnavailable, ours.CredentialsError):
+class AuthenticationError(ClientError, ConnectionUnavailable, ours.CredentialsError):
     """User name or password were refused.
 
     py2neo told of this as `ClientError` or as `ConnectionUnavailable`, depending on
@@ -141,7 +141,7 @@ class Unauthorized(ClientError, ConnectionUnavailable, ours.CredentialsError):
     """
 
 
-class TransactionFinished(ours.InputError, TypeError):
+class TransactionFinished(ours.InputError, TypeError):  # noqa: N818  (py2neo's)
     """A transaction was used after its commit, rollback or failure."""
 
 
@@ -189,15 +189,15 @@ def translated(where: str = "Neo4j") -> Iterator[None]:
             ConnectionLimit if "cquisition" in type(error).__name__ else ProtocolError
         )
         raise kind(f"The Neo4j driver failed: {_line(error)}.") from error
-    except TypeError as error:
-        msg = f"{_line(error)}: Neo4j has no such type."
-        raise UnsupportedValueError(msg) from error
-    except OverflowError as error:
-        msg = f"A number does not fit the 64 bits of Neo4j: {_line(error)}."
-        raise ours.InputError(msg) from error
     except UnicodeEncodeError as error:
         msg = f"A text has half a character at {error.start + 1}: leave it out."
         raise ours.InputError(msg) from error
+    except OverflowError as error:
+        msg = "A number does not fit the 64 bits that Neo4j has for it."
+        raise ours.InputError(msg) from error
+    except (TypeError, ValueError) as error:
+        msg = f"{_line(error)}: give what Neo4j has a type for."
+        raise UnsupportedValueError(msg) from error
 
 
 def _from_server(error: Exception, where: str) -> Exception:
@@ -209,7 +209,7 @@ def _from_server(error: Exception, where: str) -> Exception:
         "Neo.ClientError.Security.AuthenticationRateLimit",
     }:
         msg = f"{where} refused the user name or password: {message}"
-        return Unauthorized(msg, code)
+        return AuthenticationError(msg, code)
     kinds = {
         "ClientError": ClientError,
         "TransientError": TransientError,

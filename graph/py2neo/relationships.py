@@ -33,7 +33,7 @@ class Relationship(Entity):
         TypeError: If there is no node, more than two, or something else between them.
     """
 
-    def __new__(cls, *nodes: Any, **_: Any) -> Relationship:  # type: ignore[misc]
+    def __new__(cls, *nodes: Any, **_: Any) -> Relationship:
         """Choose the class by the type that is named."""
         if len(nodes) > 1 and isinstance(nodes[1], str) and cls is Relationship:
             cls = Relationship.type(nodes[1])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from graph.py2neo import writing
 from graph.py2neo.cursors import Cursor
-from graph.py2neo.errors import TransactionFinished, translated
+from graph.py2neo.errors import ClientError, TransactionFinished, translated
 from graph.py2neo.hydration import Hydrant
 
 if TYPE_CHECKING:
@@ -121,6 +121,9 @@ class Transaction:
         if not isinstance(cypher, str):
             msg = f"A statement is text, not {type(cypher).__name__}: {cypher!r}."
             raise TypeError(msg)
+        if not cypher.strip():
+            msg = "The statement is empty: write one, such as 'RETURN 1'."
+            raise ClientError(msg, "Neo.ClientError.Statement.SyntaxError")
         values = {**(parameters or {}), **kwparameters}
         try:
             with translated(self._graph.service.uri):

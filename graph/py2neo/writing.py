@@ -231,10 +231,11 @@ def separate(tx: Transaction, subgraph: Subgraph) -> None:
 def _delete(tx: Transaction, entities: Sequence[Entity], name: str) -> None:
     """Delete the bound ones of some entities, and make them local."""
     bound = [entity for entity in entities if entity._bound_to(tx.graph)]
+    for entity in bound:
+        entity._freshen()
     for batch in _batches(bound):
         tx.run(statement(name), identities=[entity.identity for entity in batch])
     for entity in bound:
-        entity._freshen()
         tx._rebind(entity, None, None)
 
 
