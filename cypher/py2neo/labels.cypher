@@ -1,0 +1,5 @@
+// purpose: labels that nodes have
+// params:
+// since: 5.26
+CALL db.labels() YIELD label
+RETURN label AS name
