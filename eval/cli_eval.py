@@ -10,6 +10,10 @@ __all__ = ["evaluation"]
 
 _COMMANDS = {
     "fields": ("eval.cli_fields:fields", "Extracted records against gold, by field."),
+    "retrieval": (
+        "eval.cli_retrieval:retrieval",
+        "Ways of finding passages, against known gold.",
+    ),
     "skn": ("eval.cli_skn:skn", "Extraction formats, by what an agent makes of them."),
     "specificity": (
         "eval.cli_specificity:specificity",

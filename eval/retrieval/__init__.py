@@ -1,6 +1,6 @@
 """Retrieval measured against passages that are known to be needed.
 
-    knowtrail eval retrieval --dataset musique:questions.json,corpus.json
+knowtrail eval retrieval --dataset musique:questions.json,corpus.json
 """
 
 from eval.retrieval.dataset import (

@@ -1,0 +1,148 @@
+"""`knowtrail eval retrieval`: ways of finding passages against known gold."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from graph.settings import Settings
+
+__all__ = ["retrieval"]
+
+
+@click.command()
+@click.option(
+    "--dataset",
+    "specification",
+    required=True,
+    metavar="KIND:PATHS",
+    help="musique, hotpotqa, 2wiki, deepeval or jsonl with QUESTIONS,CORPUS, or "
+    "beir:FOLDER.",
+)
+@click.option(
+    "--algorithms",
+    default="all",
+    show_default=True,
+    help="all (without a language model), all+llm, or names: dense, bm25, rrf, ...",
+)
+@click.option(
+    "--k",
+    "ks",
+    default="2,5,10",
+    show_default=True,
+    help="Places at which rankings are cut.",
+)
+@click.option(
+    "--unit",
+    type=click.Choice(["passage", "windows"]),
+    default="passage",
+    show_default=True,
+    help="What a chunk is.",
+)
+@click.option(
+    "--title/--no-title",
+    default=True,
+    show_default=True,
+    help="Whether passages begin with their titles.",
+)
+@click.option("--window", default=3, show_default=True, help="Sentences in a window.")
+@click.option("--stride", default=1, show_default=True, help="From one to the next.")
+@click.option("--seed", default=0, show_default=True, help="Of intervals and tests.")
+@click.option(
+    "--base",
+    default="dense",
+    show_default=True,
+    help="The system that the others are compared with.",
+)
+@click.option("--halves", is_flag=True, help="Report even and odd questions too.")
+@click.option("--limit", type=click.IntRange(1), help="Only the first questions.")
+@click.option(
+    "--reader",
+    type=click.Choice(["auto", "cypher", "snapshot"]),
+    default="auto",
+    show_default=True,
+    help="Where walks read.",
+)
+@click.option("--no-record", is_flag=True, help="Do not store the walks.")
+@click.option("--fresh", is_flag=True, help="Forget what an interrupted run left.")
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@click.pass_obj
+def retrieval(
+    settings: Settings,
+    /,
+    *,
+    specification: str,
+    algorithms: str,
+    ks: str,
+    seed: int,
+    base: str,
+    halves: bool,
+    limit: int | None,
+    no_record: bool,
+    fresh: bool,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Measure ways of finding passages, with 95 % intervals.
+
+    The passages are ingested once as a corpus of their own, with the embedder in use.
+    A run that is interrupted goes on where it was.
+    """
+    from eval.datasets import read_specification
+    from eval.retrieval.evaluation import EvaluationOptions, evaluate_retrieval
+    from eval.retrieval.output import as_dict, lines
+    from eval.retrieval.systems import systems_of
+    from eval.retrieval.units import Unit
+    from graph.cli_session import open_connection
+    from graph.embedders import load_embedder
+    from graph.progress import progress_bars
+
+    options = EvaluationOptions(
+        unit=Unit(
+            name=asked["unit"],
+            title=asked["title"],
+            window=asked["window"],
+            stride=asked["stride"],
+        ),
+        ks=_numbers(ks),
+        seed=seed,
+        base=base,
+        halves=halves,
+        reader=asked["reader"],
+        record=not no_record,
+        resume=not fresh,
+    )
+    systems = systems_of(algorithms)
+    dataset = read_specification(specification)
+    embedder = load_embedder(settings.embedder, settings=settings)
+    with open_connection(settings) as connection, progress_bars() as progress:
+        evaluation = evaluate_retrieval(
+            dataset,
+            systems,
+            connection=connection,
+            embedder=embedder,
+            settings=settings,
+            options=options,
+            progress=progress,
+        )
+    if as_json:
+        click.echo(json.dumps(as_dict(evaluation), ensure_ascii=False, indent=2))
+        return
+    for line in lines(evaluation):
+        click.echo(line)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """Return numbers with commas between them.
+
+    Raises:
+        UsageError: If one is no whole number.
+    """
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError as error:
+        msg = f"--k is {text!r:.40}: write whole numbers with commas, such as 2,5,10."
+        raise click.UsageError(msg) from error

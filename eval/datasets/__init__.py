@@ -1,0 +1,5 @@
+"""Data sets of questions with gold, in the formats that others use."""
+
+from eval.datasets.loading import DATASET_KINDS, load_dataset, read_specification
+
+__all__ = ["DATASET_KINDS", "load_dataset", "read_specification"]

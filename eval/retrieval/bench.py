@@ -1,0 +1,260 @@
+"""The stored corpus of a data set, and what systems ask of it.
+
+A data set has a corpus of its own for each unit and embedder, named after them and
+after a checksum of the passages. The usual ingest makes it, so that one that was
+interrupted goes on, and one that is there is used again.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eval.retrieval.units import PassageSource, passage_sentences, sentence_numbers
+from graph.embedders import embedder_name
+from graph.errors import IngestError
+from graph.progress import silent
+from ingest.keys import content_key
+from ingest.pipeline import ingest_corpus
+from ingest.prepare import PIPELINE_VERSION, document_id
+from retrieval.corpora import corpora, pick_corpus, question_vector
+from retrieval.questions import check_question
+from retrieval.readers.opening import open_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eval.retrieval.dataset import Passage, RetrievalDataset
+    from eval.retrieval.units import Unit
+    from graph.connection import Connection
+    from graph.embedders import Embedder
+    from graph.progress import Progress
+    from graph.settings import Settings
+    from retrieval.corpora import CorpusInfo
+    from retrieval.protocols import GraphReader, Vector
+    from retrieval.questions import ReaderName
+    from retrieval.readers.opening import OpenReader
+
+__all__ = ["Bench", "BenchChunk", "corpus_name", "open_bench"]
+
+_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchChunk:
+    """A chunk of the stored corpus, in terms of the data set.
+
+    Attributes:
+        id: Id of the chunk in the graph.
+        document: Id of its passage.
+        first: Number of its first sentence within the passage.
+        last: Number of its last sentence.
+        text: Its text.
+    """
+
+    id: str
+    document: str
+    first: int
+    last: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Bench:
+    """A data set in the graph.
+
+    Attributes:
+        dataset: The data set.
+        connection: The database.
+        corpus: The corpus in it.
+        embedder: The model that embeds passages and questions.
+        settings: Where snapshots, models and working files are found.
+        unit: What a chunk is.
+        reader: Where walks read.
+        record: Whether walks are stored.
+        chunks: Chunk id -> the chunk, by id.
+        passages: Id of a document in the graph -> id of its passage.
+        numbers: Passage id -> the number of each sentence of its document, None for
+            a title.
+        by_id: The passages of the data set by id.
+        unreadable: Ids of passages of which the corpus has no text.
+    """
+
+    dataset: RetrievalDataset
+    connection: Connection
+    corpus: CorpusInfo
+    embedder: Embedder
+    settings: Settings
+    unit: Unit
+    reader: ReaderName
+    record: bool
+    chunks: Mapping[str, BenchChunk]
+    passages: Mapping[str, str]
+    numbers: Mapping[str, tuple[int | None, ...]]
+    by_id: Mapping[str, Passage]
+    unreadable: tuple[str, ...] = ()
+    _vectors: dict[str, Vector] = field(default_factory=dict)
+    _embedding: list[float] = field(default_factory=list)
+    _sentences: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def vector(self, text: str) -> Vector:
+        """Return the vector of a question, embedded once.
+
+        Args:
+            text: The question.
+        """
+        if text not in self._vectors:
+            begin = time.perf_counter()
+            found = question_vector(self.embedder.embed_query(text), self.corpus)
+            self._embedding.append(1000 * (time.perf_counter() - begin))
+            self._vectors[text] = found
+        return self._vectors[text]
+
+    def open_reader(self, text: str) -> OpenReader[GraphReader]:
+        """Return a reader of the corpus for a question.
+
+        Args:
+            text: The question.
+
+        Raises:
+            SnapshotError: If a snapshot is asked for and none is current.
+        """
+        task = check_question(text, algorithm="basic_retrieval", reader=self.reader)
+        return open_reader(self.connection, self.corpus, task, settings=self.settings)
+
+    def sentence(self, passage: str, number: int) -> str:
+        """Return a sentence of a passage, empty where it has none of that number.
+
+        Args:
+            passage: Id of the passage.
+            number: Number of the sentence within it.
+        """
+        if passage not in self._sentences:
+            self._sentences[passage] = passage_sentences(self.by_id[passage])
+        found = self._sentences[passage]
+        return found[number] if 0 <= number < len(found) else ""
+
+    @property
+    def embedding_milliseconds(self) -> tuple[float, ...]:
+        """Return how long each question took to embed, apart from the first."""
+        return tuple(self._embedding[1:] or self._embedding)
+
+    def number(self, passage: str, index: int) -> int | None:
+        """Return the number that a sentence has in the data set; None for a title.
+
+        Args:
+            passage: Id of the passage.
+            index: Place of the sentence in the document of the graph.
+        """
+        numbers = self.numbers.get(passage, ())
+        return numbers[index] if 0 <= index < len(numbers) else None
+
+
+def corpus_name(dataset: RetrievalDataset, unit: Unit, embedder: str) -> str:
+    """Return the name of the corpus of a data set.
+
+    Args:
+        dataset: The data set.
+        unit: What a chunk is.
+        embedder: Name of the embedder.
+    """
+    key = content_key(
+        "eval-corpus",
+        dataset.corpus_checksum,
+        str(unit),
+        unit.title,
+        embedder,
+        PIPELINE_VERSION,
+    )
+    shown = "".join(c if c.isalnum() else "-" for c in dataset.name)[:_SHOWN].strip("-")
+    return f"eval-{shown or 'dataset'}-{unit.name}-{key[:8]}"
+
+
+def open_bench(
+    dataset: RetrievalDataset,
+    connection: Connection,
+    embedder: Embedder,
+    *,
+    settings: Settings,
+    unit: Unit,
+    reader: ReaderName = "auto",
+    record: bool = True,
+    progress: Progress = silent,
+) -> Bench:
+    """Bring the corpus of a data set into the graph and return it.
+
+    Args:
+        dataset: The data set.
+        connection: The database.
+        embedder: The model; must be the one the database was made with.
+        settings: Where working files go.
+        unit: What a chunk is.
+        reader: Where walks read.
+        record: Whether walks are stored.
+        progress: Told of the ingest.
+
+    Raises:
+        CorpusDriftError: If the database's vectors were made by another embedder.
+        IngestError: If passages could not be stored.
+    """
+    name = corpus_name(dataset, unit, embedder_name(embedder))
+    report = ingest_corpus(
+        connection,
+        [PassageSource(dataset, title=unit.title)],
+        corpus=name,
+        embedder=embedder,
+        settings=settings,
+        options=unit.options(),
+        cleanup="full",
+        progress=progress,
+    )
+    if report.failures:
+        msg = f"{report.failed} passages were not stored, such as {report.failures[0]}."
+        raise IngestError(msg)
+    passages = {document_id(name, each.id): each.id for each in dataset.passages}
+    numbers = {
+        each.id: sentence_numbers(each, title=unit.title) for each in dataset.passages
+    }
+    chunks = _chunks(connection, name, passages, numbers)
+    there = {chunk.document for chunk in chunks.values()}
+    return Bench(
+        dataset=dataset,
+        connection=connection,
+        corpus=pick_corpus(corpora(connection), name),
+        embedder=embedder,
+        settings=settings,
+        unit=unit,
+        reader=reader,
+        record=record,
+        chunks=chunks,
+        passages=passages,
+        numbers=numbers,
+        by_id={each.id: each for each in dataset.passages},
+        unreadable=tuple(p.id for p in dataset.passages if p.id not in there),
+    )
+
+
+def _chunks(
+    connection: Connection,
+    corpus: str,
+    passages: Mapping[str, str],
+    numbers: Mapping[str, tuple[int | None, ...]],
+) -> dict[str, BenchChunk]:
+    """Return the chunks of a corpus."""
+    found = {}
+    for row in connection.stream("eval/retrieval_chunks", corpus=corpus):
+        passage = passages[row["document"]]
+        own = [
+            number
+            for number in numbers[passage][row["first"] : row["last"] + 1]
+            if number is not None
+        ]
+        found[row["id"]] = BenchChunk(
+            id=row["id"],
+            document=passage,
+            first=min(own, default=0),
+            last=max(own, default=-1),
+            text=row["text"],
+        )
+    return found

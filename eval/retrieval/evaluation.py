@@ -1,0 +1,235 @@
+"""One evaluation: a data set, a corpus, systems, and what came out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from eval.retrieval.bench import open_bench
+from eval.retrieval.commit import code_version
+from eval.retrieval.dataset import halves
+from eval.retrieval.journal import Journal
+from eval.retrieval.measures import measure_names
+from eval.retrieval.running import check_ks, run_systems
+from eval.retrieval.summary import differences, summarise
+from eval.retrieval.units import Unit
+from graph.embedders import embedder_name
+from graph.progress import silent
+from ingest.keys import content_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eval.retrieval.bench import Bench
+    from eval.retrieval.dataset import RetrievalDataset
+    from eval.retrieval.running import SystemResult
+    from eval.retrieval.summary import Difference, SystemSummary
+    from eval.retrieval.system import System
+    from graph.connection import Connection
+    from graph.embedders import Embedder
+    from graph.progress import Progress
+    from graph.settings import Settings
+    from retrieval.questions import ReaderName
+
+__all__ = ["Evaluation", "EvaluationOptions", "Part", "evaluate_retrieval"]
+
+FOLDER = "evaluations"
+"""Folder of the home where interrupted runs leave what they found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationOptions:
+    """How systems are measured.
+
+    Attributes:
+        unit: What a chunk of the corpus is.
+        ks: Places at which rankings are cut.
+        seed: Of intervals and tests.
+        base: The system that the others are compared with; where it does not take
+            part, the first one.
+        halves: Whether the questions at even and at odd places are reported too.
+        reader: Where walks read.
+        record: Whether walks are stored as Traversals.
+        resume: Whether what an interrupted run left is taken up.
+    """
+
+    unit: Unit = field(default_factory=Unit)
+    ks: tuple[int, ...] = (2, 5, 10)
+    seed: int = 0
+    base: str = "dense"
+    halves: bool = False
+    reader: ReaderName = "auto"
+    record: bool = True
+    resume: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What came out on some of the questions.
+
+    Attributes:
+        name: `all`, `dev` or `test`.
+        n: How many questions these are.
+        systems: The systems.
+        differences: Each system less the one that all are compared with.
+    """
+
+    name: str
+    n: int
+    systems: tuple[SystemSummary, ...]
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evaluation:
+    """What came out.
+
+    Attributes:
+        dataset: The data set.
+        options: How it was measured.
+        corpus: Name of the corpus.
+        embedder: Name of the embedder.
+        commit: Version of the code.
+        measures: Names of the measures in the order of a table.
+        results: What each system found.
+        parts: All questions, and the halves where they are asked for.
+        facts: What else a table must say, by name.
+        notes: What a reader must know, one sentence each.
+        runs: System -> id of its EvalRun, where results are stored.
+    """
+
+    dataset: RetrievalDataset
+    options: EvaluationOptions
+    corpus: str
+    embedder: str
+    commit: str
+    measures: tuple[str, ...]
+    results: tuple[SystemResult, ...]
+    parts: tuple[Part, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    runs: Mapping[str, str] = field(default_factory=dict)
+
+
+def evaluate_retrieval(
+    dataset: RetrievalDataset,
+    systems: Sequence[System],
+    *,
+    connection: Connection,
+    embedder: Embedder,
+    settings: Settings,
+    options: EvaluationOptions | None = None,
+    progress: Progress = silent,
+) -> Evaluation:
+    """Measure systems on a data set; its corpus is brought into the graph first.
+
+    Args:
+        dataset: Passages, questions and gold.
+        systems: What is measured.
+        connection: The database.
+        embedder: The model; must be the one the database was made with.
+        settings: Where working files go.
+        options: How to measure; None for the defaults.
+        progress: Told of the ingest and of each system.
+
+    Raises:
+        InputError: If an option is no good.
+        CorpusDriftError: If the database's vectors were made by another embedder.
+        DatabaseError: If the database fails; the next run goes on from there.
+    """
+    chosen = options or EvaluationOptions()
+    ks = check_ks(chosen.ks)
+    bench = open_bench(
+        dataset,
+        connection,
+        embedder,
+        settings=settings,
+        unit=chosen.unit,
+        reader=chosen.reader,
+        record=chosen.record,
+        progress=progress,
+    )
+    commit = code_version()
+    journal = Journal(settings.home / FOLDER, _key(bench, chosen, ks, commit))
+    if not chosen.resume:
+        journal.remove()
+    resumed = len(journal)
+    results = run_systems(bench, systems, ks=ks, journal=journal, progress=progress)
+    measures = measure_names(ks, sentences=dataset.has_sentences)
+    evaluation = Evaluation(
+        dataset=dataset,
+        options=chosen,
+        corpus=bench.corpus.name,
+        embedder=embedder_name(embedder),
+        commit=commit,
+        measures=measures,
+        results=results,
+        parts=_parts(results, measures, chosen),
+        facts={"resumed": resumed},
+        notes=tuple(_notes(bench, ks)),
+    )
+    journal.remove()
+    return evaluation
+
+
+def _key(
+    bench: Bench, options: EvaluationOptions, ks: Sequence[int], commit: str
+) -> str:
+    """Return all that rankings depend on as a key."""
+    return content_key(
+        "retrieval-journal",
+        bench.dataset.checksum,
+        bench.corpus.name,
+        bench.corpus.version,
+        str(bench.corpus.stamp),
+        ks[-1],
+        options.reader,
+        options.record,
+        commit,
+    )
+
+
+def _parts(
+    results: Sequence[SystemResult],
+    measures: Sequence[str],
+    options: EvaluationOptions,
+) -> tuple[Part, ...]:
+    """Return what came out on all questions and, if asked, on both halves."""
+    count = len(results[0].questions)
+    dev, test = halves(count)
+    chosen = {"all": tuple(range(count))}
+    if options.halves and test:
+        chosen |= {"dev": dev, "test": test}
+    named = {result.name: result for result in results}
+    base = named.get(options.base, results[0])
+    return tuple(
+        Part(
+            name=name,
+            n=len(places),
+            systems=tuple(
+                summarise(result, seed=options.seed, places=places)
+                for result in results
+            ),
+            differences=differences(
+                results, base, measures, seed=options.seed, places=places
+            ),
+        )
+        for name, places in chosen.items()
+    )
+
+
+def _notes(bench: Bench, ks: Sequence[int]) -> list[str]:
+    """Return what a reader of the figures must know."""
+    notes = []
+    count = len(bench.dataset.passages)
+    if ks[-1] > count:
+        notes.append(
+            f"k = {ks[-1]} is more than the {count} passages of the corpus: a ranking "
+            "ends with the last of them."
+        )
+    if bench.unreadable:
+        notes.append(
+            f"{len(bench.unreadable)} passages have no text and are not in the corpus, "
+            f"such as {bench.unreadable[0]!r:.80}."
+        )
+    return notes

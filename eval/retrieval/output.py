@@ -1,0 +1,175 @@
+"""What an evaluation says, as plain data and as lines for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eval.retrieval.evaluation import Evaluation, Part
+    from eval.retrieval.summary import Difference, SystemSummary
+    from eval.statistics import Interval
+
+__all__ = ["as_dict", "facts_of", "lines"]
+
+_DIGITS = 6
+
+
+def as_dict(evaluation: Evaluation) -> dict[str, Any]:
+    """Return an evaluation as JSON values; means are from 0 to 1.
+
+    Args:
+        evaluation: What came out.
+    """
+    whole, *rest = evaluation.parts
+    dataset = evaluation.dataset
+    return {
+        "systems": _systems(whole),
+        "n": whole.n,
+        "seed": evaluation.options.seed,
+        "corpus": evaluation.corpus,
+        "embedder": evaluation.embedder,
+        "commit": evaluation.commit,
+        "unit": str(evaluation.options.unit),
+        "dataset": {
+            "name": dataset.name,
+            "kind": dataset.kind,
+            "passages": len(dataset.passages),
+            "questions": len(dataset.questions),
+            "checksum": dataset.checksum,
+            "files": [
+                {"name": file.name, "bytes": file.size, "checksum": file.checksum}
+                for file in dataset.files
+            ],
+            "problems": [
+                {"kind": each.kind, "id": each.id, "message": each.message}
+                for each in dataset.problems
+            ],
+        },
+        "differences": [_difference(each) for each in whole.differences],
+        "halves": {
+            part.name: {
+                "n": part.n,
+                "systems": _systems(part),
+                "differences": [_difference(each) for each in part.differences],
+            }
+            for part in rest
+        },
+        "notes": list(evaluation.notes),
+        "facts": dict(evaluation.facts),
+        "runs": dict(evaluation.runs),
+    }
+
+
+def _systems(part: Part) -> dict[str, dict[str, Any]]:
+    """Return the systems of a part by name."""
+    return {system.name: _system(system) for system in part.systems}
+
+
+def _system(system: SystemSummary) -> dict[str, Any]:
+    """Return the means of a system."""
+    found: dict[str, Any] = {
+        name: _interval(each) for name, each in system.measures.items()
+    }
+    found["milliseconds"] = {
+        name: _interval(each, "value") for name, each in system.latency.items()
+    }
+    found |= {name: _interval(each) for name, each in system.quantities.items()}
+    found |= {"n": system.n, "empty": system.empty, "filled": round(system.filled, 6)}
+    return found
+
+
+def _interval(found: Interval, name: str = "mean") -> dict[str, float | None]:
+    """Return a mean with its interval; None where there is nothing to resample."""
+    return {
+        name: round(found.value, _DIGITS),
+        "low": _finite(found.low),
+        "high": _finite(found.high),
+    }
+
+
+def _finite(value: float) -> float | None:
+    """Return a number, None for NaN."""
+    return round(value, _DIGITS) if value == value else None
+
+
+def _difference(each: Difference) -> dict[str, Any]:
+    """Return a difference as plain data."""
+    return {
+        "system": each.name,
+        "base": each.base,
+        "measure": each.measure,
+        **_interval(each.found.difference),
+        "p": round(each.p_value, _DIGITS),
+        "n": each.found.n,
+    }
+
+
+def facts_of(evaluation: Evaluation) -> dict[str, str]:
+    """Return what every table must say, by name."""
+    dataset, options = evaluation.dataset, evaluation.options
+    return {
+        "data set": f"{dataset.name} ({dataset.kind})",
+        "questions": str(len(dataset.questions)),
+        "passages": str(len(dataset.passages)),
+        "unit": str(options.unit),
+        "embedder": evaluation.embedder,
+        "corpus": evaluation.corpus,
+        "seed": str(options.seed),
+        "commit": evaluation.commit,
+        "checksum": dataset.checksum,
+    }
+
+
+def lines(evaluation: Evaluation) -> Iterator[str]:
+    """Yield an evaluation for people."""
+    for name, value in facts_of(evaluation).items():
+        yield f"{name}: {value}"
+    yield from _told(evaluation)
+    for part in evaluation.parts:
+        yield ""
+        yield f"{_TITLES[part.name]}, n = {part.n}, 95 % bootstrap intervals"
+        yield from _table(evaluation, part)
+
+
+_TITLES = {
+    "all": "All questions",
+    "dev": "Development half",
+    "test": "Test half",
+}
+
+
+def _told(evaluation: Evaluation) -> Iterator[str]:
+    """Yield what is wrong with the data set, and notes."""
+    counts = Counter(problem.kind for problem in evaluation.dataset.problems)
+    for kind, count in sorted(counts.items()):
+        shown = [p.message for p in evaluation.dataset.problems if p.kind == kind]
+        yield f"{kind}: {count}, such as: {shown[0]}"
+    yield from evaluation.notes
+
+
+def _table(evaluation: Evaluation, part: Part) -> Iterator[str]:
+    """Yield the table of a part."""
+    measures = [name for name in evaluation.measures if name.startswith(_SHOWN)]
+    width = max(len(system.name) for system in part.systems)
+    yield " ".join([" " * width, *(f"{name:>21}" for name in measures), "     p50 ms"])
+    for system in part.systems:
+        cells = [_cell(system.measures, name) for name in measures]
+        p50 = system.latency["p50"].value
+        yield " ".join([f"{system.name:<{width}}", *cells, f"{p50:11.1f}"])
+
+
+_SHOWN = ("recall@", "all_recall@", "mrr", "sentence_f1")
+
+
+def _cell(found: Mapping[str, Interval], name: str) -> str:
+    """Return a mean in per cent with its interval."""
+    if name not in found:
+        return f"{'-':>21}"
+    each = found[name]
+    if each.low != each.low:
+        return f"{100 * each.value:21.1f}"
+    ends = f"[{100 * each.low:.1f}, {100 * each.high:.1f}]"
+    return f"{100 * each.value:5.1f} {ends:>15}"

@@ -1,0 +1,116 @@
+"""Ask systems all questions of a data set, and keep each answer as it comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eval.retrieval.measures import measure_rankings
+from graph.errors import InputError
+from graph.progress import silent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eval.retrieval.bench import Bench
+    from eval.retrieval.dataset import RetrievalQuestion
+    from eval.retrieval.journal import Journal
+    from eval.retrieval.system import Ranking, System
+    from graph.progress import Progress
+
+__all__ = ["SystemResult", "check_ks", "run_systems"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemResult:
+    """What a system found for every question.
+
+    Attributes:
+        name: The system.
+        questions: The questions.
+        rankings: What it found, one by one.
+        values: Its measures, one by one.
+    """
+
+    name: str
+    questions: tuple[RetrievalQuestion, ...]
+    rankings: tuple[Ranking, ...]
+    values: tuple[Mapping[str, float], ...]
+
+
+def check_ks(ks: Sequence[int]) -> tuple[int, ...]:
+    """Return places at which rankings are cut, in order, each once.
+
+    Raises:
+        InputError: If there is none, or one is below 1 or above 1,000.
+    """
+    if not ks or not all(1 <= k <= 1000 for k in ks):
+        msg = f"k is {', '.join(map(str, ks)) or 'missing'}: give numbers 1 to 1000."
+        raise InputError(msg)
+    return tuple(sorted(set(ks)))
+
+
+def run_systems(
+    bench: Bench,
+    systems: Sequence[System],
+    *,
+    ks: Sequence[int] = (2, 5, 10),
+    journal: Journal | None = None,
+    progress: Progress = silent,
+) -> tuple[SystemResult, ...]:
+    """Ask every system every question.
+
+    Args:
+        bench: The stored corpus, with the questions.
+        systems: The systems, each prepared here before its first question.
+        ks: Places at which rankings are cut; rankings are as long as the greatest.
+        journal: What an interrupted run has found already, and where this one keeps
+            what it finds.
+        progress: Told of each system.
+
+    Raises:
+        InputError: If two systems share a name, or a k is out of range.
+    """
+    cuts = check_ks(ks)
+    names = [system.name for system in systems]
+    if len(set(names)) < len(names) or not names:
+        raise InputError(
+            f"The systems are {', '.join(names) or 'none'}: name each once."
+        )
+    return tuple(
+        _run(bench, system, cuts, journal=journal, progress=progress)
+        for system in systems
+    )
+
+
+def _run(
+    bench: Bench,
+    system: System,
+    ks: Sequence[int],
+    *,
+    journal: Journal | None,
+    progress: Progress,
+) -> SystemResult:
+    """Ask one system every question that it has not answered yet."""
+    questions = bench.dataset.questions
+    rankings: list[Ranking] = []
+    prepared = False
+    for place, question in enumerate(questions):
+        progress(system.name, place, len(questions))
+        ranking = None if journal is None else journal.get(system.name, question.id)
+        if ranking is None:
+            if not prepared:
+                system.prepare(bench)
+                prepared = True
+            ranking = system.rank(question, ks[-1])
+            if journal is not None:
+                journal.add(system.name, question.id, ranking)
+        rankings.append(ranking)
+    progress(system.name, len(questions), len(questions))
+    values = measure_rankings(questions, rankings, ks=ks)
+    return SystemResult(
+        name=system.name,
+        questions=questions,
+        rankings=tuple(rankings),
+        values=tuple(values),
+    )
