@@ -44,6 +44,7 @@ _COMMANDS = {
     "compare": ("retrieval.cli_traverse:compare", "Walk with several algorithms."),
     "ask": ("retrieval.cli_ask:ask", "Answer in words, with citations."),
     "extract": ("ingest.cli_extract:extract", "What texts say, as SKN or JSON."),
+    "dataset": ("eval.cli_dataset:dataset", "Questions made of a corpus, converted."),
     "eval": ("eval.cli_eval:evaluation", "Measure extraction, relevance, templates."),
     "serve": ("retrieval.cli_serve:serve", "Answer procedures over HTTP."),
     "view": ("retrieval.cli_view:view", "Pictures: matrices, walks, the graph."),

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 MODEL = "parrot:1b"
 SMALL_MODEL = "smollm2:135m"
@@ -47,6 +47,7 @@ class Parrot:
     Attributes:
         url: Where it answers.
         pieces: The pieces of its answer.
+        answers: Gives the answer to a request's body; None for `pieces`.
         pause: Seconds before each piece.
         requests: The bodies of the requests so far.
         given_up: Set when a client leaves before the end of an answer.
@@ -55,12 +56,13 @@ class Parrot:
     url: str = ""
     pieces: list[str] = field(default_factory=list)
     pause: float = 0.0
+    answers: Callable[[dict[str, Any]], str] | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)
     given_up: threading.Event = field(default_factory=threading.Event)
 
     def says(self, *pieces: str, pause: float = 0.0) -> None:
         """Set the next answers."""
-        self.pieces, self.pause = list(pieces), pause
+        self.pieces, self.pause, self.answers = list(pieces), pause, None
         self.requests.clear()
         self.given_up.clear()
 
@@ -82,7 +84,8 @@ def parrot_server() -> Iterator[Parrot]:
                 self.wfile.write(b'{"error": "model not found"}')
                 return
             try:
-                for piece in parrot.pieces:
+                given = parrot.answers
+                for piece in parrot.pieces if given is None else [given(asked)]:
                     time.sleep(parrot.pause)
                     self._send({"content": piece}, done=False)
                 self._send({"content": ""}, done=True)

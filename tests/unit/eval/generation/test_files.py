@@ -1,0 +1,141 @@
+"""Files of questions, as we write them and as DeepEval reads them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eval.generation import GeneratedQuestion, GroupPlan, context_groups
+from eval.generation.files import (
+    generated_questions,
+    passages_beside,
+    write_passages,
+    write_questions,
+)
+from eval.generation.reading import CorpusPassage
+from graph.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eval.generation import MemoryContexts
+    from eval.generation.files import ExportedQuestion
+
+
+@pytest.fixture
+def passages() -> list[CorpusPassage]:
+    """Return the four documents as passages; the first has a line in its text."""
+    return [
+        CorpusPassage(
+            id=f"d{document}",
+            title=f"Glacier {document}",
+            text=" ".join(f"S{n} | of {document}." for n in range(8)),
+            sentences=tuple(f"S{n} | of {document}." for n in range(8)),
+            sentence_ids=tuple(f"d{document}s{n}" for n in range(8)),
+        )
+        for document in range(4)
+    ]
+
+
+@pytest.fixture
+def questions(
+    source: MemoryContexts, passages: list[CorpusPassage]
+) -> list[ExportedQuestion]:
+    """Return one question that rests on two sentences of one context."""
+    (group,) = context_groups(
+        source, GroupPlan(goldens=1, weights={"deepeval_native": 1.0})
+    ).groups
+    made = GeneratedQuestion(
+        id="q1",
+        question='Why "ice"?',
+        answer="Cold.",
+        group=group,
+        gold=(group.sentences[0], group.sentences[-1]),
+        evolutions=("reasoning",),
+        quality=0.9,
+    )
+    return generated_questions([made], passages)
+
+
+def test_gold_is_counted_within_passages(questions: list[ExportedQuestion]) -> None:
+    """Gold sentences are named by passage and number."""
+    (question,) = questions
+    first, last = question.metadata["gold_sentences"]
+
+    assert [f"{d}s{n}" for d, n in question.sentences] == [first, last]
+    assert question.documents == tuple(d for d, _ in question.sentences)
+
+
+def test_our_form_has_a_question_a_line(
+    tmp_path: Path, questions: list[ExportedQuestion]
+) -> None:
+    """Each line has id, question, answer and gold."""
+    path = tmp_path / "asked.jsonl"
+
+    write_questions(path, questions)
+
+    (row,) = map(json.loads, path.read_text("utf-8").splitlines())
+    assert (row["id"], row["question"], row["answer"]) == ("q1", 'Why "ice"?', "Cold.")
+    assert row["gold_documents"] == [s["document"] for s in row["gold_sentences"]]
+
+
+def test_passages_keep_their_sentences(
+    tmp_path: Path, passages: list[CorpusPassage]
+) -> None:
+    """The numbers of gold sentences are places in this list."""
+    path = passages_beside(tmp_path / "asked.jsonl")
+
+    write_passages(path, passages)
+
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert path.name == "asked.passages.jsonl"
+    assert [row["sentences"][3] for row in rows][:1] == ["S3 | of 0."]
+
+
+def test_csv_has_one_context_a_delimiter(
+    tmp_path: Path, questions: list[ExportedQuestion]
+) -> None:
+    """A line within a text is not taken for the end of it."""
+    path = tmp_path / "asked.csv"
+
+    write_questions(path, questions)
+
+    (row,) = csv.DictReader(io.StringIO(path.read_text("utf-8")))
+    assert len(row["context"].split("|")) == len(questions[0].context) == 3
+    assert json.loads(row["additional_metadata"])["id"] == "q1"
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+def test_deepeval_reads_what_we_write(
+    tmp_path: Path, questions: list[ExportedQuestion], suffix: str
+) -> None:
+    """DeepEval's own data set has the same question, answer and context."""
+    from eval.judged.bridge import quiet_deepeval
+
+    path = tmp_path / f"asked{suffix}"
+    write_questions(path, questions)
+
+    with quiet_deepeval():
+        from deepeval.dataset import EvaluationDataset
+
+        dataset = EvaluationDataset()
+        if suffix == ".json":
+            dataset.add_goldens_from_json_file(str(path))
+        else:
+            dataset.add_goldens_from_csv_file(str(path))
+
+    (golden,) = dataset.goldens
+    assert golden.input == 'Why "ice"?'
+    assert golden.expected_output == "Cold."
+    assert golden.context == list(questions[0].context)
+    assert golden.additional_metadata["gold_documents"] == list(questions[0].documents)
+
+
+def test_other_names_are_refused(tmp_path: Path) -> None:
+    """The end of the name says what is written."""
+    with pytest.raises(InputError, match=r"\.jsonl or \.json or \.csv"):
+        write_questions(tmp_path / "asked.xlsx", [])
