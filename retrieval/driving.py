@@ -12,6 +12,7 @@ from retrieval.protocols import (
     ExpandRequest,
     HomesRequest,
     ProjectionRequest,
+    TermsRequest,
 )
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ def _answer(
         return reader.homes(request.sentence_ids)
     if isinstance(request, ProjectionRequest):
         return reader.projection(request.query)
+    if isinstance(request, TermsRequest):
+        return reader.terms(request.chunk_ids, request.names, members=request.members)
     if isinstance(request, ElapsedRequest):
         return time.perf_counter() - begin
     return _given(model).reply(
@@ -109,6 +112,10 @@ async def _aanswer(
         return await reader.ahomes(request.sentence_ids)
     if isinstance(request, ProjectionRequest):
         return await reader.aprojection(request.query)
+    if isinstance(request, TermsRequest):
+        return await reader.aterms(
+            request.chunk_ids, request.names, members=request.members
+        )
     if isinstance(request, ElapsedRequest):
         return time.perf_counter() - begin
     return await _given(model).areply(

@@ -40,6 +40,8 @@ __all__ = [
     "Request",
     "Response",
     "StoredSentence",
+    "TermsFound",
+    "TermsRequest",
     "Vector",
     "Visit",
     "WalkOptions",
@@ -69,7 +71,8 @@ class WalkOptions:
 
     An algorithm stops at whichever budget it meets first. `basic_retrieval` follows
     no edges, so that `max_hops`, `anchors`, `lookahead` and `beam` do nothing there;
-    `lookahead` and `beam` do nothing where a model chooses.
+    `lookahead` and `beam` do nothing where a model chooses, and none of the last three
+    where `auto` does.
 
     Attributes:
         max_sentences: Sentences wanted; the output is cut there. None for no limit.
@@ -155,18 +158,19 @@ class StoredSentence:
 class Visit:
     """A chunk, opened: its text, its sentences and where one can go from it.
 
-    Its own vector is not here: the walk has it from the candidates it chose among.
-
     Attributes:
         chunk: Text and place of the chunk.
         sentences: Its sentences in document order.
         neighbours: Chunks at the end of its outgoing SIMILAR_TO edges, those of its
             own document first, each group by rank.
+        vector: Its own vector where it was opened without its neighbours; with them
+            the walk has it from the candidates it chose among.
     """
 
     chunk: ChunkText
     sentences: tuple[StoredSentence, ...]
     neighbours: Candidates
+    vector: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -219,6 +223,41 @@ class ProjectionRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TermsRequest:
+    """Ask which terms chunks name, and which chunks name terms, in one round trip.
+
+    The answer is a `TermsFound`. Terms that no chunk is linked to are none here.
+
+    Attributes:
+        chunk_ids: Chunks whose terms are wanted.
+        names: Words that may be terms, as `ingest.names.name_key` writes them.
+        members: Whether the chunks that name these terms are wanted too, with all
+            their terms; the filter applies to them.
+    """
+
+    chunk_ids: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    members: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TermsFound:
+    """Terms of chunks, and chunks of terms.
+
+    Attributes:
+        chunks: How many chunks the corpus has.
+        counts: Name of each term that was found -> how many chunks name it.
+        named: Chunk id -> names of the terms of that chunk, in any order.
+        texts: Chunk id -> its text, of the same chunks.
+    """
+
+    chunks: int
+    counts: Mapping[str, int]
+    named: Mapping[str, tuple[str, ...]]
+    texts: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """Ask a language model; the answer is a `ModelReply`.
 
@@ -243,10 +282,13 @@ Request: TypeAlias = (
     | ExpandRequest
     | HomesRequest
     | ProjectionRequest
+    | TermsRequest
     | ModelRequest
     | ElapsedRequest
 )
-Response: TypeAlias = Candidates | Mapping[str, Visit] | Projection | ModelReply | float
+Response: TypeAlias = (
+    Candidates | Mapping[str, Visit] | Projection | TermsFound | ModelReply | float
+)
 
 T = TypeVar("T")
 Walking: TypeAlias = Generator[Request, Response, T]
@@ -278,6 +320,12 @@ class GraphReader(Protocol):
         """Return the main axes of the corpus, or those fitted to a question."""
         ...
 
+    def terms(
+        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+    ) -> TermsFound:
+        """Return the terms of chunks, those of some names, and who names them."""
+        ...
+
 
 class AsyncGraphReader(Protocol):
     """The asynchronous twin of `GraphReader`."""
@@ -300,6 +348,12 @@ class AsyncGraphReader(Protocol):
 
     async def aprojection(self, query: Vector | None = None) -> Projection:
         """Return the main axes of the corpus, or those fitted to a question."""
+        ...
+
+    async def aterms(
+        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+    ) -> TermsFound:
+        """Return the terms of chunks, those of some names, and who names them."""
         ...
 
 

@@ -170,10 +170,27 @@ class Harvest:
         )
         self._elapsed = elapsed
 
-    def read(self, visit: Visit) -> None:
-        """Take the new sentences of the chunk of the last step."""
+    @property
+    def last(self) -> tuple[str, int] | None:
+        """Return chunk id and hop of the last step; None before the first."""
+        if not self._steps:
+            return None
+        return self._steps[-1].chunk.id, self._steps[-1].hop
+
+    def read(self, visit: Visit, *, most: int | None = None) -> None:
+        """Take the new sentences of the chunk of the last step.
+
+        Args:
+            visit: The chunk.
+            most: How many sentences to take at most, those nearest to the question;
+                None takes all.
+        """
         new = self.new_sentences(visit)
         found = scored(self.query, new)
+        if most is not None and len(new) > most:
+            nearest = sorted(range(len(new)), key=lambda i: (-found[i].score, i))[:most]
+            new = [new[i] for i in sorted(nearest)]
+            found = tuple([found[i] for i in sorted(nearest)])
         room = self.options.max_sentences
         kept = found if room is None else found[: max(0, room - self.found)]
         self.seen.update(map(self.rules.key, new))

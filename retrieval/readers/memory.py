@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from retrieval.cosine import cosines, ranked
 from retrieval.projection import Moments, Projection, fit_projection
-from retrieval.protocols import Candidates, Visit, anchor_hits
+from retrieval.protocols import Candidates, TermsFound, Visit, anchor_hits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,6 +34,7 @@ class MemoryGraph:
         chunk_properties: Chunk id -> further properties that filters may name.
         documents: Document id -> properties, with `themes` and `categories`.
         loose: Sentences that no chunk holds.
+        names: Chunk id -> names of the terms it names.
     """
 
     chunks: tuple[ChunkText, ...]
@@ -42,6 +44,7 @@ class MemoryGraph:
     chunk_properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     documents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     loose: tuple[StoredSentence, ...] = ()
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class MemoryReader:
@@ -63,6 +66,10 @@ class MemoryReader:
             if filter is None or filter.matches(*self._properties(chunk))
         ]
         self._allowed = {graph.chunks[row].id for row in self._passing}
+        self._members: defaultdict[str, list[str]] = defaultdict(list)
+        for chunk in graph.chunks:
+            for name in graph.names.get(chunk.id, ()):
+                self._members[name].append(chunk.id)
         self._moments: tuple[Moments, Moments] | None = None
         self._projection: Projection | None = None
 
@@ -125,6 +132,23 @@ class MemoryReader:
             self._projection = fit_projection(chunks)
         return self._projection
 
+    def terms(
+        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+    ) -> TermsFound:
+        """Return the terms of chunks, those of some names, and who names them."""
+        known = [name for name in names if name in self._members]
+        ids = [i for i in chunk_ids if i in self._row]
+        if members:
+            ids += [i for n in known for i in self._members[n] if i in self._allowed]
+        named = {i: self._graph.names.get(i, ()) for i in ids}
+        of_chunks = (name for found in named.values() for name in found)
+        return TermsFound(
+            chunks=len(self._graph.chunks),
+            counts={name: len(self._members[name]) for name in (*known, *of_chunks)},
+            named=named,
+            texts={i: self._graph.chunks[self._row[i]].text for i in named},
+        )
+
     async def aanchors(
         self, vector: Vector, k: int, *, documents: bool = False
     ) -> Candidates:
@@ -145,6 +169,12 @@ class MemoryReader:
         """Do as `projection` does."""
         return self.projection(query)
 
+    async def aterms(
+        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+    ) -> TermsFound:
+        """Do as `terms` does."""
+        return self.terms(chunk_ids, names, members=members)
+
     def _visit(self, chunk_id: str, *, neighbours: bool) -> Visit:
         """Open one chunk."""
         around = self._graph.edges.get(chunk_id, ()) if neighbours else ()
@@ -159,6 +189,7 @@ class MemoryReader:
                     tuple(s.id for s in self._graph.sentences.get(i, ())) for i in ids
                 ),
             ),
+            vector=None if neighbours else self._vectors[self._row[chunk_id]],
         )
 
     def _properties(

@@ -1,0 +1,261 @@
+"""`auto`: what the question finds, and what that leads to by the names they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, cast
+
+import numpy as np
+
+from retrieval.algorithms.asking import Ranking, ask_visits
+from retrieval.algorithms.auto_chain import Parts, chained
+from retrieval.algorithms.auto_graph import (
+    idf_of,
+    local_graph,
+    seeds,
+    standardised,
+    worth_opening,
+)
+from retrieval.algorithms.auto_words import as_written, possible_names, question_names
+from retrieval.algorithms.harvest import Harvest
+from retrieval.cosine import cosines
+from retrieval.protocols import TermsFound, TermsRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from retrieval.protocols import Vector, Visit, Walking, WalkOptions
+    from retrieval.walk import RankedChunk, StopReason, Trail
+
+__all__ = ["Ablation", "Auto"]
+
+ANCHORS = 100
+"""Chunks nearest to the question that the walk starts from."""
+UNREACHED = 1e-9
+"""What is added to a rank before its logarithm, for chunks that no walker reaches."""
+SPREAD = 2.0
+"""What a standard deviation of cosines is worth beside a logarithm of ranks."""
+_SENTENCES = 3
+"""Sentences of a chunk that are taken where a budget is counted in sentences."""
+_BATCH = 32
+_PLAIN = "nearest to the question"
+_AROUND = "reached through the names of several chunks"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ablation:
+    """Which parts are on; all of them, but for measuring what each is worth.
+
+    Attributes:
+        ranks: PageRank over chunks and terms; without it the dense order.
+        terms: Half of the seeds are the question's terms.
+        rarity: Chains count by the rarity of the term that links them.
+        coverage: Chains count by the words that they add.
+        gate: Names count less for questions whose rarest name is common.
+    """
+
+    ranks: bool = True
+    terms: bool = True
+    rarity: bool = True
+    coverage: bool = True
+    gate: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A chunk in the ranking of `auto`.
+
+    Attributes:
+        id: The chunk.
+        before: The chunk that the best chain comes from; empty for none.
+        term: The name that links the two; empty for none.
+        near: Whether it is one of the anchors.
+    """
+
+    id: str
+    before: str = ""
+    term: str = ""
+    near: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Auto:
+    """Rank by random walks over chunks and names, then by chains of two chunks.
+
+    1. The 100 chunks nearest to the question are anchors; they, and the names in the
+       question, lead to further chunks through the terms that they name.
+    2. A random walk over these chunks and terms, which starts again at the anchors and
+       at the question's terms, half and half, gives each chunk a rank.
+    3. A chunk gains by the best chain of two: another good chunk that shares with it a
+       rare name that the question does not have, and lacks words of the question that
+       this one has.
+
+    All of it counts by the rarity of the question's rarest name; the rest is the dense
+    order, so that questions without names come out as `basic_retrieval` ranks them, and
+    so does all in a corpus without terms: `counts` then has no `chunks`. The score of
+    the walk is the mean cosine of its chunks.
+
+    A step has a hop of 1 or more where it follows, through the shared name, the step
+    right before it. `anchors`, `lookahead` and `beam` do nothing; with `max_hops` 0
+    no name is followed. At most three sentences of a chunk are taken, those nearest to
+    the question, where the budget counts sentences.
+    """
+
+    name: ClassVar[str] = "auto"
+    parts: Ablation = field(default_factory=Ablation)
+
+    def walk(self, query: Vector, options: WalkOptions) -> Walking[Trail]:
+        """Rank chunks, and take them until a budget is used up."""
+        harvest = Harvest(query, options)
+        ranking = Ranking(query, k=ANCHORS // 10)
+        yield from ranking.read()
+        if not ranking.ranked:
+            return harvest.trail("no_anchor")
+        places: Sequence[Place] = ()
+        if options.max_hops and self.parts.ranks:
+            ranked = ranking.ranked[:ANCHORS]
+            places = yield from self.places(ranked, options.question, harvest.counts)
+        reason = yield from _taken(harvest, ranking, places)
+        return harvest.trail(reason, ranking.ranked, score_of="steps")
+
+    def places(
+        self, anchors: Sequence[RankedChunk], question: str, counts: dict[str, float]
+    ) -> Walking[Sequence[Place]]:
+        """Return chunks in the order of `auto`; nothing where no name is known.
+
+        Args:
+            anchors: The chunks nearest to the question, best first.
+            question: Its text.
+            counts: Takes how many terms and chunks were looked at.
+        """
+        ids = tuple(anchor.id for anchor in anchors)
+        found = yield from _ask_terms(
+            TermsRequest(chunk_ids=ids, names=possible_names(question))
+        )
+        names = question_names(question, found.counts)
+        gate = self._gate(names, found)
+        counts |= {"questionTerms": len(names), "gate": round(gate, 6)}
+        if not found.counts or gate == 0:
+            return ()
+        scores = np.array([anchor.score for anchor in anchors])
+        used = names if self.parts.terms else ()
+        start = seeds(ids, scores, used, found.counts, found.chunks)
+        opened = worth_opening(start, found.named, found.counts, found.chunks)
+        more = yield from _ask_terms(TermsRequest(names=opened, members=True))
+        graph = local_graph(
+            {**more.named, **found.named},
+            {**found.counts, **more.counts},
+            found.chunks,
+        )
+        counts |= {"chunks": len(graph.ids), "terms": len(graph.names)}
+        dense = dict(zip(ids, standardised(scores).tolist(), strict=True))
+        least = min(dense.values())
+        near = np.array([dense.get(chunk_id, least) for chunk_id in graph.ids])
+        walked = np.log(graph.page_rank(start) + UNREACHED)
+        base = gate * walked + (1 - gate) * SPREAD * near
+        if not (self.parts.rarity or self.parts.coverage):
+            return [
+                Place(id=graph.ids[row], near=graph.ids[row] in dense)
+                for row in _order(base)
+            ]
+        result = chained(
+            graph,
+            base,
+            question=question,
+            names=names,
+            gate=gate,
+            text_of=lambda i: found.texts.get(i) or more.texts.get(i, ""),
+            anchors=frozenset(ids),
+            parts=Parts(rarity=self.parts.rarity, coverage=self.parts.coverage),
+        )
+        return [
+            Place(
+                id=graph.ids[row],
+                before="" if result.term[row] < 0 else graph.ids[result.before[row]],
+                term="" if result.term[row] < 0 else graph.names[result.term[row]],
+                near=graph.ids[row] in dense,
+            )
+            for row in _order(result.scores)
+        ]
+
+    def _gate(self, names: Sequence[str], found: TermsFound) -> float:
+        """Return how much names count: the rarity of the rarest one, from 0 to 1."""
+        if not self.parts.gate:
+            return 1.0
+        most = idf_of(1, found.chunks)
+        rarest = max((idf_of(found.counts[n], found.chunks) for n in names), default=0)
+        return rarest / most if most > 0 else 0.0
+
+
+def _order(scores: Vector) -> list[int]:
+    """Return rows by descending score, ties by row, which is by id."""
+    order: list[int] = np.lexsort((np.arange(len(scores)), -scores)).tolist()
+    return order
+
+
+def _ask_terms(request: TermsRequest) -> Walking[TermsFound]:
+    """Ask for terms and chunks that name them."""
+    return cast("TermsFound", (yield request))
+
+
+def _taken(
+    harvest: Harvest, ranking: Ranking, places: Sequence[Place]
+) -> Walking[StopReason]:
+    """Take chunks in their order, then those of the dense ranking, until it is enough.
+
+    Chunks are opened many at a time, each with the one that its chain comes from, so
+    that its title is known.
+    """
+    options = harvest.options
+    wanted = min(_BATCH, max(options.max_sentences or 1, options.max_chunks or 1))
+    opened: dict[str, Visit | None] = {}
+    for start in range(0, len(places), wanted):
+        batch = places[start : start + wanted]
+        ids = dict.fromkeys(i for p in batch for i in (p.id, p.before) if i)
+        new = tuple(i for i in ids if i not in opened)
+        visits = yield from ask_visits(new, neighbours=False)
+        opened |= {i: visits.get(i) for i in new}
+        for place in batch:
+            if reason := (yield from _arrive(harvest, ranking, place, opened)):
+                return reason
+    ranking.skip(place.id for place in places)
+    while (hit := (yield from ranking.next())) is not None:
+        place, visit = Place(id=hit.id), (yield from ranking.visit(hit))
+        if reason := (yield from _arrive(harvest, ranking, place, {hit.id: visit})):
+            return reason
+    return "chunks_exhausted"
+
+
+def _arrive(
+    harvest: Harvest,
+    ranking: Ranking,
+    place: Place,
+    opened: Mapping[str, Visit | None],
+) -> Walking[StopReason | None]:
+    """Take a chunk as the next step, if it has a new sentence.
+
+    Returns:
+        The budget that is used up then.
+    """
+    options, last, visit = harvest.options, harvest.last, opened[place.id]
+    if visit is None or not harvest.new_sentences(visit):
+        return None
+    hop = 1 + last[1] if last is not None and place.before == last[0] else 0
+    if hop and harvest.hops >= options.max_hops:
+        return "max_hops"
+    vector = ranking.vectors.get(place.id, visit.vector)
+    score = 0.0 if vector is None else float(cosines(harvest.query, vector[None])[0])
+    yield from harvest.arrive(
+        visit, score=score, hop=hop, reason=_reason(place, visit, opened)
+    )
+    harvest.read(visit, most=None if options.max_sentences is None else _SENTENCES)
+    return harvest.full(options.max_sentences, options.max_chunks)
+
+
+def _reason(place: Place, visit: Visit, opened: Mapping[str, Visit | None]) -> str:
+    """Return in words how a chunk was found."""
+    before = opened.get(place.before)
+    if not place.term or before is None:
+        return _PLAIN if place.near else _AROUND
+    name = as_written(place.term, visit.chunk.text)
+    return f"names {name!r}, which {before.chunk.title!r} names too"

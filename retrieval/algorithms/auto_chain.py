@@ -1,0 +1,169 @@
+"""Chains of two chunks: one found for the question, and one that it leads to."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from retrieval.algorithms.auto_words import stems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from retrieval.algorithms.auto_graph import LocalGraph
+    from retrieval.protocols import Vector
+
+__all__ = ["Chained", "Parts", "chained"]
+
+FIRSTS = 20
+"""Chunks that a chain may begin with."""
+READ = 100
+"""Chunks whose words are compared with the question's, beside the first ones."""
+WORTH = 4.0
+"""What the rarest name, or all words that were missing, are worth: e ** 4 in rank."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Which parts of the chain's worth are counted; all, but for ablations."""
+
+    rarity: bool = True
+    coverage: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Chained:
+    """Scores of chunks with the chunk that each is best reached from.
+
+    Attributes:
+        scores: One a chunk of the graph.
+        before: Row of the chunk that the best chain comes from; -1 where there is none,
+            or where it begins with a chunk of a lower base.
+        term: Column of the rarest term that links the two; -1 for none.
+    """
+
+    scores: Vector
+    before: npt.NDArray[np.int64]
+    term: npt.NDArray[np.int64]
+
+
+def chained(
+    graph: LocalGraph,
+    base: Vector,
+    *,
+    question: str,
+    names: Sequence[str],
+    gate: float,
+    text_of: Callable[[str], str],
+    anchors: frozenset[str],
+    parts: Parts,
+) -> Chained:
+    """Return for each chunk its base plus the best chain that ends in it.
+
+    A chain leads from `a` to a chunk that shares with it a term that the question
+    lacks. It is worth base(a) less the highest base, plus the gate times WORTH times
+    the rarity of the rarest such term, plus the same times the share of the question's
+    words missing in `a` that the chunk has. A chain never takes anything away.
+
+    Args:
+        graph: Chunks and terms.
+        base: Score of each chunk by itself, a logarithm.
+        question: Its text.
+        names: Terms of the question: what it names already leads nowhere new.
+        gate: How much chains count, from 0 to 1.
+        text_of: Returns the text of a chunk by its id; few are asked for.
+        anchors: Ids of the chunks nearest to the question.
+        parts: What is counted.
+    """
+    order = np.lexsort((np.arange(len(base)), -base))
+    firsts = order[:FIRSTS]
+    links, terms = _links(graph, firsts, frozenset(names))
+    links[np.arange(len(firsts)), firsts] = 0.0
+    linked = links > 0
+    worth = gate * WORTH
+    gains = (base[firsts] - base.max())[:, None] + worth * links * parts.rarity
+    gains[~linked] = -np.inf
+    if parts.coverage:
+        hope = base + np.maximum(gains.max(axis=0) + worth, 0.0)
+        read = np.lexsort((np.arange(len(base)), -hope))[:READ]
+        covered = _coverage(graph, firsts, read, question, text_of, anchors)
+        gains[:, read] += worth * covered
+    best, columns = gains.argmax(axis=0), np.arange(len(base))
+    gained = gains[best, columns]
+    led = (gained > 0) & (base[firsts[best]] > base)
+    return Chained(
+        scores=base + np.maximum(gained, 0.0),
+        before=np.where(led, firsts[best], -1),
+        term=np.where(led, terms[best, columns], -1),
+    )
+
+
+def _links(
+    graph: LocalGraph, firsts: npt.NDArray[np.int64], known: frozenset[str]
+) -> tuple[Vector, npt.NDArray[np.int64]]:
+    """Return the rarity of the rarest new term that first and other chunks share.
+
+    Returns:
+        Rarities from 0 to 1 and columns of the terms, both of shape (firsts, chunks).
+    """
+    by_term = np.argsort(graph.term, kind="stable")
+    chunks = graph.chunk[by_term]
+    starts = np.searchsorted(graph.term[by_term], np.arange(len(graph.names) + 1))
+    of_chunk = np.searchsorted(graph.chunk, np.arange(len(graph.ids) + 1))
+    rarity = _rarity(graph)
+    links = np.zeros((len(firsts), len(graph.ids)))
+    terms = np.full(links.shape, -1, dtype=np.int64)
+    for place, first in enumerate(firsts.tolist()):
+        columns = graph.term[of_chunk[first] : of_chunk[first + 1]].tolist()
+        for column in sorted(columns, key=lambda c: (rarity[c], -c)):
+            if rarity[column] > 0 and graph.names[column] not in known:
+                rows = chunks[starts[column] : starts[column + 1]]
+                links[place, rows] = rarity[column]
+                terms[place, rows] = column
+    return links, terms
+
+
+def _rarity(graph: LocalGraph) -> list[float]:
+    """Return for each term its idf as a share of the greatest there can be."""
+    most = graph.idf + np.log(graph.counts)
+    rarity: list[float] = (graph.idf / np.maximum(most, 1e-12)).tolist()
+    return rarity
+
+
+def _coverage(
+    graph: LocalGraph,
+    firsts: npt.NDArray[np.int64],
+    read: npt.NDArray[np.int64],
+    question: str,
+    text_of: Callable[[str], str],
+    anchors: frozenset[str],
+) -> Vector:
+    """Return which share of the words that a first chunk lacks the others have.
+
+    Words weigh by how few of the chunks that were reached through names have them: the
+    anchors would not do, they were chosen for these words.
+
+    Returns:
+        Shares from 0 to 1, of shape (firsts, read).
+    """
+    asked = sorted(stems(question))
+    has = {
+        row: np.array([word in found for word in asked], dtype=np.float64)
+        for row in {*firsts.tolist(), *read.tolist()}
+        for found in (stems(text_of(graph.ids[row])),)
+    }
+    others = [has[row] for row in read.tolist() if graph.ids[row] not in anchors]
+    counts = np.sum(others, axis=0) if others else np.zeros(len(asked))
+    weights = np.array([
+        math.log((len(others) + 2) / (count + 1)) for count in counts.tolist()
+    ])
+    there = np.array([has[row] for row in read.tolist()]).reshape(len(read), -1)
+    missing = weights * (1 - np.array([has[row] for row in firsts.tolist()]))
+    total = missing.sum(axis=1, keepdims=True)
+    shares: Vector = np.einsum("fw,rw->fr", missing, there) / np.maximum(total, 1e-12)
+    return shares

@@ -1,0 +1,215 @@
+"""The part of the graph around a question: chunks, the terms they name, and PageRank.
+
+Everything here is computed from what a reader sent, in the order of ids and names, so
+that it comes out the same from every reader to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from retrieval.protocols import Vector
+
+__all__ = [
+    "LocalGraph",
+    "Seeds",
+    "local_graph",
+    "seeds",
+    "standardised",
+    "worth_opening",
+]
+
+RESTART = 0.3
+"""Share of a walker's steps that start again: it sees three or four steps far."""
+ROUNDS = 20
+"""Steps of the power iteration; what is left of an error is RESTART's rest ** 20."""
+POWER = 4
+"""How much the first of the anchors count more than the others."""
+MENTIONS = 1000
+"""Chunks that are fetched through names, counted once for each name: a cost limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seeds:
+    """Where a random walker starts again.
+
+    Attributes:
+        chunks: Chunk id -> probability.
+        terms: Name of a term -> probability.
+    """
+
+    chunks: Mapping[str, float]
+    terms: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LocalGraph:
+    """Chunks and the terms they name, as one list of edges.
+
+    Attributes:
+        ids: Ids of the chunks, sorted.
+        names: Names of the terms, sorted.
+        chunk: Row of the chunk of each edge, chunk after chunk.
+        term: Column of the term of each edge.
+        idf: For each term, the logarithm of how few chunks of the corpus name it.
+        counts: For each term, how many chunks of the corpus name it.
+    """
+
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+    chunk: npt.NDArray[np.int64]
+    term: npt.NDArray[np.int64]
+    idf: Vector
+    counts: Vector
+
+    def page_rank(self, seeds: Seeds) -> Vector:
+        """Return where a walker is that starts again at seeds, for each chunk.
+
+        From a chunk it goes to one of its terms, in proportion to idf; from a term to
+        one of all the chunks of the corpus that name it, so that what goes to chunks
+        outside of this part is lost. Personalised PageRank is from Haveliwala,
+        "Topic-sensitive PageRank" (2002); that it helps where passages and phrases
+        form one graph, from Gutierrez and others, "HippoRAG" (2024).
+
+        Args:
+            seeds: Where it starts again; terms and chunks that are not here are left
+                out.
+        """
+        chunks, terms = len(self.ids), len(self.names)
+        weight = self.idf[self.term]
+        total = np.bincount(self.chunk, weights=weight, minlength=chunks)
+        out = weight / np.maximum(total, 1e-12)[self.chunk]
+        back = 1.0 / self.counts[self.term]
+        start = _placed(self.ids, seeds.chunks)
+        names = _placed(self.names, seeds.terms)
+        at, on = start, names
+        for _ in range(ROUNDS):
+            to_chunks = np.bincount(
+                self.chunk, weights=back * on[self.term], minlength=chunks
+            )
+            to_terms = np.bincount(
+                self.term, weights=out * at[self.chunk], minlength=terms
+            )
+            at = RESTART * start + (1 - RESTART) * to_chunks
+            on = RESTART * names + (1 - RESTART) * to_terms
+        return at
+
+
+def _placed(keys: Sequence[str], values: Mapping[str, float]) -> Vector:
+    """Return values in the order of keys, 0 where there is none."""
+    return np.array([values.get(key, 0.0) for key in keys], dtype=np.float64)
+
+
+def standardised(scores: Vector) -> Vector:
+    """Return scores as numbers of standard deviations from their mean."""
+    spread = float(scores.std())
+    return (scores - scores.mean()) / spread if spread > 0 else np.zeros(len(scores))
+
+
+def idf_of(count: int, total: int) -> float:
+    """Return the logarithm of how few of all chunks name a term, never below 0."""
+    return math.log(max(1.0, total / max(1, count)))
+
+
+def seeds(
+    ids: Sequence[str],
+    scores: Vector,
+    names: Sequence[str],
+    counts: Mapping[str, int],
+    total: int,
+) -> Seeds:
+    """Return where walks for a question start: half at chunks, half at its terms.
+
+    A chunk counts by how far its cosine is above the mean of the anchors, to the fourth
+    power; a term by its idf.
+
+    Args:
+        ids: Ids of the anchors.
+        scores: Their cosines to the question.
+        names: Terms of the question.
+        counts: Term -> how many chunks name it.
+        total: How many chunks the corpus has.
+    """
+    above = np.maximum(standardised(scores), 0.0) ** POWER
+    chunks = dict(zip(ids, above.tolist(), strict=True))
+    terms = {name: idf_of(counts[name], total) for name in names}
+    parts = [part for part in (chunks, terms) if sum(part.values()) > 0]
+    chunks, terms = (
+        {
+            key: value / sum(part.values()) / len(parts)
+            for key, value in part.items()
+            if value > 0
+        }
+        for part in (chunks, terms)
+    )
+    return Seeds(chunks=chunks, terms=terms)
+
+
+def worth_opening(
+    seeds: Seeds,
+    named: Mapping[str, Sequence[str]],
+    counts: Mapping[str, int],
+    total: int,
+) -> tuple[str, ...]:
+    """Return the terms whose chunks are worth fetching, within the limit of MENTIONS.
+
+    They are taken in the order of what each of their chunks would get from a walker's
+    first steps, so that rare terms of good anchors come first.
+
+    Args:
+        seeds: Where walks start.
+        named: Chunk id -> names of its terms, of the anchors.
+        counts: Term -> how many chunks name it.
+        total: How many chunks the corpus has.
+    """
+    mass = dict(seeds.terms)
+    for chunk_id, share in seeds.chunks.items():
+        names = named.get(chunk_id, ())
+        idf = [idf_of(counts[name], total) for name in names]
+        whole = sum(idf)
+        for name, weight in zip(names, idf, strict=True):
+            if weight > 0:
+                gained = (1 - RESTART) * share * weight / whole
+                mass[name] = mass.get(name, 0.0) + gained
+    left, chosen = MENTIONS, []
+    for name in sorted(mass, key=lambda n: (-mass[n] / counts[n], n)):
+        if 1 < counts[name] <= left or (name in seeds.terms and counts[name] <= left):
+            left -= counts[name]
+            chosen.append(name)
+    return tuple(chosen)
+
+
+def local_graph(
+    named: Mapping[str, Sequence[str]], counts: Mapping[str, int], total: int
+) -> LocalGraph:
+    """Return the graph of some chunks and all their terms.
+
+    Args:
+        named: Chunk id -> names of its terms.
+        counts: Term -> how many chunks of the corpus name it.
+        total: How many chunks the corpus has.
+    """
+    ids = tuple(sorted(named))
+    names = tuple(sorted({name for found in named.values() for name in found}))
+    column = {name: place for place, name in enumerate(names)}
+    sizes = [len(named[chunk_id]) for chunk_id in ids]
+    return LocalGraph(
+        ids=ids,
+        names=names,
+        chunk=np.repeat(np.arange(len(ids), dtype=np.int64), sizes),
+        term=np.array(
+            [column[name] for chunk_id in ids for name in sorted(named[chunk_id])],
+            dtype=np.int64,
+        ),
+        idf=np.array([idf_of(counts[name], total) for name in names]),
+        counts=np.array([max(1, counts[name]) for name in names], dtype=np.float64),
+    )

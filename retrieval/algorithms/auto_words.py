@@ -1,0 +1,69 @@
+"""Words of questions and chunks, and the names that a question may hold."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ingest.names import MOST_WORDS, is_nameable, name_key, words_of
+from ingest.terms import TermFinder
+from retrieval.rerank.words import words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["as_written", "possible_names", "question_names", "stems"]
+
+_LONGEST = 200
+"""Words of a question that names are looked for in."""
+_ENDINGS = ("ings", "ing", "ies", "edly", "ed", "es", "s", "ly")
+_LEAST = 3
+"""Letters that must be left of a word without its ending."""
+
+
+def possible_names(question: str) -> tuple[str, ...]:
+    """Return every run of a question's words that could be a name, sorted.
+
+    Args:
+        question: Its text; names are looked for in its first 200 words.
+    """
+    found = words_of(question)[:_LONGEST]
+    runs = (
+        found[start : start + size]
+        for start in range(len(found))
+        for size in range(1, min(2 * MOST_WORDS, len(found) - start) + 1)
+    )
+    return tuple(sorted({name_key(run) for run in runs if is_nameable(run)}))
+
+
+def question_names(question: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names in a question, the longest from the left, sorted.
+
+    Args:
+        question: Its text.
+        names: Those of its possible names that are terms of the corpus.
+    """
+    return tuple(sorted(set(TermFinder(names).find(question))))
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the words of a text without the commonest English endings.
+
+    That is so little of English that it does other languages no harm.
+    """
+    return frozenset(map(_stem, words(text)))
+
+
+def _stem(word: str) -> str:
+    """Return a word without its ending, if enough is left of it."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _LEAST:
+            return word[: -len(ending)]
+    return word
+
+
+def as_written(name: str, text: str) -> str:
+    """Return a name as a text writes it, or as it is where the text differs more."""
+    pattern = r"[\W_]+".join(map(re.escape, name.split()))
+    found = re.search(rf"\b{pattern}\b", text, re.IGNORECASE)
+    return name if found is None else " ".join(found.group().split())
