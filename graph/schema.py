@@ -78,6 +78,11 @@ _MIGRATIONS: dict[int, tuple[str, ...]] = {
         "schema/constraint_term_id",
         "schema/index_term_name",
     ),
+    7: (
+        "schema/index_custodian_isil",
+        "schema/index_custodian_ghcid",
+        "schema/index_custodian_city",
+    ),
 }
 """Version -> statements that lead to it from the version before."""
 
@@ -116,6 +121,9 @@ _INDEXES = (
     "chunk_text",
     "document_title",
     "custodian_uri",
+    "custodian_isil",
+    "custodian_ghcid",
+    "custodian_city",
     "ontology_class_uri",
     "term_name",
     "chunk_embedding",
