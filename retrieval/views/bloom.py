@@ -29,6 +29,8 @@ PHRASES = {
     "Around $title": "bloom/around_document",
     "Documents about $theme": "bloom/documents_about",
     "Bridges from $title to $other": "bloom/bridges_between",
+    "Terms between $title and $other": "bloom/terms_between",
+    "Where $term is named": "bloom/where_named",
     "Walk from $question": "bloom/walk_from_question",
     "Walk in $corpus from $question": "bloom/walk_in_corpus",
 }
@@ -40,6 +42,7 @@ _SUGGESTIONS = {
     "title": ("Document", "title"),
     "other": ("Document", "title"),
     "theme": ("Theme", "name"),
+    "term": ("Term", "label"),
     "corpus": ("Corpus", "name"),
 }
 """Parameter -> the label and property whose values Bloom suggests for it."""

@@ -146,6 +146,19 @@ NODES = (
         hidden=_VECTOR,
     ),
     NodeStyle(
+        label="Term",
+        color="#785ef0",
+        caption="label",
+        size=0.75,
+        properties={
+            "id": _TEXT,
+            "corpus": _TEXT,
+            "name": _TEXT,
+            "label": _TEXT,
+            "chunks": _WHOLE,
+        },
+    ),
+    NodeStyle(
         label="Category",
         color="#f0e442",
         ink="#000000",
@@ -270,6 +283,7 @@ RELATIONSHIPS = (
         caption="anchor",
         properties={"anchor": _TEXT},
     ),
+    RelationshipStyle(type="NAMES", start="Chunk", end="Term", color="#785ef0"),
     RelationshipStyle(type="IN_CATEGORY", start="Document", end="Category"),
     RelationshipStyle(type="FOR_QUERY", start="Traversal", end="Query", width=2),
     RelationshipStyle(

@@ -1,0 +1,22 @@
+// @title: Where a term is named
+// purpose: the chunks that name a term, in any case; without one, the terms of most chunks
+// params: corpus, term, limit
+// since: 5.26
+MATCH (t:Term)
+WHERE ($corpus IS NULL OR t.corpus = $corpus)
+  AND ($term IS NULL OR t.name = toLower($term) OR t.label = $term)
+WITH t
+ORDER BY t.chunks DESC, t.name, t.id
+LIMIT coalesce($limit, 25)
+CALL (t) {
+  MATCH (t)<-[:NAMES]-(c:Chunk)-[:FROM_DOCUMENT]->(d:Document)
+  WHERE $term IS NOT NULL
+  RETURN d.title AS title, c.index AS chunk, c.text AS text
+  UNION
+  WITH t
+  WHERE $term IS NULL OR NOT EXISTS { (t)<-[:NAMES]-(:Chunk) }
+  RETURN null AS title, null AS chunk, null AS text
+}
+RETURN t.label AS term, t.chunks AS chunks, title, chunk, text
+ORDER BY chunks DESC, term, title, chunk
+LIMIT coalesce($limit, 25)
