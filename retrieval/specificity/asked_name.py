@@ -30,6 +30,11 @@ _TAILS = re.compile(
     r"geopend|opened|please|alsjeblieft|aub|for me|op)?[\s?.!]*$",
     re.IGNORECASE,
 )
+_INTERROGATIVE = re.compile(
+    r"(?:which|what|who|whose|how|when|where|welke?|wat|wie|wiens|hoe|hoeveel|wanneer|"
+    r"waar|van wie|bij welke)\b",
+    re.IGNORECASE,
+)
 _QUOTED = re.compile(
     '["\u201c\u201e\u00ab\']([^"\u201c\u201d\u201e\u00ab\u00bb]{2,120})["\u201d\u00bb\']'
 )
@@ -40,6 +45,8 @@ def asked_name(question: str) -> str:
     if quoted := _QUOTED.search(question):
         return quoted[1].strip()
     rest = _LEADS.sub("", question.strip())
+    if rest == question.strip() and _INTERROGATIVE.match(rest):
+        return ""
     rest = _TAILS.sub("", rest).strip(" ?!.,;:")
     if len(rest.split()) <= 8:
         return rest

@@ -70,6 +70,9 @@ _FILLERS = {
 }
 """What stands for a mention when a question is embedded."""
 
+_LIMIT = re.compile(r"(?<!\S)\d{1,3}\s")
+"""A number such as that of `the 5 oldest`, which says nothing about the template."""
+
 EMBEDDED = 0.55
 """Weight of the embedder's likeness; the rest is that of words."""
 
@@ -125,11 +128,11 @@ def mask_question(
     """Return a question with fillers, or `{kind}`, for what it names."""
     parts, at = [], 0
     for mention in mentions:
-        parts.append(question[at : mention.start])
+        parts.append(_LIMIT.sub(" ", question[at : mention.start]))
         kind = "city" if mention.kind == "place" else mention.kind
         parts.append(f"{{{kind}}}" if fillers is None else fillers[kind])
         at = mention.end
-    return "".join([*parts, question[at:]])
+    return "".join([*parts, _LIMIT.sub(" ", question[at:])])
 
 
 class EmbeddingTemplateClassifier:

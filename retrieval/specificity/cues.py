@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from retrieval.specificity.vocabulary import spelling_of
 from retrieval.specificity.words import tokens_of, word_list
 
 if TYPE_CHECKING:
@@ -12,25 +13,39 @@ if TYPE_CHECKING:
 
     from retrieval.specificity.mentions import Mention
 
-__all__ = ["intents_of", "unanswerable"]
+__all__ = ["intents_of", "residue", "unanswerable"]
 
 _PLACES = frozenset({"city", "region", "country", "place"})
 _COUNT = re.compile(
     r"\b(?:how many|how much|hoe ?veel|numbers? of|aantal\w*|count\w*|tel|tellen|telt|"
-    r"geteld|total|totaal|(?:per|each|every|elk|ieder|by) (?:type|soort|kind)|verdeeld|"
-    r"distribut\w*)\b",
+    r"geteld|total|totaal|totale|amount of|hoeveelheid|tally|breakdown|onderverd\w*"
+    r"|verdel\w*|"
+    r"uitgesplitst|(?:per|each|every|elk|ieder|by) (?:type|soort|kind)|verdeeld|"
+    r"distribut\w*|(?:naar|over|by) (?:type|soort|category|categorie)\w*)\b",
     re.IGNORECASE,
 )
 _COMPARE = re.compile(
     r"\b(?:compar\w*|vergel\w*|vergeleken|vs|versus|tegenover|verhoud\w*|difference|"
-    r"verschil\w*|more|fewer|less|most|fewest|meer|minder|meeste|minste|than|dan)\b",
+    r"verschil\w*|evenveel|as many|same number|or|of|larger|bigger|smaller|groter"
+    r"|kleiner|more|fewer|less|most|fewest|meer|minder|meeste|minste|than|dan)\b",
     re.IGNORECASE,
 )
 _COMPARING = re.compile(r"\b(?:compare|vergelijk|versus)\b", re.IGNORECASE)
 _AGE = re.compile(
     r"\b(?:oldest|newest|youngest|earliest|latest|(?:most )?recent\w*|oudst\w*|"
-    r"nieuwst\w*|jongst\w*|vroegst\w*|eerst\w*|laatst\w*|first|last|older|newer|ouder|nieuwer)\b",
+    r"nieuwst\w*|jongst\w*|vroegst\w*|eerst\w*|laatst\w*|first|last|older|newer|ouder"
+    r"|nieuwer|"
+    r"langst\w*|longest\W\w+|(?:exist\w*|open|around) (?:for )?(?:the )?longest)\b",
     re.IGNORECASE,
+)
+_PERSON = re.compile(
+    r"\W*(?:by whom|door wie|van wie|(?:who|wie)\b(?!\s+(?:is|are|has|zijn|heeft|zit"
+    r"|of|or)\b))",
+    re.IGNORECASE,
+)
+_BUDGET = re.compile(r"\b\w*(?:budget|begroting)\w*\b", re.IGNORECASE)
+_CODE = re.compile(
+    r"\b(?:isil|ghcid|identifiers?|identificatie\w*|codes?|kenmerk)\b", re.IGNORECASE
 )
 
 
@@ -50,16 +65,41 @@ def intents_of(question: str, mentions: Sequence[Mention]) -> frozenset[str]:
         found.add("compare")
     if "date" in kinds or (_AGE.search(question) and "name" not in kinds):
         found.add("date")
-    if "budget" in kinds:
+    named = bool(kinds & {"name", "identifier"})
+    if "budget" in kinds or (_BUDGET.search(question) and not named):
         found.add("budget")
-    if "identifier" in kinds:
+    if "identifier" in kinds or (_CODE.search(question) and "name" not in kinds):
         found.add("identifier")
     return frozenset(found)
 
 
-def unanswerable(question: str) -> bool:
-    """Return whether a question has a word that no template can answer."""
+def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
+    """Return whether a question has a word that no template can answer.
+
+    Args:
+        question: The question.
+        mentions: What it names: of one institution, no person is known.
+    """
+    if _PERSON.match(question) and any(m.kind == "name" for m in mentions):
+        return True
     return any(token.form in _BEYOND for token in tokens_of(question))
+
+
+def residue(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
+    """Return the words that are neither names nor words that questions are made of.
+
+    Args:
+        question: The question.
+        mentions: What it names.
+    """
+    return tuple(
+        token.form
+        for token in tokens_of(question)
+        if not any(m.start < token.end and token.start < m.end for m in mentions)
+        and len(token.form) > 1
+        and not token.form.isdigit()
+        and spelling_of(token.form) is None
+    )
 
 
 _BEYOND = word_list("beyond")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retrieval.specificity.cues import intents_of, unanswerable
+from retrieval.specificity.cues import intents_of, residue, unanswerable
+from retrieval.specificity.negation import excludes
 from retrieval.specificity.templates import NONE
 
 if TYPE_CHECKING:
@@ -19,11 +20,14 @@ PLACES = frozenset({"city", "region", "country"})
 NO_SLOT = 0.25
 """A question names something for which the template has no slot."""
 
+NO_SLOT_FOR_PLACE = 0.35
+"""What it names is a place, which always narrows what is asked for."""
+
 OTHER_KIND = 0.25
 """It names a place that would have to be read as another kind of place."""
 
 NO_VALUE = {
-    "institution_type": 0.15,
+    "institution_type": 0.25,
     "city": 0.1,
     "region": 0.1,
     "country": 0.1,
@@ -52,8 +56,14 @@ BEYOND = 0.3
 """It has a word that no template answers."""
 
 
+RESIDUE = (0.0, 0.12, 0.18, 0.24)
+"""It has so many words that are neither names nor words that questions are made of."""
+
 UNLIKELY = 0.1
 """Taken off `none` where institutions are named and no such word is there."""
+
+SUITED = 0.15
+"""Taken off `none` besides where every word is accounted for."""
 
 _ASKED_FOR = frozenset({"name", "identifier", "institution_type", "generic"})
 
@@ -68,9 +78,11 @@ def misfits(
         mentions: What the question names.
         question: The question itself.
     """
-    intents, beyond = intents_of(question, mentions), unanswerable(question)
+    intents = intents_of(question, mentions)
+    beyond = unanswerable(question, mentions) or excludes(question, mentions)
+    left = min(len(residue(question, mentions)), len(RESIDUE) - 1)
     return {
-        name: _misfit(template, mentions, intents, beyond=beyond)
+        name: _misfit(template, mentions, intents, beyond=beyond, left=left)
         for name, template in templates.items()
     }
 
@@ -81,14 +93,21 @@ def _misfit(
     intents: frozenset[str],
     *,
     beyond: bool,
+    left: int,
 ) -> float:
     """Return what is taken off the likeness of one template."""
     if template.id == NONE:
         named = {m.kind for m in mentions} & _ASKED_FOR
-        return UNLIKELY if named and not beyond else 0.0
+        if beyond or left:
+            return UNLIKELY if named and not beyond else 0.0
+        return SUITED + (UNLIKELY if named else 0.0)
     types = {slot.type for slot in template.slots.values()}
     total = sum(_unsuited(m, types) for m in mentions)
-    total += _lacking(template, mentions)
+    if (
+        template.intent not in ("budget", "identifier")
+        or template.intent not in intents
+    ):
+        total += _lacking(template, mentions)  # one that is named may be asked for
     total += _places(template, mentions, types) + _after(template, intents)
     if template.each and "compare" in intents:
         total /= 2  # it says so itself, and may be asked for what is missing
@@ -96,7 +115,7 @@ def _misfit(
     typed = {m.kind for m in mentions} & {"generic", "institution_type"}
     if "institution_type" in required and typed == {"generic"}:
         total += GENERIC
-    return total + (BEYOND if beyond else 0.0)
+    return total + (BEYOND if beyond else RESIDUE[left])
 
 
 def _after(template: Template, intents: frozenset[str]) -> float:
@@ -130,8 +149,9 @@ def _unsuited(mention: Mention, types: set[str]) -> float:
         return 0.0
     if mention.kind == "place":
         return 0.0 if types & PLACES else NO_SLOT
-    if mention.kind in PLACES and any(o.kind in types for o in mention.options):
-        return OTHER_KIND
+    if mention.kind in PLACES:
+        other = any(o.kind in types for o in mention.options)
+        return OTHER_KIND if other else NO_SLOT_FOR_PLACE
     if mention.kind == "institution_type" and "name" in types:
         return 0.08
     return NO_SLOT

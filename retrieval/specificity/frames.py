@@ -42,7 +42,7 @@ _CUES = (
     ("list", r"which|welke?|list|name them|what are they|noem|geef|toon|show|wat zijn"),
 )
 _ORDER = re.compile(
-    r"\b(?:(oldest|earliest|oudst\w*|vroegst\w*)|(newest|youngest|latest|nieuwst\w*|jongst\w*))\b",
+    r"\b(?:(oldest|earliest|first|longest|oudst\w*|vroegst\w*|eerst\w*|langst\w*)|(newest|youngest|latest|nieuwst\w*|jongst\w*))\b",
     re.IGNORECASE,
 )
 _COMPARISON = re.compile(

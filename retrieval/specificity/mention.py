@@ -14,9 +14,21 @@ if TYPE_CHECKING:
     from retrieval.specificity.gazetteer import Entry
     from retrieval.specificity.words import Token
 
-__all__ = ["Mention", "Taken", "mention_of", "unknown_names", "with_countries"]
+__all__ = [
+    "Mention",
+    "Taken",
+    "mention_of",
+    "unknown_names",
+    "with_countries",
+    "without_containers",
+]
 
 _BEFORE_COUNTRY = re.compile(r"\s*[,(]\s*|\s+in\s+")
+_COMPARED = re.compile(
+    r"\b(?:more|fewer|less|most|meer|minder|meeste|than|dan|between|tussen|vs|versus|"
+    r"tegenover|compar\w*|vergel\w*|both|allebei|beide)\b",
+    re.IGNORECASE,
+)
 _STOP = word_list("stop")
 _OF = frozenset({"of", "the", "van", "voor", "de", "het", "der", "des", "und", "for"})
 
@@ -147,6 +159,37 @@ def with_countries(question: str, mentions: Sequence[Mention]) -> tuple[Mention,
         else:
             found.append(mention)
     return tuple(found)
+
+
+def without_containers(
+    question: str, mentions: Sequence[Mention]
+) -> tuple[Mention, ...]:
+    """Return mentions without places that only say where another one lies.
+
+    `The Dutch province of Limburg` is Limburg; nothing is left out where places are
+    compared.
+    """
+    if _COMPARED.search(question):
+        return tuple(mentions)
+    return tuple(
+        m
+        for m in mentions
+        if not any(_contains(m, other) for other in mentions if other is not m)
+    )
+
+
+def _contains(place: Mention, other: Mention) -> bool:
+    """Return whether a place is the country or region that another one lies in."""
+    if place.kind == "country":
+        inside = {"city", "region"}
+    else:
+        inside = {"city"} if place.kind == "region" else set()
+    if other.kind not in inside or not (place.value and other.value):
+        return False
+    about = next((o.about for o in other.options if o.value == other.value), "")
+    if ";" in about:
+        return False
+    return bool({place.value, place.text} & set(about.split(", ")))
 
 
 def _lies_in(question: str, city: Mention, country: Mention) -> bool:

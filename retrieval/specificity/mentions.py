@@ -12,8 +12,19 @@ from retrieval.specificity.mention import (
     mention_of,
     unknown_names,
     with_countries,
+    without_containers,
 )
+from retrieval.specificity.naming import (
+    CUE_OF,
+    by_cue,
+    end_of_name,
+    may_be_name,
+    named_mention,
+    one_of_each_kind,
+)
+from retrieval.specificity.negation import without_negated
 from retrieval.specificity.quantities import amounts, identifiers, years
+from retrieval.specificity.vocabulary import is_asking
 from retrieval.specificity.words import normal, tokens_of, type_words, word_list
 
 if TYPE_CHECKING:
@@ -22,23 +33,18 @@ if TYPE_CHECKING:
     from retrieval.specificity.gazetteer import Entry, Gazetteer
     from retrieval.specificity.words import Token
 
-__all__ = ["Mention", "MentionFinder", "question_words"]
+__all__ = ["Mention", "MentionFinder"]
 
 _PREPOSITIONS = word_list("prepositions")
 _PLACE_BEFORE = word_list("place_before")
-_LINKS = word_list("links")
-_CUES = {
-    "region": "province region state county provincie regio gewest deelstaat staat "
-    "streek departement",
-    "city": "city town village municipality stad dorp gemeente plaats stadje",
-    "country": "country nation land",
-}
-_CUE_OF = {word: kind for kind, words in _CUES.items() for word in words.split()}
-_STOP = word_list("stop")
-"""Words that are also names of places, or that can never be one."""
-
+_DEFINITE = frozenset({"the", "de", "het"})
 TYPO = 82.0
 WHOLE = 92.0
+NEARER = 86.0
+"""How near a place must be where no word such as `in` stands before it."""
+
+LONG = 6
+ADJECTIVE = 3
 CLOSE = 4.0
 
 
@@ -70,14 +76,17 @@ class MentionFinder:
             found.add(mention)
         if (whole := self._whole_name(question, found)) is not None:
             found.replace(whole)
-        return with_countries(question, found.in_order())
+        said = without_negated(question, found.in_order())
+        return without_containers(question, with_countries(question, said))
 
     def _whole_name(self, question: str, taken: Taken) -> Mention | None:
         """Return the name that a question, but for its first words, nearly is."""
         kinds = {m.kind for m in taken.in_order()}
         text = asked_name(question)
         if not kinds and text != question.strip(" ?!.,;:"):
-            return self._part_of_names(question, text)
+            part = self._part_of_names(question, text)
+            if part is not None:
+                return part
         if kinds & {"name", "identifier", "budget", "date"} or len(text) < 8:
             return None
         options, score = self.nearest(text, ("name",), cutoff=WHOLE)
@@ -162,11 +171,13 @@ class MentionFinder:
         form = " ".join(token.form for token in part)
         start, end = part[0].start, part[-1].end
         options = self._gazetteer.entries.get(form, ())
-        if options and length == 1 and not _may_be_name(question, tokens, at, options):
+        if not options and length <= ADJECTIVE and form.endswith("se"):
+            options = self._adjective(form)
+        if options and length == 1 and not may_be_name(question, tokens, at, options):
             options = ()
         if options:
-            return _named_mention(
-                question, start, end, _by_cue(tokens, at, length, options)
+            return named_mention(
+                question, start, end, by_cue(tokens, at, length, options)
             )
         if letter := self._words.letters.get(form):
             return mention_of("institution_type", letter[0], question, start, end)
@@ -174,22 +185,29 @@ class MentionFinder:
             return mention_of("generic", "", question, start, end)
         return None
 
+    def _adjective(self, form: str) -> tuple[Entry, ...]:
+        """Return the places of a Dutch adjective: `Noord-Hollandse`, `Gentse`."""
+        found = self._gazetteer.entries.get(form[:-2], ())
+        return tuple(e for e in found if e.kind in {"city", "region"} and e.known)
+
     def _misspelt(
         self, question: str, tokens: Sequence[Token], taken: Taken
     ) -> Iterable[Mention]:
         """Yield types and places with typing errors, and places nobody knows."""
         for at, token in enumerate(tokens):
             before = tokens[at - 1].form if at else ""
-            if before in {"of", "van"} and at > 1 and tokens[at - 2].form in _CUE_OF:
+            if before in {"of", "van"} and at > 1 and tokens[at - 2].form in CUE_OF:
                 before = tokens[at - 2].form
-            placed = before in _PLACE_BEFORE or before in _CUE_OF
+            placed = before in _PLACE_BEFORE or before in CUE_OF
             named = placed and token.text[0].isupper()
-            common = token.form in _STOP and not named
+            common = is_asking(token.form) and not named
             if common or taken.covers(token.start, token.end):
                 continue
             usual = token.text[0].islower() or at == 0
             if len(token.form) >= 5 and not placed and usual:
                 letter = self._type_like(token.form)
+                if letter is None and before not in _DEFINITE:
+                    letter = self._compound_of(token.form)
                 if letter is not None:
                     span = token.start, token.end
                     mention = mention_of(
@@ -198,12 +216,16 @@ class MentionFinder:
                     taken.add(mention)
                     yield mention
                     continue
-            if placed or (
-                token.text[0].isupper() and before in _PREPOSITIONS and at > 0
+            alone = token.text[0].islower() and len(token.form) >= LONG
+            if (
+                placed
+                or alone
+                or (token.text[0].isupper() and before in _PREPOSITIONS and at > 0)
             ):
-                last = _end_of_name(tokens, at, taken)
+                last = end_of_name(tokens, at, taken)
+                sure = placed and (before != "te" or token.text[0].isupper())
                 place = self._place(
-                    question, tokens[at:last], sure=placed, cue=_CUE_OF.get(before)
+                    question, tokens[at:last], sure=sure, cue=CUE_OF.get(before)
                 )
                 if place is not None:
                     taken.add(place)
@@ -223,6 +245,16 @@ class MentionFinder:
             return None
         return self._words.letters[best[0]][0]
 
+    def _compound_of(self, form: str) -> str | None:
+        """Return the letter of a Dutch compound of a word for a type: `streekmusea`."""
+        ends = (
+            form[at:]
+            for at in range(3, len(form) - 4)
+            if form[at:] in self._words.letters
+        )
+        end = next(ends, None)
+        return None if end is None else self._words.letters[end][0]
+
     def _place(
         self, question: str, part: Sequence[Token], *, sure: bool, cue: str | None
     ) -> Mention | None:
@@ -230,8 +262,9 @@ class MentionFinder:
         text = " ".join(token.form for token in part)
         start, end = part[0].start, part[-1].end
         options, score = self.nearest(text, ("city", "region", "country"))
-        if options and len(text) >= 4:
-            value = options[0].value if _one_of_each_kind(options) else ""
+        options = tuple(o for o in options if o.known or o.kind == "country")
+        if options and len(text) >= 4 and (sure or score >= NEARER):
+            value = options[0].value if one_of_each_kind(options) else ""
             return Mention(
                 kind=options[0].kind,
                 value=value,
@@ -281,84 +314,3 @@ class MentionFinder:
         best = -min(found)[0]
         near = [e for s, _, e in sorted(found) if -s >= best - CLOSE]
         return tuple(dict.fromkeys(near)), best
-
-
-def question_words(question: str, mentions: Sequence[Mention]) -> list[str]:
-    """Return the normal forms of the words that no mention covers."""
-    return [
-        token.form
-        for token in tokens_of(question)
-        if not any(m.start <= token.start < m.end for m in mentions)
-    ]
-
-
-def _named_mention(
-    question: str, start: int, end: int, options: tuple[Entry, ...]
-) -> Mention:
-    """Return the mention of a name of the gazetteer."""
-    kinds = [o for o in options if o.kind == options[0].kind]
-    return Mention(
-        kind=options[0].kind,
-        value=options[0].value if len({o.value for o in kinds}) == 1 else "",
-        text=question[start:end],
-        start=start,
-        end=end,
-        options=options,
-    )
-
-
-def _one_of_each_kind(options: Sequence[Entry]) -> bool:
-    """Return whether the first option is the only one of its kind."""
-    return len({o.value for o in options if o.kind == options[0].kind}) == 1
-
-
-def _may_be_name(
-    question: str, tokens: Sequence[Token], at: int, options: Sequence[Entry]
-) -> bool:
-    """Return whether one word that could be a name is one here.
-
-    Names are written with a capital or stand after a preposition; in a question that
-    has no capitals at all, words that are no common words are taken too.
-    """
-    token = tokens[at]
-    before = tokens[at - 1].form if at else ""
-    if token.form in _STOP:
-        return token.text[0].isupper() and at > 0 and before in _PREPOSITIONS
-    if token.text[0].isupper():
-        return True
-    if before in _PREPOSITIONS or before in _CUE_OF:
-        return True
-    if any(o.kind == "country" for o in options) and len(token.form) > 3:
-        return True
-    return len(token.form) > 3 and not any(c.isupper() for c in question[1:])
-
-
-def _by_cue(
-    tokens: Sequence[Token], at: int, length: int, options: tuple[Entry, ...]
-) -> tuple[Entry, ...]:
-    """Put the kind first that the words beside a name speak of."""
-    near = [t.form for t in tokens[max(0, at - 3) : at]][::-1]
-    after = [t.form for t in tokens[at + length : at + length + 1]]
-    for word in (*near, *after):
-        kind = _CUE_OF.get(word)
-        if kind and any(o.kind == kind for o in options):
-            first = [o for o in options if o.kind == kind]
-            return (*first, *(o for o in options if o.kind != kind))
-        if word not in {"de", "het", "the", "of", "van", "in"} and not kind:
-            break
-    return options
-
-
-def _end_of_name(tokens: Sequence[Token], at: int, taken: Taken) -> int:
-    """Return the place after the last word of a name that begins with a capital."""
-    if not tokens[at].text[0].isupper():
-        return at + 1
-    last = at + 1
-    while last < len(tokens) and not taken.covers(tokens[last].start, tokens[last].end):
-        token = tokens[last]
-        linked = token.form in _LINKS and last + 1 < len(tokens)
-        if token.text[0].isupper() or (linked and tokens[last + 1].text[0].isupper()):
-            last += 1
-        else:
-            break
-    return last

@@ -12,6 +12,7 @@ _SCALES = {
     "k": 3,
     "thousand": 3,
     "duizend": 3,
+    "ton": 5,
     "m": 6,
     "mln": 6,
     "mio": 6,
@@ -25,6 +26,16 @@ _SCALES = {
     "mld": 9,
 }
 _LARGE = frozenset({"million", "miljoen", "mln", "miljard"})
+_TENS = {
+    "20": ("twenties", "twintig"),
+    "30": ("thirties", "dertig"),
+    "40": ("forties", "veertig"),
+    "50": ("fifties", "vijftig"),
+    "60": ("sixties", "zestig"),
+    "70": ("seventies", "zeventig"),
+    "80": ("eighties", "tachtig"),
+    "90": ("nineties", "negentig"),
+}
 _NUMBERS: dict[str, int | Decimal] = {
     "one": 1,
     "a": 1,
@@ -66,7 +77,8 @@ _AMOUNT = re.compile(
     r"(?P<before>\u20ac|\$|\u00a3|\b(?:eur|usd|gbp)\b)?\s*"
     rf"(?:(?P<digits>\d[\d.,\u00a0' ]*\d|\d)|\b(?P<word>{_NUMBER_WORDS})\b)"
     rf"\s*(?:(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})\b)?\s*"
-    r"(?P<after>\u20ac|\$|\u00a3|\b(?:euros?|eur|usd|gbp|dollars?|pounds?|ponden|pond)\b)?",
+    r"(?P<after>\u20ac|\$|\u00a3|\b(?:euros?|eur|usd|gbp|dollars?|pounds?|ponden"
+    r"|pond)\b)?",
     re.IGNORECASE,
 )
 _MONEY_CUE = re.compile(
@@ -104,23 +116,58 @@ _DATE = re.compile(
     r"(?P<decade>(?:s|'s|er jaren)\b)?(?:-\d{2}-\d{2})?(?![\d.,]*\d)",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(r"\b(?:between|from|tussen|van)\s*$", re.IGNORECASE)
-_BEFORE = re.compile(
-    r"\b(?:before|v(?:oo|\u00f3\u00f3)r|earlier than|older than|ouder dan|eerder dan"
-    r"|prior to|until|up to|tot|predating|by)(?:\s+(?:the|de|het|year|jaar|het jaar"
-    r"|the year))*\s*$",
+_DECADE = re.compile(
+    r"\bjaren\s+(?:['\u2019]?(?P<after>[1-9]0)(?:'?s)?(?!\d)|(?P<dutch>"
+    + "|".join(dutch for _, dutch in _TENS.values())
+    + r")\b)|(?:\bthe\s+['\u2019]?|['\u2019])(?P<short>[1-9]0)'?s\b"
+    r"|\b(?:the\s+)?(?P<word>"
+    + "|".join(english for english, _ in _TENS.values())
+    + r")\b",
     re.IGNORECASE,
 )
-_AFTER = re.compile(
-    r"\b(?:after|na|later than|later dan|since|sinds|vanaf|from|newer than|nieuwer dan"
-    r"|younger than|jonger dan)(?:\s+(?:the|de|het|year|jaar|het jaar|the year))*\s*$",
+_BETWEEN = re.compile(r"\b(?:between|from|tussen|van)\s*$", re.IGNORECASE)
+_FILLER = (
+    r"(?:\s+(?:in|the|de|het|year|jaar|het jaar|the year|and including|en met|around"
+    r"|rond"
+    r"|circa|about|ongeveer|end of|begin(?:ning)? of|eind(?:e)?(?: van)?"
+    r"|begin van))*\s*$"
+)
+_UNTIL = re.compile(
+    r"\b(?:until|up to|tot en met|t/m|by|(?:no|not) later than|niet later dan|uiterlijk"
+    r"|(?:in|on) or before|in of voor|at the latest in|op zijn laatst in|niet na"
+    r"|not after)" + _FILLER,
     re.IGNORECASE,
 )
 _SINCE = re.compile(
-    r"\b(?:since|sinds|vanaf|from)(?:\s+(?:the|het|year|jaar))*\s*$", re.IGNORECASE
+    r"\b(?:since|sinds|vanaf|from|(?:no|not) earlier than|niet eerder dan"
+    r"|op zijn vroegst"
+    r"|(?:in|on) or after|in of na|as of|niet v(?:oo|\u00f3\u00f3)r|not before)"
+    + _FILLER,
+    re.IGNORECASE,
 )
-_UNTIL = re.compile(
-    r"\b(?:until|up to|tot en met|t/m|by)(?:\s+(?:the|het|year|jaar))*\s*$",
+_FROM = re.compile(r"\bfrom(?:\s+the)?\s*$", re.IGNORECASE)
+_BEFORE = re.compile(
+    r"\b(?:before|v(?:oo|\u00f3\u00f3)r|earlier than|older than|ouder (?:\w+ )?dan"
+    r"|eerder (?:\w+ )?dan"
+    r"|prior to|tot|predat(?:e|es|ing)|pre)" + _FILLER + r"|\bpre-$",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"\b(?:after|na|later than|later (?:\w+ )?dan|newer than|nieuwer (?:\w+ )?dan"
+    r"|younger than"
+    r"|jonger (?:\w+ )?dan|more recent than|recenter dan|past|post)"
+    + _FILLER
+    + r"|\bpost-$",
+    re.IGNORECASE,
+)
+_OR_EARLIER = re.compile(
+    r"\s*(?:,\s*)?(?:or|of|en|and)\s+(?:earlier|before|older|eerder|daarvoor|ouder)\b",
+    re.IGNORECASE,
+)
+_OR_LATER = re.compile(
+    r"\s*(?:,\s*)?(?:(?:or|of|en|and)\s+(?:later|after|newer|since|daarna|nieuwer"
+    r"|jonger)"
+    r"|onwards?|and onwards?)\b",
     re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(
@@ -205,6 +252,9 @@ def years(text: str) -> list[Found]:
         number = int(match[1]) if match[1] else _CENTURIES[match[2].casefold()]
         if 5 <= number <= 21:
             plain.append((*match.span(), 100 * number - 99, 100 * number))
+    for match in _DECADE.finditer(text):
+        first = 1900 + _tens(match)
+        plain.append((*match.span(), first, first + 9))
     for match in _DATE.finditer(text):
         first = int(match["year"])
         last = first + 9 if match["decade"] and first % 10 == 0 else first
@@ -229,14 +279,28 @@ def years(text: str) -> list[Found]:
             value = f"{first}/{following[3]}"
             end, skip = following[1], n + 1
         else:
-            relation = _relation(before)
+            relation = _relation(before, text[end:])
+            if relation == "since" and first != last and _FROM.search(before):
+                relation = "in"
         found.append(Found(value=value, start=start, end=end, relation=relation))
     return found
 
 
-def _relation(before: str) -> str:
-    """Return what the words before a year say of it."""
-    tests = (("since", _SINCE), ("until", _UNTIL), ("before", _BEFORE))
+def _tens(match: re.Match[str]) -> int:
+    """Return the tens of a decade that is named without its century."""
+    if digits := match["after"] or match["short"]:
+        return int(digits)
+    said = (match["dutch"] or match["word"]).casefold()
+    return next(int(tens) for tens, words in _TENS.items() if said in words)
+
+
+def _relation(before: str, after: str) -> str:
+    """Return what the words beside a year say of it."""
+    if _OR_EARLIER.match(after):
+        return "until"
+    if _OR_LATER.match(after):
+        return "since"
+    tests = (("until", _UNTIL), ("since", _SINCE), ("before", _BEFORE))
     for relation, test in (*tests, ("after", _AFTER)):
         if test.search(before):
             return relation

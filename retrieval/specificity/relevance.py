@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from retrieval.specificity.cues import residue
 from retrieval.specificity.words import data_file, normal, tokens_of
 
 if TYPE_CHECKING:
@@ -71,7 +72,10 @@ class FykeFilter:
             return Relevance(relevant=True, reason=signs[0])
         if others:
             return Relevance(relevant=False, reason=others[0], elsewhere=True)
-        places = [m for m in mentions if m.kind in {"city", "region", "country"}]
-        if places and self._asking.search(question):
-            return Relevance(relevant=True, reason=places[0].text)
+        whole = [m for m in mentions if m.kind in {"date", "city", "region", "country"}]
+        asked = self._asking.search(question) or any(
+            m.kind == "date" or any(option.known for option in m.options) for m in whole
+        )
+        if whole and asked and not residue(question, mentions):
+            return Relevance(relevant=True, reason=whole[0].text)
         return Relevance(relevant=False, reason="no word of heritage")

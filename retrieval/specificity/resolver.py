@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from retrieval.specificity.frames import frame_of, merged, sentence
-from retrieval.specificity.mentions import question_words
+from retrieval.specificity.naming import named_kind, question_words
+from retrieval.specificity.wording import plain_wording
 from retrieval.specificity.words import tokens_of, word_list
 
 if TYPE_CHECKING:
@@ -21,12 +22,17 @@ __all__ = ["ConversationContextResolver", "Resolution"]
 _OPENING = re.compile(
     r"^\W*(?:and|en|what about|how about|and what about|or|but|maar|also|ook|"
     r"hoe zit het met|en hoe zit het met|wat dacht je van|wat met|same for|"
-    r"hetzelfde voor|only|alleen)\b",
+    r"hetzelfde voor|only|alleen|just|enkel|plus|then|dan|no\s*,|nope|nee\s*,?"
+    r"|i meant?|"
+    r"ik bedoel(?:de)?|actually|eigenlijk|rather|liever|instead|en voor|and for|idem"
+    r"|ditto)"
+    r"(?!\w)",
     re.IGNORECASE,
 )
 _THOSE = re.compile(
     r"\b(?:of (?:those|them|these)|those|them|they|daarvan|hiervan|ervan|daaronder|"
-    r"van die|van deze|van hen|(?:zijn|waren) (?:dat|die|deze)(?: er)?)\b",
+    r"van die|van deze|van hen|(?:zijn|waren) (?:dat|die|deze)(?: er)?)\b"
+    r"|^\W*(?:and |en )?(?:which|welke?|who|what)(?: (?:ones?|then|dan))?\W*$",
     re.IGNORECASE,
 )
 _IT = re.compile(
@@ -41,6 +47,22 @@ _THERE = re.compile(
     r"(?<!are )(?<!is )(?<!were )\bthere\W*$|\bdaar\W*$|\bdaar\b(?= (?:zijn|is|ook))",
     re.IGNORECASE,
 )
+_THAT_PLACE = re.compile(
+    r"\b(?:in|of|from|van|uit)\s+(?:that|this|die|dat|deze|dit)\s+(?:same\s+"
+    r"|zelfde\s+)?"
+    r"(?:city|town|place|province|region|country|stad|plaats|dorp|provincie|regio"
+    r"|land)\b",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"^(?:(?!which|what|welke?|wat|how|hoe|where|waar|compar"
+    r"|vergel)[^,.;!?:]){4,120}[,.;!]\s+"
+    r"(?=(?:en |and |so |dus )?(?:which|what|welke?|wat|how many|hoeveel|are there"
+    r"|zijn er|"
+    r"is there|is er|where|waar|do you|heb je)\b)",
+    re.IGNORECASE,
+)
+_DAAR = re.compile(r"(?<=\w )\b(?:daar|there)\b(?! (?:are|is|any))", re.IGNORECASE)
 _WHOLE = re.compile(
     r"\b(?:what|which|who) (?:is|are) (?:there|in)\b|\bwat (?:is|zijn|heeft|valt) er\b"
     r"|\b(?:everything|alles) (?:in|uit|van)\b",
@@ -53,6 +75,8 @@ _CONNECTING = word_list("connecting")
 _PLACES = frozenset({"city", "region", "country", "place"})
 _TYPES = frozenset({"institution_type", "generic"})
 _ALONE = frozenset({"name", "identifier"})
+_MEASURES = frozenset({"date", "budget"})
+_QUANTITY = frozenset({"many", "hoeveel", "number", "aantal", "count", "tel"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +121,16 @@ class ConversationContextResolver:
             conversation: What was said before.
             language: Language of the question.
         """
+        question = plain_wording(question)
         mentions = self._finder.find(question)
-        meant_one = _IT.search(question) and not any(m.kind in _ALONE for m in mentions)
-        if not meant_one and not _builds_on_another(question, mentions):
-            return Resolution(question=question)
+        if (moved := _without_lead(question, mentions)) != question:
+            question, mentions = moved, self._finder.find(moved)
         last = conversation.last if conversation else None
+        meant_one = _IT.search(question) and not any(m.kind in _ALONE for m in mentions)
+        if not meant_one and not _builds_on_another(
+            question, mentions, alone=last is None
+        ):
+            return Resolution(question=question)
         if last is None:
             return Resolution(question=question, follow_up=True)
         if meant_one:
@@ -110,6 +139,10 @@ class ConversationContextResolver:
             last.resolved, self._finder.find(last.resolved), last.template_id
         )
         now = frame_of(question, mentions)
+        if _WHOLE.search(question) and not now.letters:
+            now = replace(now, generic=True)
+        if not now.places and before.places and (kind := named_kind(question)):
+            now = replace(now, places=tuple((kind, name) for _, name in before.places))
         if before.name is None and last.names and len(last.names) == 1:
             before = replace(before, name=last.names[0])
         made = sentence(merged(before, now), language)
@@ -118,23 +151,35 @@ class ConversationContextResolver:
         return Resolution(question=made, follow_up=True, antecedent=last.resolved)
 
 
-def _builds_on_another(question: str, mentions: Sequence[Mention]) -> bool:
-    """Return whether a question says too little to stand alone."""
+def _builds_on_another(
+    question: str, mentions: Sequence[Mention], *, alone: bool
+) -> bool:
+    """Return whether a question says too little to stand alone.
+
+    Args:
+        question: The question.
+        mentions: What it names.
+        alone: Whether nothing was said before that it could build on.
+    """
     kinds = {m.kind for m in mentions}
     typed, placed = bool(kinds & _TYPES), bool(kinds & _PLACES)
+    measured = bool(kinds & _MEASURES)
+    if alone and (measured or (typed and _nowhere(question))):
+        return False  # it says what it wants; a place is asked for by name
     if _THOSE.search(question):
         return not (typed and placed)
     if kinds & _ALONE:
         return bool(_OPENING.search(question)) and len(tokens_of(question)) <= 12
-    if _THERE.search(question):
+    if _nowhere(question):
         return not placed
-    rest = [w for w in question_words(question, mentions) if w not in _CONNECTING]
+    known = _CONNECTING if alone else _CONNECTING | _QUANTITY
+    rest = [w for w in question_words(question, mentions) if w not in known]
     if _WHOLE.search(question) and placed:
         return False
     if _OPENING.search(question):
         asks = rest or _ASKS.search(question)
         return not (typed and placed and asks) and len(rest) <= 5
-    if mentions and not rest and not (typed and placed):
+    if mentions and not rest and not (typed and (placed or measured)):
         return not _existing(question, kinds)
     short = len(tokens_of(question)) <= 7
     asking = re.search(
@@ -149,7 +194,35 @@ def _builds_on_another(question: str, mentions: Sequence[Mention]) -> bool:
         question,
         re.IGNORECASE,
     )
-    return bool(short and asking and quantified and not typed and not placed)
+    return bool(short and asking and quantified and not (typed or placed or measured))
+
+
+def _without_lead(question: str, mentions: Sequence[Mention]) -> str:
+    """Return a question without a sentence before it that only says where.
+
+    `I am in Ghent. Which museums are there?` becomes `Which museums are in Ghent?`.
+    """
+    lead = _LEAD.match(question)
+    if lead is None:
+        return question
+    before = [m for m in mentions if m.end <= lead.end()]
+    after = [m for m in mentions if m.start >= lead.end()]
+    asked = {m.kind for m in after}
+    if any(m.kind not in _PLACES for m in before) or len(before) > 1:
+        return question
+    rest = question[lead.end() :]
+    if not before or asked & _PLACES:
+        return rest if asked & (_TYPES | _ALONE) else question
+    where = f"in {before[0].text}"
+    made, changed = _DAAR.subn(where, rest, count=1)
+    if changed:
+        return made
+    return f"{rest.rstrip(' ?!.')} {where}?" if asked & _TYPES else question
+
+
+def _nowhere(question: str) -> bool:
+    """Return whether a question says `there` or `in that city` for a place."""
+    return bool(_THERE.search(question) or _THAT_PLACE.search(question))
 
 
 def _existing(question: str, kinds: set[str]) -> bool:

@@ -24,12 +24,16 @@ _CHOICES: dict[str, tuple[tuple[str, str], ...]] = {
     "order": (
         (
             "newest",
-            r"newest|youngest|latest|most recent\w*|recentst?e?|nieuwst\w*|jongst\w*"
+            r"newest|youngest|latest|kortst\w*|shortest|most recent\w*|recentst?e?"
+            r"|nieuwst\w*|jongst\w*"
             r"|recent\w*|laatst?e? (?:opgericht|gesticht)\w*"
             r"|last (?:founded|established)"
             r"|het laatst|founded last|last to (?:be founded|open)",
         ),
-        ("oldest", r"oldest|earliest|oudst\w*|vroegst\w*|first|eerst\w*"),
+        (
+            "oldest",
+            r"oldest|earliest|oudst\w*|vroegst\w*|first|eerst\w*|longest|langst\w*",
+        ),
     ),
     "comparison": (
         (
