@@ -1,1 +1,32 @@
-"""Answers, and what a language model thinks of them."""
+"""Answers from what was retrieved, and what a language model thinks of them."""
+
+from __future__ import annotations
+
+from eval.judged.answering import GivenAnswer, answer_question
+from eval.judged.exact import exact_match, normalised_answer, token_f1
+from eval.judged.judging import (
+    ANSWER_MEASURES,
+    JUDGED_MEASURES,
+    PASS_THRESHOLD,
+    Judged,
+    JudgedAnswer,
+    JudgedRecord,
+    judge_answers,
+    word_measures,
+)
+
+__all__ = [
+    "ANSWER_MEASURES",
+    "JUDGED_MEASURES",
+    "PASS_THRESHOLD",
+    "GivenAnswer",
+    "Judged",
+    "JudgedAnswer",
+    "JudgedRecord",
+    "answer_question",
+    "exact_match",
+    "judge_answers",
+    "normalised_answer",
+    "token_f1",
+    "word_measures",
+]

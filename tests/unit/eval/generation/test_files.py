@@ -109,32 +109,6 @@ def test_csv_has_one_context_a_delimiter(
     assert json.loads(row["additional_metadata"])["id"] == "q1"
 
 
-@pytest.mark.parametrize("suffix", [".json", ".csv"])
-def test_deepeval_reads_what_we_write(
-    tmp_path: Path, questions: list[ExportedQuestion], suffix: str
-) -> None:
-    """DeepEval's own data set has the same question, answer and context."""
-    from eval.judged.bridge import quiet_deepeval
-
-    path = tmp_path / f"asked{suffix}"
-    write_questions(path, questions)
-
-    with quiet_deepeval():
-        from deepeval.dataset import EvaluationDataset
-
-        dataset = EvaluationDataset()
-        if suffix == ".json":
-            dataset.add_goldens_from_json_file(str(path))
-        else:
-            dataset.add_goldens_from_csv_file(str(path))
-
-    (golden,) = dataset.goldens
-    assert golden.input == 'Why "ice"?'
-    assert golden.expected_output == "Cold."
-    assert golden.context == list(questions[0].context)
-    assert golden.additional_metadata["gold_documents"] == list(questions[0].documents)
-
-
 def test_other_names_are_refused(tmp_path: Path) -> None:
     """The end of the name says what is written."""
     with pytest.raises(InputError, match=r"\.jsonl or \.json or \.csv"):

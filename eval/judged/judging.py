@@ -1,0 +1,271 @@
+"""Answers judged by a language model through DeepEval, and compared word by word.
+
+Each case has metric objects of its own, and a score is read from the object that
+measured that case, so that no case can show another's. A judge that breaks off leaves
+what it has judged; the next run goes on with the very call that failed.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from eval.judged.bridge import UselessAnswerError, deepeval_model, quiet_deepeval
+from eval.judged.exact import exact_match, token_f1
+from eval.kept_replies import is_refusal
+from graph.errors import InputError, ModelError
+from graph.progress import silent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eval.kept_replies import KeptRespondent
+    from graph.progress import Progress
+
+__all__ = [
+    "ANSWER_MEASURES",
+    "JUDGED_MEASURES",
+    "PASS_THRESHOLD",
+    "Judged",
+    "JudgedAnswer",
+    "JudgedRecord",
+    "judge_answers",
+    "word_measures",
+]
+
+_LOG = logging.getLogger(__name__)
+
+JUDGED_MEASURES = (
+    "contextual_precision",
+    "contextual_recall",
+    "answer_relevancy",
+    "faithfulness",
+)
+"""What a model judges, each from 0 to 1."""
+
+ANSWER_MEASURES = ("exact_match", "f1")
+"""What is compared word by word, each from 0 to 1."""
+
+PASS_THRESHOLD = 0.5
+"""A case passes where all four of the judged measures are at least this."""
+
+_NEED_EXPECTED = {"contextual_precision", "contextual_recall"}
+_CLASSES = {
+    "contextual_precision": "ContextualPrecisionMetric",
+    "contextual_recall": "ContextualRecallMetric",
+    "answer_relevancy": "AnswerRelevancyMetric",
+    "faithfulness": "FaithfulnessMetric",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRecord:
+    """One case.
+
+    Attributes:
+        id: Tells it from the others.
+        question: What was asked.
+        answer: What was answered; None where no answer came.
+        expected: The right answer; None where nobody knows it.
+        aliases: Other ways to write that.
+        retrieved: The texts that were found, best first.
+    """
+
+    id: str
+    question: str
+    answer: str | None
+    expected: str | None = None
+    aliases: tuple[str, ...] = ()
+    retrieved: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedAnswer:
+    """What came of one case.
+
+    Attributes:
+        id: The case.
+        values: Measure -> value from 0 to 1; one that is missing was not measured.
+        errors: Measure -> why it was not measured.
+        reasons: Measure -> what the judge says about it, where it was asked to.
+        passed: Whether all four judged measures are high enough; None where one is
+            missing.
+    """
+
+    id: str
+    values: Mapping[str, float] = field(default_factory=dict)
+    errors: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    passed: bool | None = None
+
+    def as_values(self) -> dict[str, float]:
+        """Return its measures with `passed` as 0 or 1, where that is known."""
+        known = {} if self.passed is None else {"passed": float(self.passed)}
+        return {**self.values, **known}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What came of all cases.
+
+    Attributes:
+        answers: One for each case that was reached, in order.
+        stopped: Why the rest was not; empty where all were.
+    """
+
+    answers: tuple[JudgedAnswer, ...]
+    stopped: str = ""
+
+    def values(self) -> dict[str, dict[str, float]]:
+        """Return the measures of each case by its id."""
+        return {one.id: one.as_values() for one in self.answers}
+
+
+def word_measures(record: JudgedRecord) -> dict[str, float]:
+    """Return exact match and F1 of a case; nothing where no answer is expected.
+
+    Args:
+        record: The case; one without an answer has 0.
+    """
+    if record.expected is None:
+        return {}
+    expected = (record.expected, *record.aliases)
+    answer = record.answer or ""
+    return {
+        "exact_match": exact_match(answer, expected),
+        "f1": token_f1(answer, expected),
+    }
+
+
+def judge_answers(
+    records: Sequence[JudgedRecord],
+    *,
+    model: KeptRespondent,
+    measures: Sequence[str] = JUDGED_MEASURES,
+    threshold: float = PASS_THRESHOLD,
+    reasons: bool = False,
+    progress: Progress = silent,
+    stage: str = "judging",
+) -> Judged:
+    """Judge cases one after the other.
+
+    A case for which nothing was retrieved has 0 throughout. Where no answer came
+    although there was something to answer from, what needs one is left out, with the
+    reason.
+
+    Args:
+        records: The cases.
+        model: The judge; what it says is kept before it is used.
+        measures: What it judges, of `JUDGED_MEASURES`.
+        threshold: What all judged measures must reach for a case to pass.
+        reasons: Whether the judge gives reasons, one call more for each measure.
+        progress: Told of each case.
+        stage: What the progress is called.
+
+    Returns:
+        What was judged. Where the judge breaks off, `stopped` says why; calling again
+        with the same state goes on.
+
+    Raises:
+        InputError: If a measure is unknown, or the threshold is no share.
+        MissingExtraError: If the extra `deepeval` is not installed.
+    """
+    unknown = [name for name in measures if name not in JUDGED_MEASURES]
+    if unknown:
+        msg = f"No measure {unknown[0]!r}: use {', '.join(JUDGED_MEASURES)}."
+        raise InputError(msg)
+    if not 0 <= threshold <= 1:
+        msg = f"The threshold is {threshold:g}: give a number from 0 to 1."
+        raise InputError(msg)
+    judge = _Judge(model, tuple(measures), threshold, reasons=reasons)
+    answers: list[JudgedAnswer] = []
+    for place, record in enumerate(records):
+        progress(stage, place, len(records))
+        try:
+            answers.append(judge.judged(record))
+        except ModelError as error:
+            return Judged(answers=tuple(answers), stopped=str(error))
+    progress(stage, len(records), len(records))
+    return Judged(answers=tuple(answers))
+
+
+class _Judge:
+    """DeepEval's metrics with a judge of ours."""
+
+    def __init__(
+        self,
+        who: KeptRespondent,
+        measures: tuple[str, ...],
+        threshold: float,
+        *,
+        reasons: bool,
+    ) -> None:
+        self._model = deepeval_model(who)
+        self._measures = measures
+        self._threshold = threshold
+        self._reasons = reasons
+
+    def judged(self, record: JudgedRecord) -> JudgedAnswer:
+        """Return what comes of a case."""
+        values, errors, said = word_measures(record), {}, {}
+        for name in self._measures:
+            value, told = self._measured(name, record)
+            if value is None:
+                errors[name] = told
+            else:
+                values[name] = value
+                if told:
+                    said[name] = told
+        judged = [values[name] for name in self._measures if name in values]
+        whole = len(judged) == len(JUDGED_MEASURES)
+        return JudgedAnswer(
+            id=record.id,
+            values=values,
+            errors=errors,
+            reasons=said,
+            passed=min(judged) >= self._threshold if whole else None,
+        )
+
+    def _measured(self, name: str, record: JudgedRecord) -> tuple[float | None, str]:
+        """Return a measure of a case, or None and why there is none."""
+        if name in _NEED_EXPECTED and record.expected is None:
+            return None, "no answer is expected"
+        if not record.retrieved:
+            return 0.0, "nothing was retrieved"
+        if name not in _NEED_EXPECTED and not record.answer:
+            return None, "no answer came"
+        try:
+            return self._asked(name, record)
+        except UselessAnswerError as error:
+            _LOG.info("No %s of case %s: %s", name, record.id, error)
+            return None, str(error)
+        except ModelError as error:
+            if not is_refusal(error):
+                raise
+            return None, str(error)
+
+    def _asked(self, name: str, record: JudgedRecord) -> tuple[float | None, str]:
+        """Have DeepEval measure a case with an object made for it alone."""
+        with quiet_deepeval():
+            import deepeval.metrics
+            from deepeval.test_case import LLMTestCase
+
+            metric: Any = getattr(deepeval.metrics, _CLASSES[name])(
+                threshold=self._threshold,
+                model=self._model,
+                include_reason=self._reasons,
+                async_mode=False,
+            )
+            case = LLMTestCase(
+                input=record.question,
+                actual_output=record.answer or "",
+                expected_output=record.expected,
+                retrieval_context=list(record.retrieved),
+            )
+            metric.measure(case, _show_indicator=False)
+        score = metric.score
+        if not isinstance(score, int | float) or not math.isfinite(score):
+            return None, f"the judge's verdicts give {score!r}, no number"
+        return min(1.0, max(0.0, float(score))), str(metric.reason or "")

@@ -1,0 +1,332 @@
+"""DeepEval's metrics and synthesizer with our models, on a server that plays Ollama."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eval.generation import (
+    ContextGroup,
+    ContextSentence,
+    QuestionOptions,
+    generate_questions,
+)
+from eval.generation.files import ExportedQuestion, write_questions
+from eval.generation.synthesizer import deepeval_writer
+from eval.judged import JUDGED_MEASURES, JudgedRecord, judge_answers
+from eval.judged.bridge import quiet_deepeval
+from eval.kept_replies import KeptRespondent
+from eval.skn.models import ModelOptions
+from eval.skn.state import State
+from graph.language_models import load_language_model
+from graph.settings import Settings
+from tests.ollama import MODEL, SMALL_MODEL, Parrot, need_small_model, parrot_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eval.judged import Judged
+    from graph.language_models import LanguageModel
+
+ROOT = Path(__file__).resolve().parents[2]
+YES, NO = ({"verdict": word, "reason": "So."} for word in ("yes", "no"))
+GOOD: dict[str, Any] = {
+    "Statements": {"statements": ["One.", "Two."]},
+    "Truths": {"truths": ["One."]},
+    "Claims": {"claims": ["One.", "Two."]},
+    "AnswerRelevancyVerdict": {"verdicts": [YES, NO]},
+    "FaithfulnessVerdict": {"verdicts": [YES, YES]},
+    "ContextualPrecisionVerdict": {"verdicts": [NO, YES]},
+    "ContextualRecallVerdict": {"verdicts": [YES, YES]},
+    "SyntheticDataList": {"data": [{"input": "Where does the glacier begin?"}]},
+    "InputFeedback": {"score": 0.9, "feedback": "Good."},
+    "RewrittenInput": {"rewritten_input": "Where does glacier one begin?"},
+    "Response": {"response": "Which glacier begins higher?"},
+}
+CASE = JudgedRecord(
+    id="one",
+    question="What is ice?",
+    answer="Frozen water.",
+    expected="Frozen water",
+    retrieved=("Water freezes.", "Ice is frozen water."),
+)
+
+
+def _kind(asked: dict[str, Any]) -> str:
+    """Return what a request asks for, by the schema that its answer is held to."""
+    schema = asked["format"]
+    verdicts = [name for name in schema.get("$defs", {}) if name.endswith("Verdict")]
+    return verdicts[0] if verdicts else str(schema["title"])
+
+
+def _script(**answers: Any) -> Any:
+    """Return a function that answers requests; a list is one after the other."""
+    script = GOOD | answers
+
+    def answered(asked: dict[str, Any]) -> str:
+        answer = script[_kind(asked)]
+        if isinstance(answer, list):
+            answer = answer.pop(0)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer if isinstance(answer, str) else json.dumps(answer)
+
+    return answered
+
+
+@pytest.fixture
+def parrot() -> Iterator[Parrot]:
+    """Yield a server that gives good answers unless told otherwise."""
+    with parrot_server() as server:
+        server.answers = _script()
+        yield server
+
+
+@pytest.fixture
+def model(parrot: Parrot) -> LanguageModel:
+    """Return the server's model."""
+    return load_language_model(MODEL, settings=Settings(ollama_url=parrot.url))
+
+
+def _judged(folder: Path, model: LanguageModel, *cases: JudgedRecord) -> Judged:
+    with State(folder) as state:
+        who = KeptRespondent(model=model, state=state, options=ModelOptions(seconds=20))
+        return judge_answers(cases, model=who)
+
+
+def _case(name: str, **other: Any) -> JudgedRecord:
+    """Return the case by another name, with another question to tell its requests."""
+    given = {
+        "question": f"{name}: what is ice?",
+        "answer": CASE.answer,
+        "expected": CASE.expected,
+        "retrieved": tuple(f"{name}: {text}" for text in CASE.retrieved),
+    }
+    return JudgedRecord(id=name, **(given | other))
+
+
+def test_four_measures_of_a_case(
+    tmp_path: Path, parrot: Parrot, model: LanguageModel
+) -> None:
+    """The values are those that the verdicts give."""
+    (answer,) = _judged(tmp_path, model, CASE).answers
+
+    assert dict(answer.values) == {
+        "exact_match": 1.0,
+        "f1": 1.0,
+        "contextual_precision": 0.5,
+        "contextual_recall": 1.0,
+        "answer_relevancy": 0.5,
+        "faithfulness": 1.0,
+    }
+    assert answer.passed is True
+    assert {asked["model"] for asked in parrot.requests} == {MODEL}
+
+
+def test_each_case_has_its_own_scores(
+    tmp_path: Path, parrot: Parrot, model: LanguageModel
+) -> None:
+    """A case does not show what was measured for another one."""
+    parrot.answers = _script(
+        AnswerRelevancyVerdict=[{"verdicts": [NO, NO]}, {"verdicts": [YES, YES]}]
+    )
+
+    judged = _judged(tmp_path, model, _case("first"), _case("second"))
+
+    assert [a.values["answer_relevancy"] for a in judged.answers] == [0.0, 1.0]
+    assert [answer.passed for answer in judged.answers] == [False, True]
+
+
+def test_one_measure_below_the_threshold_fails_the_case(
+    tmp_path: Path, parrot: Parrot, model: LanguageModel
+) -> None:
+    """All four must be at least one half."""
+    parrot.answers = _script(ContextualRecallVerdict={"verdicts": [NO, NO, YES]})
+
+    (answer,) = _judged(tmp_path, model, CASE).answers
+
+    assert answer.values["contextual_recall"] == pytest.approx(1 / 3)
+    assert answer.passed is False
+
+
+def test_useless_verdicts_leave_one_measure_out(
+    tmp_path: Path, parrot: Parrot, model: LanguageModel
+) -> None:
+    """The other measures stand, and the case neither passes nor fails."""
+    parrot.answers = _script(Claims="no JSON at all")
+
+    (answer,) = _judged(tmp_path, model, CASE).answers
+
+    assert "faithfulness" not in answer.values
+    assert "not JSON" in answer.errors["faithfulness"]
+    assert answer.passed is None
+    assert len(set(JUDGED_MEASURES) & set(answer.values)) == 3
+
+
+def test_a_judge_that_breaks_off_loses_nothing(
+    tmp_path: Path,
+    parrot: Parrot,
+    model: LanguageModel,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was judged is returned; the next run asks only for what is missing."""
+    monkeypatch.setattr("eval.skn.models.time.sleep", lambda _: None)
+    cases = _case("first"), _case("second")
+    whole = _judged(tmp_path / "whole", model, *cases)
+    calls = len(parrot.requests)
+    down = [{"truths": ["One."]}, *[BrokenPipeError()] * 3]
+    parrot.requests.clear()
+    parrot.answers = _script(Truths=down)
+
+    broken = _judged(tmp_path / "kept", model, *cases)
+
+    assert [answer.id for answer in broken.answers] == ["first"]
+    assert "parrot" in broken.stopped
+    answered = len(parrot.requests) - 3
+    parrot.requests.clear()
+    parrot.answers = _script()
+    again = _judged(tmp_path / "kept", model, *cases)
+    assert again == whole
+    assert len(parrot.requests) == calls - answered
+
+
+def test_nothing_retrieved_is_worth_nothing(
+    tmp_path: Path, parrot: Parrot, model: LanguageModel
+) -> None:
+    """The judge is not asked about it."""
+    case = JudgedRecord(id="none", question="Why?", answer=None, expected="So")
+
+    (answer,) = _judged(tmp_path, model, case).answers
+
+    assert set(answer.values.values()) == {0.0}
+    assert answer.passed is False
+    assert parrot.requests == []
+
+
+def _group() -> ContextGroup:
+    sentences = tuple(
+        ContextSentence(id=f"s{n}", document=f"d{n}", index=0, text=f"Glacier {n}.")
+        for n in range(2)
+    )
+    return ContextGroup(
+        id="g1",
+        grouping="theme_based",
+        chunks=("c0", "c1"),
+        documents=("d0", "d1"),
+        titles=("Zero", "One"),
+        sentences=sentences,
+    )
+
+
+def test_the_synthesizer_makes_a_question(
+    tmp_path: Path,
+    parrot: Parrot,
+    model: LanguageModel,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It is evolved as planned, its gold is the context, and nothing is drawn."""
+    options = QuestionOptions(evolutions={"comparative": 1.0})
+    with State(tmp_path) as state:
+        writer = deepeval_writer(model, state=state, options=options)
+        made = generate_questions([_group()], writer, state=state, options=options)
+
+    (question,) = made.questions
+    assert question.question == "Which glacier begins higher?"
+    assert question.evolutions == ("comparative",)
+    assert question.gold == _group().sentences
+    assert question.synthesizer.startswith("deepeval ")
+    assert capsys.readouterr().out == ""
+
+
+def test_the_synthesizer_leaves_out_what_its_critic_does_not_like(
+    tmp_path: Path, parrot: Parrot, model: LanguageModel
+) -> None:
+    """DeepEval itself would keep the last try."""
+    parrot.answers = _script(InputFeedback={"score": 0.5, "feedback": "Vague."})
+    options = QuestionOptions(retries=2)
+    with State(tmp_path) as state:
+        writer = deepeval_writer(model, state=state, options=options)
+        made = generate_questions([_group()], writer, state=state, options=options)
+
+    assert made.questions == ()
+    assert [failure.step for failure in made.failures] == ["critique"]
+
+
+def test_telemetry_is_off_whatever_the_environment_says(tmp_path: Path) -> None:
+    """DeepEval itself says that it sends nothing, and writes no folder of its own."""
+    code = (
+        "from eval.judged.bridge import quiet_deepeval\n"
+        "with quiet_deepeval():\n"
+        "    from deepeval.telemetry import telemetry_opt_out\n"
+        "assert telemetry_opt_out()\n"
+    )
+    env = dict(os.environ) | {
+        "PYTHONPATH": str(ROOT),
+        "DEEPEVAL_TELEMETRY_OPT_OUT": "NO",
+        "DEEPEVAL_TELEMETRY_ENABLED": "YES",
+    }
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+def test_deepeval_reads_what_we_write(tmp_path: Path, suffix: str) -> None:
+    """DeepEval's own data set has the same question, answer and context."""
+    question = ExportedQuestion(
+        id="q1",
+        question='Why "ice"?',
+        answer="Cold.",
+        context=("Glacier 0.", "Glacier\n1."),
+        documents=("d0",),
+        sentences=(("d0", 0),),
+    )
+    path = tmp_path / f"asked{suffix}"
+    write_questions(path, [question])
+
+    with quiet_deepeval():
+        from deepeval.dataset import EvaluationDataset
+
+        dataset = EvaluationDataset()
+        if suffix == ".json":
+            dataset.add_goldens_from_json_file(str(path))
+        else:
+            dataset.add_goldens_from_csv_file(str(path))
+
+    (golden,) = dataset.goldens
+    assert golden.input == 'Why "ice"?'
+    assert golden.expected_output == "Cold."
+    assert golden.context == list(question.context)
+    assert golden.additional_metadata["gold_documents"] == ["d0"]
+
+
+@pytest.mark.ollama
+def test_a_real_small_model_judges(tmp_path: Path) -> None:
+    """Whatever it says, each measure is a number from 0 to 1 or has a reason."""
+    settings = Settings.from_env()
+    need_small_model(settings.ollama_url)
+    model = load_language_model(SMALL_MODEL, settings=settings)
+    with State(tmp_path) as state:
+        who = KeptRespondent(
+            model=model, state=state, options=ModelOptions(seconds=60, tokens=200)
+        )
+        judged = judge_answers([CASE], model=who)
+
+    (answer,) = judged.answers
+    assert set(answer.values) | set(answer.errors) >= set(JUDGED_MEASURES)
+    assert all(0 <= value <= 1 for value in answer.values.values())
