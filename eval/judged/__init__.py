@@ -14,6 +14,12 @@ from eval.judged.judging import (
     judge_answers,
     word_measures,
 )
+from eval.judged.stage import (
+    JudgedResults,
+    JudgingOptions,
+    judge_results,
+    judged_measure_names,
+)
 
 __all__ = [
     "ANSWER_MEASURES",
@@ -23,9 +29,13 @@ __all__ = [
     "Judged",
     "JudgedAnswer",
     "JudgedRecord",
+    "JudgedResults",
+    "JudgingOptions",
     "answer_question",
     "exact_match",
     "judge_answers",
+    "judge_results",
+    "judged_measure_names",
     "normalised_answer",
     "token_f1",
     "word_measures",

@@ -1,0 +1,240 @@
+"""Answers and judgements as a stage of an evaluation of retrieval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from eval.judged.answering import answer_question
+from eval.judged.judging import (
+    ANSWER_MEASURES,
+    JUDGED_MEASURES,
+    JudgedRecord,
+    judge_answers,
+    word_measures,
+)
+from eval.kept_replies import KeptRespondent
+from eval.skn.models import ModelOptions, as_model
+from eval.skn.state import State
+from graph.errors import InputError, ModelError
+from graph.progress import silent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from langchain_core.language_models import BaseChatModel
+
+    from eval.retrieval.dataset import RetrievalDataset, RetrievalQuestion
+    from eval.retrieval.running import SystemResult
+    from eval.retrieval.system import Ranking
+    from graph.language_models import LanguageModel
+    from graph.progress import Progress
+    from graph.settings import Settings
+
+__all__ = ["JudgedResults", "JudgingOptions", "judge_results", "judged_measure_names"]
+
+FOLDER = "judged"
+PASSAGES = 5
+"""Passages that are read where a system returns no sentences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingOptions:
+    """Who answers and who judges.
+
+    Attributes:
+        answers: The model that answers from what was retrieved: name of an Ollama
+            model, or any LangChain chat model.
+        judge: The model that judges the answers; None for exact match and F1 alone.
+        models: How both are asked.
+        reasons: Whether the judge gives reasons.
+    """
+
+    answers: str | BaseChatModel | LanguageModel
+    judge: str | BaseChatModel | LanguageModel | None = None
+    models: ModelOptions = field(default_factory=lambda: ModelOptions(tokens=1_024))
+    reasons: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedResults:
+    """Results with the measures of answers among their values.
+
+    Attributes:
+        results: The systems.
+        measures: Names of the measures that were added, in the order of a table.
+        notes: What a reader must know, one sentence each.
+        answers: System -> question id -> what was answered.
+        stopped: Why not all was judged; empty where all was.
+    """
+
+    results: tuple[SystemResult, ...]
+    measures: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    answers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    stopped: str = ""
+
+
+def judged_measure_names(*, judge: bool) -> tuple[str, ...]:
+    """Return the names of the measures that the stage adds.
+
+    Args:
+        judge: Whether a model judges.
+    """
+    return (*ANSWER_MEASURES, *((*JUDGED_MEASURES, "passed") if judge else ()))
+
+
+def judge_results(
+    results: Sequence[SystemResult],
+    *,
+    dataset: RetrievalDataset,
+    options: JudgingOptions,
+    settings: Settings,
+    progress: Progress = silent,
+) -> JudgedResults:
+    """Have questions answered from what systems returned, and the answers judged.
+
+    What the models say is kept in the home folder; the same run later asks nothing
+    twice. Where a model breaks off, what was measured so far is in the values, and a
+    note says what to do; the figures then rest on fewer questions.
+
+    Args:
+        results: What systems returned.
+        dataset: Where it was returned from.
+        options: The models.
+        settings: Home folder, and where Ollama answers.
+        progress: Told of each answer.
+
+    Raises:
+        InputError: If no question has an expected answer, or another run is at it.
+        MissingExtraError: If there is a judge and the extra `deepeval` is missing.
+    """
+    if not any(question.answer for question in dataset.questions):
+        msg = (
+            f"No question of {dataset.name} has an answer to compare with: leave "
+            "--answers and --judge out."
+        )
+        raise InputError(msg)
+    folder = settings.home / FOLDER / dataset.checksum
+    with State(folder) as state:
+        stage = _Stage(dataset, options, settings, state, progress)
+        judged = tuple(stage.system(result) for result in results)
+    return JudgedResults(
+        results=judged,
+        measures=judged_measure_names(judge=options.judge is not None),
+        notes=tuple(stage.notes(folder)),
+        answers=stage.answers,
+        stopped=stage.stopped,
+    )
+
+
+class _Stage:
+    """One run of the stage."""
+
+    def __init__(
+        self,
+        dataset: RetrievalDataset,
+        options: JudgingOptions,
+        settings: Settings,
+        state: State,
+        progress: Progress,
+    ) -> None:
+        self._texts = {passage.id: passage.text for passage in dataset.passages}
+        self._reasons = options.reasons
+        self._progress = progress
+        self._who = KeptRespondent(
+            model=as_model(options.answers, settings=settings),
+            options=options.models,
+            state=state,
+        )
+        self._judge: KeptRespondent | None = None
+        if options.judge is not None:
+            judge = as_model(options.judge, settings=settings)
+            self._judge = replace(self._who, model=judge)
+        self.answers: dict[str, dict[str, str]] = {}
+        self.stopped = ""
+        self._unanswered = 0
+        self._unjudged: dict[str, int] = {}
+
+    def system(self, result: SystemResult) -> SystemResult:
+        """Return a system's result with the measures of its answers."""
+        records = self._records(result)
+        values = {record.id: word_measures(record) for record in records}
+        if self._judge is not None and not self.stopped:
+            judged = judge_answers(
+                records,
+                model=self._judge,
+                reasons=self._reasons,
+                progress=self._progress,
+                stage=f"judging {result.name}",
+            )
+            self.stopped = judged.stopped
+            values |= judged.values()
+            for answer in judged.answers:
+                for name in answer.errors:
+                    self._unjudged[name] = self._unjudged.get(name, 0) + 1
+        rows = [
+            {**row, **values.get(question.id, {})}
+            for question, row in zip(result.questions, result.values, strict=True)
+        ]
+        return replace(result, values=tuple(rows))
+
+    def _records(self, result: SystemResult) -> list[JudgedRecord]:
+        """Have a system's questions answered, as far as the model goes."""
+        records: list[JudgedRecord] = []
+        given = self.answers.setdefault(result.name, {})
+        pairs = list(zip(result.questions, result.rankings, strict=True))
+        for place, (question, ranking) in enumerate(pairs):
+            if self.stopped:
+                break
+            self._progress(f"answering {result.name}", place, len(pairs))
+            try:
+                record = self._record(question, ranking)
+            except ModelError as error:
+                self.stopped = str(error)
+                break
+            records.append(record)
+            if record.answer is not None:
+                given[question.id] = record.answer
+        return records
+
+    def _record(self, question: RetrievalQuestion, ranking: Ranking) -> JudgedRecord:
+        """Have one question answered."""
+        texts = self._retrieved(ranking)
+        answer = answer_question(self._who, question.text, texts)
+        self._unanswered += answer.text is None and bool(texts)
+        return JudgedRecord(
+            id=question.id,
+            question=question.text,
+            answer=answer.text,
+            expected=question.answer or None,
+            aliases=question.aliases,
+            retrieved=texts[: answer.shown] if answer.shown else texts,
+        )
+
+    def _retrieved(self, ranking: Ranking) -> tuple[str, ...]:
+        """Return the texts of a ranking: its sentences, or else its first passages."""
+        if ranking.sentences:
+            return tuple(sentence.text for sentence in ranking.sentences)
+        first = ranking.documents[:PASSAGES]
+        return tuple(self._texts[document.id] for document in first)
+
+    def notes(self, folder: Path) -> list[str]:
+        """Return what a reader of the figures must know."""
+        notes = []
+        if self.stopped:
+            notes.append(
+                f"Answers and judgements broke off: {self.stopped} What there was is "
+                f"kept in {folder}: the same command goes on."
+            )
+        if self._unanswered:
+            notes.append(
+                f"{self._who.name} gave no usable answer to {self._unanswered} "
+                "questions, which count as wrong."
+            )
+        notes += [
+            f"{count} cases have no {name}: the judge's answers were of no use."
+            for name, count in sorted(self._unjudged.items())
+        ]
+        return notes
