@@ -46,10 +46,7 @@ _FILLERS = {
     "en": {
         "institution_type": "museums",
         "generic": "institutions",
-        "city": "Amsterdam",
         "place": "Amsterdam",
-        "region": "the province of Gelderland",
-        "country": "Germany",
         "name": "the Museum Zonnehof",
         "identifier": "NL-ZhMz",
         "date": "1900",
@@ -58,10 +55,7 @@ _FILLERS = {
     "nl": {
         "institution_type": "musea",
         "generic": "instellingen",
-        "city": "Amsterdam",
         "place": "Amsterdam",
-        "region": "de provincie Gelderland",
-        "country": "Duitsland",
         "name": "het Museum Zonnehof",
         "identifier": "NL-ZhMz",
         "date": "1900",
@@ -70,6 +64,8 @@ _FILLERS = {
 }
 """What stands for a mention when a question is embedded."""
 
+_PLACE_MASK = re.compile(r"\{(?:city|region|country)\}")
+_PLACE_KINDS = dict.fromkeys(("city", "region", "country"), "place")
 _LIMIT = re.compile(r"(?<!\S)\d{1,3}\s")
 """A number such as that of `the 5 oldest`, which says nothing about the template."""
 
@@ -129,7 +125,7 @@ def mask_question(
     parts, at = [], 0
     for mention in mentions:
         parts.append(_LIMIT.sub(" ", question[at : mention.start]))
-        kind = "city" if mention.kind == "place" else mention.kind
+        kind = _PLACE_KINDS.get(mention.kind, mention.kind)
         parts.append(f"{{{kind}}}" if fillers is None else fillers[kind])
         at = mention.end
     return "".join([*parts, _LIMIT.sub(" ", question[at:])])
@@ -200,20 +196,27 @@ class EmbeddingTemplateClassifier:
             likeness = EMBEDDED * near + (1 - EMBEDDED) * likeness
         best: dict[str, tuple[float, int]] = {}
         for place, score in enumerate(likeness.tolist()):
-            template = examples.owners[place]
-            if template not in best or score > best[template][0]:
-                best[template] = (score, place)
+            family = examples.owners[place]
+            if family not in best or score > best[family][0]:
+                best[family] = (score, place)
         off = misfits(self._templates, mentions, question)
-        scores = {name: score - off[name] for name, (score, _) in best.items()}
+        family_of = examples.families
+        scores = {
+            name: best[family][0] - off[name]
+            for name, family in family_of.items()
+            if family in best
+        }
         order = sorted(scores, key=lambda name: (-scores[name], name))
-        first, second = order[0], order[1] if len(order) > 1 else order[0]
+        first = order[0]
+        others = (n for n in order if family_of[n] != family_of[first])
+        second = next(others, first)
         confidence = _confidence(scores[first], scores[first] - scores[second])
         chosen = first if confidence >= self.threshold else NONE
         return Classification(
             template_id=chosen,
             confidence=confidence,
             scores=tuple((name, round(scores[name], 6)) for name in order),
-            language=examples.languages[best[first][1]],
+            language=examples.languages[best[family_of[first]][1]],
         )
 
     def _example_vectors(self) -> Array:
@@ -234,29 +237,45 @@ class EmbeddingTemplateClassifier:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Examples:
-    """The example questions of all templates."""
+    """The example questions of all templates.
+
+    Templates that differ only in the kind of place that they take are one family, and
+    share their examples: which of them is meant, the place itself decides.
+    """
 
     texts: tuple[str, ...]
     owners: tuple[str, ...]
+    families: Mapping[str, str]
     languages: tuple[str, ...]
     words: _Words
 
     @classmethod
     def of(cls, templates: Mapping[str, Template]) -> _Examples:
         """Collect the examples."""
+        families = {template.id: _family(template) for template in templates.values()}
         rows = [
-            (text, template.id, language)
+            (_PLACE_MASK.sub("{place}", text), families[template.id], language)
             for template in templates.values()
             for language in LANGUAGES
             for text in template.examples[language]
         ]
+        rows = list(dict.fromkeys(rows))
         texts = tuple(text for text, _, _ in rows)
         return cls(
             texts=texts,
             owners=tuple(owner for _, owner, _ in rows),
+            families=families,
             languages=tuple(language for _, _, language in rows),
             words=_Words(texts),
         )
+
+
+def _family(template: Template) -> str:
+    """Return what a template has in common with those for other kinds of place."""
+    if template.intent is None:
+        return template.id
+    types = sorted({_PLACE_KINDS.get(s.type, s.type) for s in template.slots.values()})
+    return " ".join([template.intent, *types])
 
 
 class _Words:

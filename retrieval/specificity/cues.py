@@ -59,7 +59,7 @@ def intents_of(question: str, mentions: Sequence[Mention]) -> frozenset[str]:
     kinds = {m.kind for m in mentions}
     places = sum(m.kind in _PLACES for m in mentions)
     found = set()
-    if _COUNT.search(question):
+    if _COUNT.search(question) and "name" not in kinds:
         found.add("count")
     if (places > 1 and _COMPARE.search(question)) or _COMPARING.search(question):
         found.add("compare")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from retrieval.specificity.cues import intents_of, residue, unanswerable
+from retrieval.specificity.naming import named_kind
 from retrieval.specificity.negation import excludes
 from retrieval.specificity.templates import NONE
 
@@ -81,8 +82,11 @@ def misfits(
     intents = intents_of(question, mentions)
     beyond = unanswerable(question, mentions) or excludes(question, mentions)
     left = min(len(residue(question, mentions)), len(RESIDUE) - 1)
+    placed = any(m.kind in PLACES or m.kind == "place" for m in mentions)
+    kind = None if placed else named_kind(question)
     return {
         name: _misfit(template, mentions, intents, beyond=beyond, left=left)
+        + (OTHER_KIND if kind and _takes_other(template, kind) else 0.0)
         for name, template in templates.items()
     }
 
@@ -116,6 +120,12 @@ def _misfit(
     if "institution_type" in required and typed == {"generic"}:
         total += GENERIC
     return total + (BEYOND if beyond else RESIDUE[left])
+
+
+def _takes_other(template: Template, kind: str) -> bool:
+    """Return whether a template needs a place, and of another kind than is spoken of."""
+    needed = {s.type for s in template.slots.values() if s.required} & PLACES
+    return bool(needed) and kind not in needed
 
 
 def _after(template: Template, intents: frozenset[str]) -> float:

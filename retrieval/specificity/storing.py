@@ -82,7 +82,10 @@ def _past_turn(stored: dict[str, Any]) -> PastTurn:
 def store_turn(
     connection: Connection, result: PipelineResult, *, before: Conversation
 ) -> str:
-    """Store what a pipeline made of a question as the next turn; return its id.
+    """Store what a pipeline made of a question as the last turn; return its id.
+
+    Turns of one conversation that are stored at once follow each other in some order:
+    its chain never forks.
 
     Args:
         connection: The database.
@@ -95,21 +98,17 @@ def store_turn(
     from graph.schema import apply_schema, schema_version
 
     name = check_conversation(result.conversation.id or "")
-    rows = connection.read(
-        "retrieval/specificity_conversation", conversation=name, limit=1
-    )
-    latest = rows[0]["turn"] if rows else None
-    index = latest["index"] + 1 if latest else 0
     now = datetime.now(UTC)
-    turn_id = content_key("turn", name, index, result.question, now.isoformat())
+    turn_id = content_key(
+        "turn", name, len(before.turns), result.question, now.isoformat()
+    )
     if schema_version(connection) is None:
         apply_schema(connection)
     connection.write(
         "retrieval/specificity_turn",
         conversation=name,
         now=now,
-        previous=latest["id"] if latest else None,
-        turn={"id": turn_id, "index": index, "createdAt": now, **_properties(result)},
+        turn={"id": turn_id, "createdAt": now, **_properties(result)},
     )
     return turn_id
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from threading import Barrier
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +13,7 @@ import pytest
 from graph.embedders import HashEmbedder
 from graph.errors import QueryTimeoutError
 from retrieval.specificity.chunks import ChunkSearch
+from retrieval.specificity.conversation import Conversation
 from retrieval.specificity.execution import execute
 from retrieval.specificity.experiment import SpecificityExperiment
 from retrieval.specificity.gazetteer import gazetteer_of_graph, read_gazetteer
@@ -23,6 +27,7 @@ from retrieval.specificity.opening import choose_route, has_custodians, open_pip
 from retrieval.specificity.storing import (
     delete_conversation,
     read_conversation,
+    store_turn,
     write_scores,
 )
 from retrieval.specificity.templates import load_templates
@@ -160,6 +165,38 @@ def test_a_stored_conversation_is_read_as_it_was(
     result = pipeline.forward("en musea?", conversation="c2")
 
     assert read_conversation(stored, "c2") == result.conversation
+
+
+def test_turns_that_come_at_once_make_one_chain(
+    pipeline: TemplatePipeline, stored: Connection
+) -> None:
+    """Two callers of one conversation, each from the same past, never fork it."""
+    asked = pipeline.forward("Which archives are in Amsterdam?")
+    before = Conversation(id="c4")
+    result = replace(asked, conversation=before)
+    start = Barrier(2)
+
+    def store(caller: int) -> list[str]:
+        start.wait()
+        return [
+            store_turn(
+                stored, replace(result, question=f"{caller} {n}?"), before=before
+            )
+            for n in range(10)
+        ]
+
+    with ThreadPoolExecutor(2) as pool:
+        ids = {one for made in pool.map(store, range(2)) for one in made}
+
+    turns = stored.query(
+        "MATCH (:Conversation {id: 'c4'})-[:HAS_TURN]->(t) RETURN t.index AS place, "
+        "COUNT { (t)-[:NEXT_TURN]->() } AS after, COUNT { (t)<-[:NEXT_TURN]-() } AS "
+        "before ORDER BY place"
+    )
+    assert len(ids) == 20
+    assert [row["place"] for row in turns] == list(range(20))
+    assert [row["after"] for row in turns] == [1] * 19 + [0]
+    assert [row["before"] for row in turns] == [0] + [1] * 19
 
 
 def test_a_conversation_is_deleted_whole(
