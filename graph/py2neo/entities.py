@@ -62,7 +62,7 @@ class Entity(PropertyDict, Walkable):  # type: ignore[misc]
         """Refuse to be joined with what is no subgraph."""
         return NotImplemented
 
-    def __ior__(self, other: Any) -> Self:
+    def __ior__(self, other: Any) -> Self:  # type: ignore[override]
         """Refuse: an entity stays one entity."""
         return self._refuse("|=", "|")
 

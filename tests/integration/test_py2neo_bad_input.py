@@ -1,0 +1,278 @@
+"""What py2neo's manner refuses, with py2neo's errors, on a real server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from graph.errors import CredentialsError, DatabaseError, InputError, UnavailableError
+from graph.py2neo import (
+    AuthenticationError,
+    ClientError,
+    ConnectionUnavailable,
+    Graph,
+    Node,
+    Relationship,
+    TransactionFinished,
+    UniquenessError,
+    UnsupportedValueError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graph.connection import Connection
+    from graph.settings import Settings
+
+pytestmark = pytest.mark.integration
+
+PERSON = Node("Person", name="Alice")
+CHANGES = ["create", "push", "pull", "delete", "separate", "exists"]
+
+
+@pytest.fixture(scope="module")
+def opened(server: Settings) -> Iterator[Graph]:
+    """Yield the session's server as a graph."""
+    graph = Graph(server.uri, auth=(server.username, server.password))
+    yield graph
+    graph.service.close()
+
+
+@pytest.fixture
+def graph(opened: Graph, connection: Connection) -> Graph:
+    """Return the graph, emptied."""
+    return opened
+
+
+def test_wrong_credentials_are_refused(server: Settings) -> None:
+    """The error is what py2neo raised for it in any version, and ours."""
+    with pytest.raises(AuthenticationError, match="refused the user name") as caught:
+        Graph(server.uri, auth=("neo4j", "not the password"))
+    assert isinstance(caught.value, ClientError)
+    assert isinstance(caught.value, ConnectionUnavailable)
+    assert isinstance(caught.value, CredentialsError)
+    assert caught.value.code == "Neo.ClientError.Security.Unauthorized"
+
+
+def test_no_server_is_said_at_once() -> None:
+    """A graph where nothing answers cannot be opened."""
+    with pytest.raises(ConnectionUnavailable, match="does not answer") as caught:
+        Graph("bolt://127.0.0.1:1")
+    assert isinstance(caught.value, UnavailableError)
+
+
+def test_an_unknown_graph_is_said_by_its_first_statement(server: Settings) -> None:
+    """The server knows which databases there are."""
+    auth = (server.username, server.password)
+    graph = Graph(server.uri, name="nothing", auth=auth)
+    with graph.service, pytest.raises(ClientError, match="DatabaseNotFound"):
+        graph.run("RETURN 1")
+
+
+@pytest.mark.parametrize(
+    ("statement", "title"),
+    [
+        ("BAD", "SyntaxError"),
+        ("  ", "SyntaxError"),
+        ("RETURN $x", "ParameterMissing"),
+        ("RETURN 1 / 0", "ArithmeticError"),
+        ("CALL nothing.there()", "ProcedureNotFound"),
+    ],
+)
+def test_a_bad_statement_is_a_client_error(
+    graph: Graph, statement: str, title: str
+) -> None:
+    """The status code of the server is in the error."""
+    with pytest.raises(ClientError) as caught:
+        graph.run(statement)
+    assert caught.value.title == title
+    assert isinstance(caught.value, DatabaseError)
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, 1j, [object()], {"a": object()}])
+def test_unsupported_values_are_refused(graph: Graph, value: Any) -> None:
+    """Values without a type of Neo4j are a TypeError, in parameters and properties."""
+    with pytest.raises(UnsupportedValueError, match="not supported"):
+        graph.run("RETURN $value", value=value)
+    with pytest.raises(TypeError, match="not supported"):
+        graph.create(Node("Person", value=value))
+    assert len(graph.nodes) == 0
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, [1, "a"], [[1]], [1, None]])
+def test_values_that_are_no_property_are_refused(graph: Graph, value: Any) -> None:
+    """Maps and mixed lists may be parameters, and are no properties."""
+    with pytest.raises(ClientError):
+        graph.create(Node("Person", value=value))
+    assert graph.evaluate("RETURN $value", value=value) == value
+
+
+def test_numbers_of_more_than_64_bits_are_refused(graph: Graph) -> None:
+    """Too large a number is a ValueError."""
+    with pytest.raises(ValueError, match="64 bits"):
+        graph.create(Node("Person", number=2**70))
+
+
+def test_half_characters_are_refused(graph: Graph) -> None:
+    """A lone surrogate cannot be sent."""
+    with pytest.raises(ValueError, match="half a character"):
+        graph.create(Node("Person", name="\ud800"))
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("thing", [None, 3, "Person", {"name": "Alice"}, [PERSON]])
+def test_only_subgraphs_are_stored(graph: Graph, change: str, thing: Any) -> None:
+    """What is no subgraph is a TypeError for every operation."""
+    with pytest.raises(TypeError, match="give a node, relationship"):
+        getattr(graph, change)(thing)
+
+
+def test_merging_needs_a_primary_label_and_key(graph: Graph) -> None:
+    """The message of py2neo's ValueError says how to write it."""
+    alice = Node("Person", name="Alice")
+    for arguments in ((), ("Person",), (None, "name")):
+        with pytest.raises(ValueError, match="Primary label and primary key are"):
+            graph.merge(alice, *arguments)
+    assert len(graph.nodes) == 0
+
+
+def test_merging_needs_a_value_for_the_primary_key(graph: Graph) -> None:
+    """A node without the primary key cannot be looked for."""
+    with pytest.raises(ClientError, match="null property value for 'name'"):
+        graph.merge(Node("Person"), "Person", "name")
+
+
+def test_merging_needs_one_node_at_most(graph: Graph) -> None:
+    """Two stored nodes for one local node are refused, and nothing changes."""
+    graph.run("UNWIND [1, 2] AS n CREATE (:Person {name: 'Alice'})")
+    with pytest.raises(UniquenessError, match="Several stored ones"):
+        graph.merge(Node("Person", name="Alice", age=33), "Person", "name")
+    assert graph.evaluate("MATCH (n) WHERE n.age = 33 RETURN count(n)") == 0
+
+
+@pytest.mark.parametrize("change", ["push", "pull"])
+def test_unbound_nodes_are_not_pushed_or_pulled(graph: Graph, change: str) -> None:
+    """Where nothing is bound there is nothing to copy, and that is said."""
+    with pytest.raises(ValueError, match=rf"nothing to {change}.*create or merge"):
+        getattr(graph, change)(Node("Person"))
+
+
+@pytest.mark.parametrize("change", ["delete", "separate"])
+def test_unbound_nodes_are_not_deleted(graph: Graph, change: str) -> None:
+    """Deleting what is not stored does nothing, as py2neo's handbook says."""
+    node = Node("Person")
+    getattr(graph, change)(node)
+    assert not graph.exists(node)
+
+
+@pytest.mark.parametrize("change", ["push", "pull"])
+def test_deleted_entities_are_named(graph: Graph, change: str) -> None:
+    """An entity that others deleted is missed when it is to be copied."""
+    alice = Node("Person", name="Alice")
+    edge = Relationship(alice, "KNOWS", Node("Person"))
+    graph.create(edge)
+    graph.run("MATCH ()-[r]->() DELETE r")
+    with pytest.raises(ClientError, match="it was deleted") as caught:
+        getattr(graph, change)(edge)
+    assert caught.value.title == "EntityNotFound"
+    graph.delete_all()
+    with pytest.raises(ClientError, match="it was deleted"):
+        getattr(graph, change)(alice)
+
+
+def test_relationships_of_deleted_nodes_are_refused(graph: Graph) -> None:
+    """A relationship needs both of its nodes."""
+    alice, bob = Node("Person", name="Alice"), Node("Person", name="Bob")
+    graph.create(alice | bob)
+    graph.run("MATCH (n {name: 'Bob'}) DELETE n")
+    with pytest.raises(ClientError, match="a node at an end"):
+        graph.create(Relationship(alice, "KNOWS", bob))
+    assert len(graph) == 0
+
+
+def test_deleting_twice_does_no_harm(graph: Graph) -> None:
+    """What others have deleted can still be deleted here."""
+    alice = Node("Person")
+    graph.create(alice)
+    graph.delete_all()
+    graph.delete(alice)
+    assert alice.identity is None
+
+
+@pytest.mark.parametrize("wish", ["run", "create", "commit", "evaluate", "merge"])
+def test_a_finished_transaction_is_refused(graph: Graph, wish: str) -> None:
+    """Nothing can be done in a transaction after its end."""
+    tx = graph.begin()
+    tx.commit()
+    arguments = {"commit": [], "run": ["RETURN 1"], "evaluate": ["RETURN 1"]}
+    with pytest.raises(TransactionFinished, match="finished transaction") as caught:
+        getattr(tx, wish)(*arguments.get(wish, [PERSON]))
+    assert isinstance(caught.value, TypeError)
+    assert isinstance(caught.value, InputError)
+
+
+def test_a_failed_statement_finishes_its_transaction(graph: Graph) -> None:
+    """After a failure nothing can be run, committed or was kept."""
+    tx = graph.begin()
+    node = Node("Person")
+    tx.create(node)
+    with pytest.raises(ClientError):
+        tx.run("BAD")
+    with pytest.raises(TransactionFinished):
+        graph.commit(tx)
+    assert node.identity is None
+    assert len(graph.nodes) == 0
+
+
+def test_an_expired_transaction_is_said(graph: Graph) -> None:
+    """A transaction that the server ended fails with the server's reason."""
+    tx = graph.begin()
+    tx.run("CREATE (:Person)")
+    rows = graph.run("SHOW TRANSACTIONS YIELD transactionId, currentQuery").data()
+    idle = [row["transactionId"] for row in rows if not row["currentQuery"]]
+    graph.run("TERMINATE TRANSACTIONS $idle", idle=idle)
+    with pytest.raises(DatabaseError, match=r"[Tt]erminated"):
+        tx.run("RETURN 1")
+    assert tx.finished()
+    assert len(graph.nodes) == 0
+
+
+def test_constraints_are_kept(graph: Graph) -> None:
+    """A broken constraint is a client error, and what was local stays so."""
+    graph.run(
+        "CREATE CONSTRAINT py2neo_once IF NOT EXISTS "
+        "FOR (n:Py2neoOnce) REQUIRE n.name IS UNIQUE"
+    )
+    node = Node("Py2neoOnce", name="Alice")
+    graph.create(Node("Py2neoOnce", name="Alice"))
+    try:
+        with pytest.raises(ClientError, match="ConstraintValidationFailed"):
+            graph.create(node)
+    finally:
+        graph.run("DROP CONSTRAINT py2neo_once")
+    assert node.identity is None
+
+
+@pytest.mark.parametrize(
+    "local",
+    [
+        Node(""),
+        Node("a\0b"),
+        Node(**{"": 1}),
+        Node("Person") | Node(""),
+    ],
+)
+def test_names_that_neo4j_refuses_are_refused(graph: Graph, local: Any) -> None:
+    """Empty names and null characters store nothing."""
+    with pytest.raises((ClientError, InputError)):
+        graph.create(local)
+    assert len(graph.nodes) == 0
+
+
+def test_an_update_is_text_or_a_function(graph: Graph) -> None:
+    """Anything else is refused before it is sent."""
+    with pytest.raises(TypeError, match="statement or a function"):
+        graph.update(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="A statement is text"):
+        graph.run(3)  # type: ignore[arg-type]

@@ -1,0 +1,111 @@
+"""Subgraphs obey the algebra of sets, and keep the ends of what remains."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph.py2neo import Node, Relationship, Subgraph
+
+NODES = [Node("Person", number=number) for number in range(5)]
+EDGES = [
+    Relationship(start, kind, end, weight=weight)
+    for start in NODES[:3]
+    for end in NODES[1:4]
+    for kind in ("KNOWS", "LIKES")
+    for weight in (1, 2)
+]
+
+subgraphs = st.builds(
+    Subgraph,
+    st.lists(st.sampled_from(NODES), max_size=4),
+    st.lists(st.sampled_from(EDGES), max_size=4),
+)
+
+
+def _ends(edges: set[Relationship]) -> set[Node]:
+    """Return the nodes that relationships have."""
+    return {node for edge in edges for node in edge.nodes}
+
+
+@given(subgraphs, subgraphs)
+def test_union_holds_all_of_both(one: Subgraph, other: Subgraph) -> None:
+    """A union has the nodes and relationships of both, once."""
+    both = one | other
+    assert both.nodes() == one.nodes() | other.nodes()
+    assert both.relationships() == one.relationships() | other.relationships()
+
+
+@given(subgraphs, subgraphs)
+def test_intersection_holds_what_is_common(one: Subgraph, other: Subgraph) -> None:
+    """An intersection has what both have."""
+    common = one & other
+    assert common.nodes() == one.nodes() & other.nodes()
+    assert common.relationships() == one.relationships() & other.relationships()
+
+
+@given(subgraphs, subgraphs)
+def test_difference_keeps_the_ends_of_relationships(
+    one: Subgraph, other: Subgraph
+) -> None:
+    """A difference has what only the first has, and the ends of its relationships."""
+    rest = one - other
+    edges = one.relationships() - other.relationships()
+    assert rest.relationships() == edges
+    assert rest.nodes() == (one.nodes() - other.nodes()) | _ends(edges)
+
+
+@given(subgraphs, subgraphs)
+def test_symmetric_difference_keeps_the_ends_of_relationships(
+    one: Subgraph, other: Subgraph
+) -> None:
+    """A symmetric difference has what one alone has, and the ends of that."""
+    either = one ^ other
+    edges = one.relationships() ^ other.relationships()
+    assert either.relationships() == edges
+    assert either.nodes() == (one.nodes() ^ other.nodes()) | _ends(edges)
+
+
+@given(subgraphs, subgraphs)
+def test_union_does_not_depend_on_the_order(one: Subgraph, other: Subgraph) -> None:
+    """Unions of the same parts are equal, and so are their hashes."""
+    assert one | other == other | one
+    assert hash(one | other) == hash(other | one)
+
+
+@given(subgraphs)
+def test_every_subgraph_holds_the_ends_of_its_relationships(one: Subgraph) -> None:
+    """There is no relationship without its nodes."""
+    assert _ends(one.relationships()) <= one.nodes()
+
+
+def test_members_keep_the_order_in_which_they_came() -> None:
+    """Iteration gives relationships and nodes in the order of their coming."""
+    subgraph = EDGES[5] | EDGES[1] | EDGES[3]
+    assert list(subgraph) == [EDGES[5], EDGES[1], EDGES[3]]
+    assert list(subgraph.nodes)[:2] == list(EDGES[5].nodes)
+
+
+def test_a_subgraph_says_what_is_in_it() -> None:
+    """Labels, types, keys, length and truth are those of the members."""
+    subgraph = EDGES[0] | Node("Company", name="ACME")
+    assert subgraph.labels() == {"Person", "Company"}
+    assert subgraph.types() == {"KNOWS"}
+    assert subgraph.keys() == {"number", "weight", "name"}
+    assert len(subgraph) == 1
+    assert not Subgraph()
+
+
+@pytest.mark.parametrize("other", [None, 3, "text", {"a": 1}])
+def test_only_subgraphs_are_joined(other: object) -> None:
+    """What is no subgraph is refused with its value in the message."""
+    with pytest.raises(TypeError, match="is no node"):
+        NODES[0] | other
+
+
+@pytest.mark.parametrize("name", ["__ior__", "__iand__", "__isub__", "__ixor__"])
+def test_an_entity_is_not_turned_into_a_subgraph(name: str) -> None:
+    """In-place operations on a node are refused, with what to write instead."""
+    with pytest.raises(TypeError, match="write subgraph = a"):
+        getattr(Node("Person"), name)(NODES[0])
