@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Self
 
 from graph.errors import StorageError
@@ -18,12 +20,10 @@ __all__ = ["NameTally", "title_names"]
 _HELD = 200_000
 """Names or words counted in memory before they go to disk."""
 _PARENTHESES = re.compile(r"\s*\([^()]*\)\s*\Z")
-_CHOSEN = """
-WITH totals AS (
-  SELECT key FROM names GROUP BY key HAVING SUM(seen) > 1 AND SUM(sure) > 0
-     AND (INSTR(key, ' ') > 0 OR SUM(sure) >= COALESCE(
-          (SELECT small.seen FROM small WHERE small.word = names.key), 0)))
-SELECT key, label FROM names JOIN totals USING (key) ORDER BY key, seen, label DESC
+_ROWS = """
+SELECT names.key, names.label, names.seen, names.sure, small.seen
+FROM names LEFT JOIN small ON small.word = names.key
+ORDER BY names.key, names.seen DESC, names.label
 """
 
 
@@ -69,8 +69,14 @@ class NameTally:
     def chosen(self) -> dict[str, str]:
         """Return the names that became terms, by key, each as it is mostly written."""
         self._spill()
-        rows = self._database.execute(_CHOSEN)
-        return {key: label for key, label in rows if is_nameable(key.split(" "))}
+        chosen = {}
+        for key, forms in groupby(self._database.execute(_ROWS), itemgetter(0)):
+            rows = list(forms)
+            seen, sure = (sum(row[column] for row in rows) for column in (2, 3))
+            _, label, _, _, small = rows[0]
+            if seen > 1 and sure >= max(1, small or 0) and is_nameable(key.split()):
+                chosen[key] = label
+        return chosen
 
     def _spill(self) -> None:
         """Add the counts to those on disk."""

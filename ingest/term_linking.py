@@ -1,10 +1,11 @@
 """Terms of a whole corpus, written where they differ from what is stored.
 
 Three passes in bounded memory: the names in all texts are counted, the terms are found
-in them, the differences are written. Counts and findings lie in temporary files; the
-terms themselves, like the titles in `linking`, are held in memory. What results depends
-on the documents alone, not on how they came in: a phrase that a new document makes a
-term is linked in the old ones, and one that loses its second place is no term any more.
+in them, the differences are written. Texts, counts and findings lie in temporary files;
+the terms themselves, like the titles in `linking`, are held in memory. What results
+depends on the documents alone, not on how they came in: a phrase that a new document
+makes a term is linked in the old ones, and one that loses its second place is no term
+any more.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
 from graph.connection import Counters
@@ -64,9 +66,9 @@ def link_terms(
         titles += [row["title"], *(row["aliases"] or ())]
     linker = _TermLinker(connection, corpus, version, progress, sorted(ids))
     titled = title_names(titles)
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as spool:
-        labels = linker.chosen() | titled
-        linker.find(labels, titled, spool)
+    with _temporary_file() as sources, _temporary_file() as spool:
+        labels = linker.chosen(sources) | titled
+        linker.find(labels, titled, sources, spool)
         return linker.write(spool)
 
 
@@ -90,47 +92,54 @@ class _TermLinker:
         self._terms: dict[str, dict[str, Any]] = {}
         self._keys: list[str | None] = []
 
-    def _sources(self, step: int) -> Iterator[Any]:
-        """Yield title, text and chunks of all documents, for one of two passes."""
-        whole = 2 * len(self._ids)
-        for part in batched(self._ids, _DOCUMENTS):
-            yield from self._connection.stream("ingest/term_sources", ids=list(part))
-            step += len(part)
-            self._progress("terms", step, whole)
+    def chosen(self, spool: IO[str]) -> dict[str, str]:
+        """Count the names of all documents and return those that became terms.
 
-    def chosen(self) -> dict[str, str]:
-        """Count the names of all documents and return those that became terms."""
+        Args:
+            spool: Takes the texts, for the next pass.
+        """
+        done = 0
         with NameTally() as tally:
-            for row in self._sources(0):
-                text = row["text"]
-                for start, end in segments([(c[1], c[2]) for c in row["chunks"]]):
-                    tally.add(text[start:end])
+            for ids in batched(self._ids, _DOCUMENTS):
+                for row in self._connection.stream("ingest/term_sources", ids=ids):
+                    text, spans = row["text"], _spans(row)
+                    for start, end in segments(spans):
+                        tally.add(text[start:end])
+                    _put(spool, [row["id"], row["title"], text, row["chunks"], spans])
+                done += len(ids)
+                self._progress("terms", done, len(self._ids))
             return tally.chosen()
 
     def find(
-        self, labels: Mapping[str, str], titled: Mapping[str, str], spool: IO[str]
+        self,
+        labels: Mapping[str, str],
+        titled: Mapping[str, str],
+        sources: IO[str],
+        spool: IO[str],
     ) -> None:
-        """Find the terms of all chunks, write them to a file, and count them.
+        """Find the terms of all chunks and count them.
 
         A document's title counts as written at its beginning, in its first chunk.
+
+        Args:
+            labels: Every name that may be a term, with its label.
+            titled: Those among them that are titles.
+            sources: What `chosen` wrote.
+            spool: Takes what is found.
         """
         names = list(labels)
         numbers = {name: number for number, name in enumerate(names)}
         counts: Counter[int] = Counter()
         finder = TermFinder(labels)
-        for row in self._sources(len(self._ids)):
-            spans = [(c[1], c[2]) for c in row["chunks"]]
-            found = names_of_chunks(row["text"], spans, finder)
+        sources.seek(0)
+        for document, title, text, chunks, spans in map(json.loads, sources):
+            found = names_of_chunks(text, spans, finder)
             if found:
-                found[0] |= title_names([row["title"]]).keys()
-            chunks = [
-                (chunk[0], [numbers[name] for name in named])
-                for chunk, named in zip(row["chunks"], found, strict=True)
-            ]
-            for _, named in chunks:
-                counts.update(named)
+                found[0] |= title_names([title]).keys()
+            named = [[numbers[name] for name in of_chunk] for of_chunk in found]
+            counts.update(chain.from_iterable(named))
             self._total += len(chunks)
-            _put(spool, [row["id"], chunks])
+            _put(spool, [document, list(zip(chunks, named, strict=True))])
         self._choose(names, labels, titled, counts)
 
     def _choose(
@@ -175,7 +184,9 @@ class _TermLinker:
             total += self._link(documents)
         for part in batched(gone):
             total += self._connection.write("ingest/terms_remove", ids=part)
-        return total
+        return total + self._connection.write(
+            "ingest/corpus_chunks", name=self._corpus, chunks=self._total
+        )
 
     def _link(self, documents: Sequence[_Found]) -> Counters:
         """Write the NAMES of some documents' chunks where they differ."""
@@ -227,6 +238,16 @@ class _TermLinker:
             )
             raise IngestError(msg)
         return written
+
+
+def _spans(row: Any) -> list[tuple[int, int]]:
+    """Return start and end of each chunk of a row."""
+    return list(zip(row["starts"], row["ends"], strict=True))
+
+
+def _temporary_file() -> IO[str]:
+    """Return a file that goes with the process."""
+    return tempfile.TemporaryFile("w+", encoding="utf-8")
 
 
 _Found = tuple[str, list[tuple[str, list[int]]]]

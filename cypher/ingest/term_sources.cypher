@@ -4,6 +4,10 @@
 UNWIND $ids AS id
 MATCH (d:Document {id: id})
 USING INDEX SEEK d:Document(id)
-RETURN d.id AS id, d.title AS title, d.text AS text,
-       COLLECT { MATCH (d)<-[:FROM_DOCUMENT]-(c:Chunk)
-                 RETURN [c.id, c.startChar, c.endChar] ORDER BY c.index } AS chunks
+CALL (d) {
+  MATCH (d)<-[:FROM_DOCUMENT]-(c:Chunk)
+  WITH c
+  ORDER BY c.index
+  RETURN collect(c.id) AS chunks, collect(c.startChar) AS starts, collect(c.endChar) AS ends
+}
+RETURN d.id AS id, d.title AS title, d.text AS text, chunks, starts, ends
