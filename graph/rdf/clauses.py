@@ -105,6 +105,32 @@ class Statement:
         distinct = "DISTINCT " if self.distinct else ""
         return "\n".join([*self.lines, f"RETURN {distinct}{', '.join(columns)}"])
 
+    def counted_text(
+        self, variable: str, key: int | None, values: Sequence[str]
+    ) -> str:
+        """Return the statement that counts plain nodes and reads all others.
+
+        A plain node has an `id`, no `uri`, and texts as values. The last two columns
+        are how many there are, 0 for a node that is none, and how many `id`s.
+
+        Args:
+            variable: Name of the nodes.
+            key: Column of their `id`.
+            values: Their properties that are read.
+        """
+        texts = "".join(f" AND {value} IS :: STRING" for value in values)
+        plain = f"{variable}.uri IS NULL AND {variable}.id IS :: STRING NOT NULL{texts}"
+        columns = [
+            f"{f'CASE WHEN {plain} THEN $x ELSE {c} END' if i == key else c} AS c{i}"
+            for i, c in enumerate(self.columns)
+        ]
+        last = len(columns)
+        columns += [
+            f"sum(CASE WHEN {plain} THEN 1 ELSE 0 END) AS c{last}",
+            f"count(DISTINCT CASE WHEN {plain} THEN {variable}.id END) AS c{last + 1}",
+        ]
+        return "\n".join([*self.lines, f"RETURN 0 AS i, {', '.join(columns)}"])
+
     def property(self, variable: str, name: str) -> str:
         """Return the expression of a property."""
         if _PLAIN.fullmatch(name):

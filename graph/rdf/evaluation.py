@@ -18,7 +18,8 @@ from rdflib.plugins.sparql.sparql import FrozenBindings, Query
 from rdflib.term import Literal, Variable
 
 from graph.errors import KnowtrailError, RdfError
-from graph.rdf.blocks import block_of
+from graph.rdf.blocks import Alternative, block_of
+from graph.rdf.counting import count, counting_of, rows_of
 from graph.rdf.limits import check_query
 from graph.rdf.plan import batches, numbered_all
 from graph.rdf.run import PrefixesChangedError
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from rdflib.plugins.sparql.sparql import QueryContext
     from rdflib.query import Result
 
-    from graph.rdf.blocks import Alternative
     from graph.rdf.plan import Plan
 
 __all__ = ["READ_ONLY", "answer", "register"]
@@ -140,6 +140,8 @@ def _evaluate(ctx: QueryContext, part: CompValue) -> Any:
         rows = _join(run, ctx, part)
     if rows is not None:
         return rows
+    if part.name == "AggregateJoin":
+        return _aggregate(run, ctx, part)
     if part.name in _WATCHED:
         return _watched(run, _WATCHED[part.name](ctx, part))
     raise NotImplementedError
@@ -223,6 +225,29 @@ def _block(
         plans = _plans(run, ctx, block, bounds=bounds) or []
         for _, row in numbered_all(plans, run, _triples(ctx), [known]):
             yield FrozenBindings(ctx, row)
+
+    return _once_more(found)
+
+
+def _aggregate(
+    run: Any, ctx: QueryContext, part: CompValue
+) -> Iterable[FrozenBindings]:
+    """Return the groups of an aggregation, counted by the database where it can."""
+    wanted = counting_of(part)
+    known = dict(ctx.bindings.items())
+    if wanted is None or wanted.subject in known:
+        return _watched(run, evaluate.evalAggregateJoin(ctx, part))
+
+    def found() -> Iterator[FrozenBindings]:
+        plans = _plans(run, ctx, [Alternative(patterns=wanted.patterns)]) or []
+        groups = None
+        if len(plans) == 1 and plans[0].alone is not None:
+            groups = count(run, plans[0].alone, wanted, known)
+        if groups is None:
+            yield from _watched(run, evaluate.evalAggregateJoin(ctx, part))
+        else:
+            for row in rows_of(wanted, groups):
+                yield FrozenBindings(ctx, row)
 
     return _once_more(found)
 

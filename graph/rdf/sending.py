@@ -14,15 +14,12 @@ if TYPE_CHECKING:
     from graph.rdf.terms import Runner, Solution
     from graph.rdf.translation import Translation
 
-__all__ = ["Message", "send"]
+__all__ = ["Message", "confirmed", "prefixes_text", "send"]
 
 Message = tuple["Translation", list[int], list[dict[str, Any]]]
 """A statement, the numbers of the rows it is about, and what it is told of each."""
 
 _MOST_ARMS = 6
-_PREFIXES = (
-    "RETURN -1 AS i, COLLECT {{ MATCH (x:`_NsPrefDef`) RETURN properties(x) }} AS c0{}"
-)
 
 
 def send(
@@ -46,14 +43,19 @@ def send(
                 yield from _decoded(place, some[0], record, rows)
             continue
         found = run(_text(some, checked=confirm is not None), _params(some))
-        for number, *record in _confirmed(found, confirm):
+        for number, *record in confirmed(found, confirm):
             yield from _decoded(number, messages[number], record, rows)
 
 
-def _confirmed(
+def confirmed(
     records: Iterable[Sequence[Any]], confirm: Callable[[Any], None] | None
 ) -> Iterator[Sequence[Any]]:
-    """Yield the records, none before the prefixes have been confirmed."""
+    """Yield the records, none before the prefixes have been confirmed.
+
+    Args:
+        records: What was found, with that of `prefixes_text` among it.
+        confirm: What has to be told the prefixes, None if they are known.
+    """
     waiting: list[Sequence[Any]] = []
     for record in records:
         if confirm is None:
@@ -71,9 +73,21 @@ def _text(messages: Sequence[Message], *, checked: bool) -> str:
     width = max(1, *(query.width for query, _, _ in messages))
     arms = [query.text(width=width, numbered=True) for query, _, _ in messages]
     if checked:
-        rest = "".join(f", null AS c{i}" for i in range(1, width))
-        arms.insert(0, _PREFIXES.format(rest))
+        arms.insert(0, prefixes_text(width))
     return "\nUNION ALL\n".join(arms)
+
+
+def prefixes_text(width: int) -> str:
+    """Return the arm that brings the prefixes of the database.
+
+    Args:
+        width: Columns that the arms have.
+    """
+    rest = "".join(f", null AS c{i}" for i in range(1, width))
+    return (
+        "RETURN -1 AS i, COLLECT { MATCH (x:`_NsPrefDef`) RETURN properties(x) } "
+        f"AS c0{rest}"
+    )
 
 
 def _params(messages: Sequence[Message]) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from graph.rdf.readings import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
     from collections.abc import Mapping as Dictionary
-    from collections.abc import Sequence
 
     from rdflib.term import Node
 
@@ -96,6 +96,33 @@ class Translation:
             numbered: Whether a first column has its number.
         """
         return self._statement.text(width=width, numbered=numbered)
+
+    def counting(self, given: Collection[Node]) -> str | None:
+        """Return the statement that counts nodes for each of their values.
+
+        Args:
+            given: Variables that are bound, or that nodes are grouped by.
+
+        Returns:
+            The statement, whose parameter `x` is any text; None if it is not about
+            nodes of one label alone, or other variables have values.
+        """
+        entity = next(iter(self._nodes.values()))
+        fits = (
+            len(self._nodes) == 1
+            and not self._edges
+            and entity.arms is None
+            and entity.label is not None
+            and LABELS[entity.label].key == "id"
+            and all(
+                not is_variable(term) or term in given for _, term, _ in self._fields
+            )
+        )
+        if not fits:
+            return None
+        numbers = {number for _, _, columns in self._fields for _, number in columns}
+        values = [self._statement.columns[number] for number in sorted(numbers)]
+        return self._statement.counted_text(entity.variable, entity.columns[1], values)
 
     def _gather(self) -> None:
         """Collect the nodes and relationships that the readings speak of."""
