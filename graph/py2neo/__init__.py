@@ -88,6 +88,7 @@ from graph.py2neo.matching import (
     RelationshipMatch,
     RelationshipMatcher,
     StartsWith,
+    identity_function,
 )
 from graph.py2neo.profiles import ConnectionProfile, ServiceProfile
 from graph.py2neo.records import Record
@@ -170,5 +171,6 @@ __all__ = [
     "UnsupportedValueError",
     "Walkable",
     "WriteServiceUnavailable",
+    "identity_function",
     "walk",
 ]

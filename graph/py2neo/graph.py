@@ -372,6 +372,10 @@ class SystemGraph(Graph):
     ) -> None:
         super().__init__(profile, "system", **settings)
 
+    def __repr__(self) -> str:
+        """Return the class with the address."""
+        return f"SystemGraph({self.service.uri!r})"
+
 
 def _do(tx: Transaction, work: str | Callable[..., object], parameters: Any) -> None:
     """Run a statement, or call a function with a transaction."""

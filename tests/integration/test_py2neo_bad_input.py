@@ -20,29 +20,12 @@ from graph.py2neo import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from graph.connection import Connection
     from graph.settings import Settings
 
 pytestmark = pytest.mark.integration
 
 PERSON = Node("Person", name="Alice")
 CHANGES = ["create", "push", "pull", "delete", "separate", "exists"]
-
-
-@pytest.fixture(scope="module")
-def opened(server: Settings) -> Iterator[Graph]:
-    """Yield the session's server as a graph."""
-    graph = Graph(server.uri, auth=(server.username, server.password))
-    yield graph
-    graph.service.close()
-
-
-@pytest.fixture
-def graph(opened: Graph, connection: Connection) -> Graph:
-    """Return the graph, emptied."""
-    return opened
 
 
 def test_wrong_credentials_are_refused(server: Settings) -> None:

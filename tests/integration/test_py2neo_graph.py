@@ -26,29 +26,12 @@ from graph.py2neo import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from graph.connection import Connection
     from graph.settings import Settings
 
 pytestmark = pytest.mark.integration
 
 KNOWS = Relationship.type("KNOWS")
 IDENTITY = r"[45]:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+"
-
-
-@pytest.fixture(scope="module")
-def opened(server: Settings) -> Iterator[Graph]:
-    """Yield the session's server as a graph."""
-    graph = Graph(server.uri, auth=(server.username, server.password))
-    yield graph
-    graph.service.close()
-
-
-@pytest.fixture
-def graph(opened: Graph, connection: Connection) -> Graph:
-    """Return the graph, emptied."""
-    return opened
 
 
 def _friends() -> tuple[Node, Node, Relationship]:

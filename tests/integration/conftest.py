@@ -1,0 +1,37 @@
+"""Fixtures that several integration tests share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from graph.py2neo import Graph
+from tests.py2neo_graphs import fill_films
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graph.connection import Connection
+    from graph.settings import Settings
+
+
+@pytest.fixture(scope="session")
+def session_graph(server: Settings) -> Iterator[Graph]:
+    """Yield the session's server as a graph of the py2neo package."""
+    graph = Graph(server.uri, auth=(server.username, server.password))
+    yield graph
+    graph.service.close()
+
+
+@pytest.fixture
+def graph(session_graph: Graph, connection: Connection) -> Graph:
+    """Return the graph, emptied."""
+    return session_graph
+
+
+@pytest.fixture
+def films(graph: Graph) -> Graph:
+    """Return the graph with people and a film."""
+    fill_films(graph)
+    return graph
