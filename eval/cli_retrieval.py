@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from eval.retrieval.system import System
     from graph.settings import Settings
 
 __all__ = ["retrieval"]
@@ -19,8 +21,8 @@ __all__ = ["retrieval"]
     "specification",
     required=True,
     metavar="KIND:PATHS",
-    help="musique, hotpotqa, 2wiki, deepeval or jsonl with QUESTIONS,CORPUS, or "
-    "beir:FOLDER.",
+    help="musique, hotpotqa, 2wiki or jsonl with QUESTIONS,CORPUS; beir:FOLDER; "
+    "deepeval:QUESTIONS.",
 )
 @click.option(
     "--algorithms",
@@ -58,6 +60,13 @@ __all__ = ["retrieval"]
     help="The system that the others are compared with.",
 )
 @click.option("--halves", is_flag=True, help="Report even and odd questions too.")
+@click.option(
+    "--contexts",
+    type=click.Choice(["groups", "items"]),
+    default="groups",
+    show_default=True,
+    help="With deepeval: a passage for each context, or for each text of one.",
+)
 @click.option("--limit", type=click.IntRange(1), help="Only the first questions.")
 @click.option(
     "--reader",
@@ -66,6 +75,7 @@ __all__ = ["retrieval"]
     show_default=True,
     help="Where walks read.",
 )
+@click.option("--model", "model_name", help="Language model of those that ask one.")
 @click.option("--no-record", is_flag=True, help="Do not store the walks.")
 @click.option("--fresh", is_flag=True, help="Forget what an interrupted run left.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
@@ -81,6 +91,7 @@ def retrieval(
     base: str,
     halves: bool,
     limit: int | None,
+    model_name: str | None,
     no_record: bool,
     fresh: bool,
     as_json: bool,
@@ -94,7 +105,6 @@ def retrieval(
     from eval.datasets import read_specification
     from eval.retrieval.evaluation import EvaluationOptions, evaluate_retrieval
     from eval.retrieval.output import as_dict, lines
-    from eval.retrieval.systems import systems_of
     from eval.retrieval.units import Unit
     from graph.cli_session import open_connection
     from graph.embedders import load_embedder
@@ -115,8 +125,10 @@ def retrieval(
         record=not no_record,
         resume=not fresh,
     )
-    systems = systems_of(algorithms)
-    dataset = read_specification(specification)
+    systems = _systems(algorithms, model_name, settings)
+    dataset = _limited(
+        read_specification(specification, contexts=asked["contexts"]), limit
+    )
     embedder = load_embedder(settings.embedder, settings=settings)
     with open_connection(settings) as connection, progress_bars() as progress:
         evaluation = evaluate_retrieval(
@@ -133,6 +145,21 @@ def retrieval(
         return
     for line in lines(evaluation):
         click.echo(line)
+
+
+def _systems(
+    algorithms: str, model_name: str | None, settings: Settings
+) -> tuple[System, ...]:
+    """Return the systems that are asked for, with the model that they need."""
+    from eval.retrieval.systems import asked_names, asks_model, systems_of
+    from graph.language_models import load_language_model
+    from retrieval.cli_options import load_model
+
+    needed = any(asks_model(name) for name in asked_names(algorithms))
+    model = load_model(model_name, settings)
+    if needed and model is None:
+        model = load_language_model(settings=settings)
+    return systems_of(algorithms, model=model)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -137,13 +137,11 @@ def read_table(
 def _rows(path: Path, text: str, delimiter: str) -> Iterator[dict[str, str]]:
     """Yield the rows of a table."""
     csv.field_size_limit(_LONGEST_FIELD)
-    quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
-    reader = csv.DictReader(
-        io.StringIO(text, newline=""),
-        delimiter=delimiter,
-        quoting=quoting,
-        strict=True,
-        restval="",
+    stream = io.StringIO(text, newline="")
+    reader = (
+        csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE, restval="")
+        if delimiter == "\t"
+        else csv.DictReader(stream, delimiter=delimiter, strict=True, restval="")
     )
     try:
         for row in reader:

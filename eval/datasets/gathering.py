@@ -177,6 +177,7 @@ def dataset_of(
     questions: Iterable[RetrievalQuestion],
     files: Sequence[SourceFile],
     problems: Problems,
+    notes: Sequence[str] = (),
 ) -> RetrievalDataset:
     """Return passages and questions as a data set, questions checked.
 
@@ -187,6 +188,7 @@ def dataset_of(
         questions: Its questions as they were found.
         files: What it was read from.
         problems: What the loader found wrong; questions that cannot be asked are added.
+        notes: What a reader of figures must know.
 
     Raises:
         SourceError: If there are no passages, no question is left, or no gold points
@@ -212,6 +214,7 @@ def dataset_of(
         questions=asked,
         files=tuple(files),
         problems=tuple(problems.found),
+        notes=tuple(notes),
     )
 
 

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eval.datasets.beir import load_beir
+from eval.datasets.goldens import load_goldens
 from eval.datasets.multihop import load_musique, load_supporting
+from eval.datasets.own import load_own
 from graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from eval.datasets.goldens import Contexts
     from eval.retrieval.dataset import RetrievalDataset
 
 __all__ = ["DATASET_KINDS", "load_dataset", "read_specification"]
 
+_PAIR = "QUESTIONS.json,CORPUS.json"
+
 _LOADERS: dict[str, tuple[Callable[..., RetrievalDataset], int, int, str]] = {
-    "musique": (load_musique, 2, 2, "QUESTIONS.json,CORPUS.json"),
-    "hotpotqa": (
-        lambda q, c: load_supporting(q, c, kind="hotpotqa"),
-        2,
-        2,
-        "QUESTIONS.json,CORPUS.json",
-    ),
-    "2wiki": (
-        lambda q, c: load_supporting(q, c, kind="2wiki"),
-        2,
-        2,
-        "QUESTIONS.json,CORPUS.json",
-    ),
+    "musique": (load_musique, 2, 2, _PAIR),
+    "hotpotqa": (partial(load_supporting, kind="hotpotqa"), 2, 2, _PAIR),
+    "2wiki": (partial(load_supporting, kind="2wiki"), 2, 2, _PAIR),
+    "beir": (load_beir, 1, 2, "FOLDER[,SPLIT]"),
+    "deepeval": (load_goldens, 1, 1, "QUESTIONS.csv (or .json)"),
+    "jsonl": (load_own, 2, 2, "QUESTIONS.jsonl,PASSAGES.jsonl"),
 }
 """Kind -> what loads it, the fewest and most paths, how they are written."""
 
@@ -36,12 +36,15 @@ DATASET_KINDS = tuple(_LOADERS)
 """Kinds of data sets."""
 
 
-def load_dataset(kind: str, paths: Sequence[Path | str]) -> RetrievalDataset:
+def load_dataset(
+    kind: str, paths: Sequence[Path | str], *, contexts: Contexts = "groups"
+) -> RetrievalDataset:
     """Return a data set with its corpus and gold, checked.
 
     Args:
         kind: One of `DATASET_KINDS`.
         paths: Its files, in the order in which the kind has them.
+        contexts: What a passage of the kind `deepeval` is, see `load_goldens`.
 
     Raises:
         InputError: If the kind is unknown or paths are missing.
@@ -51,17 +54,19 @@ def load_dataset(kind: str, paths: Sequence[Path | str]) -> RetrievalDataset:
         msg = f"No data sets of kind {kind!r:.40}: use {', '.join(DATASET_KINDS)}."
         raise InputError(msg)
     loader, fewest, most, form = _LOADERS[kind]
-    if not fewest <= len(paths) <= most:
+    if not fewest <= len(paths) <= most or not all(map(str, paths)):
         msg = f"Data sets of kind {kind} are written {kind}:{form}."
         raise InputError(msg)
-    return loader(*(Path(path) for path in paths))
+    given = tuple(Path(path) for path in paths)
+    return loader(*given, contexts=contexts) if kind == "deepeval" else loader(*given)
 
 
-def read_specification(text: str) -> RetrievalDataset:
+def read_specification(text: str, *, contexts: Contexts = "groups") -> RetrievalDataset:
     """Return the data set of a specification, `KIND:PATH[,PATH]`.
 
     Args:
         text: Such as `musique:questions.json,corpus.json`.
+        contexts: As for `load_dataset`.
 
     Raises:
         InputError: If it is no specification.
@@ -74,4 +79,4 @@ def read_specification(text: str) -> RetrievalDataset:
             f"of {', '.join(DATASET_KINDS)}."
         )
         raise InputError(msg)
-    return load_dataset(kind, rest.split(","))
+    return load_dataset(kind, rest.split(","), contexts=contexts)

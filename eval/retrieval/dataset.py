@@ -159,6 +159,7 @@ class RetrievalDataset:
         questions: The questions that are asked, each with gold.
         files: What it was read from.
         problems: What is wrong with parts of it.
+        notes: What a reader of figures must know, one sentence each.
     """
 
     name: str
@@ -167,6 +168,7 @@ class RetrievalDataset:
     questions: tuple[RetrievalQuestion, ...]
     files: tuple[SourceFile, ...] = ()
     problems: tuple[DatasetProblem, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def corpus_checksum(self) -> str:

@@ -220,7 +220,7 @@ def _parts(
 
 def _notes(bench: Bench, ks: Sequence[int]) -> list[str]:
     """Return what a reader of the figures must know."""
-    notes = []
+    notes = list(bench.dataset.notes)
     count = len(bench.dataset.passages)
     if ks[-1] > count:
         notes.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eval.retrieval.system import RankedDocument, ReturnedChunk, ReturnedSentence
@@ -14,7 +15,14 @@ if TYPE_CHECKING:
     from retrieval.protocols import Walking
     from retrieval.walk import RankedChunk
 
-__all__ = ["SENTENCES", "chunks_of", "documents_of", "nearest", "sentences_of"]
+__all__ = [
+    "SENTENCES",
+    "chunks_of",
+    "documents_of",
+    "filled_up",
+    "nearest",
+    "sentences_of",
+]
 
 SENTENCES = 10
 """Sentences that a system hands on, unless its walk says otherwise: as published."""
@@ -107,3 +115,22 @@ def nearest(
             taken.append(hit)
             documents.add(chunk.document)
     return taken
+
+
+def filled_up(
+    bench: Bench,
+    documents: Sequence[RankedDocument],
+    rest: Iterable[RankedChunk],
+    k: int,
+) -> tuple[RankedDocument, ...]:
+    """Return a ranking with passages of the dense one after its end, marked.
+
+    Args:
+        bench: The corpus.
+        documents: The ranking.
+        rest: Chunks of other passages, nearest first.
+        k: Passages wanted.
+    """
+    more = documents_of(bench, ((hit.id, hit.score) for hit in rest), k)
+    marked = (replace(document, filled=True) for document in more)
+    return tuple([*documents, *marked][:k])

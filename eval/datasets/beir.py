@@ -1,0 +1,118 @@
+"""Folders in the form of BEIR: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eval.datasets.files import json_lines, read_table, text_of
+from eval.datasets.gathering import PassageIndex, Problems, dataset_of
+from eval.retrieval.dataset import RetrievalQuestion
+from graph.errors import SourceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eval.retrieval.dataset import RetrievalDataset, SourceFile
+
+__all__ = ["load_beir"]
+
+_SPLITS = ("test", "dev", "train")
+
+
+def load_beir(folder: Path, split: Path | None = None) -> RetrievalDataset:
+    """Return a data set in the form of BEIR; judgements above 0 are gold, with grades.
+
+    Args:
+        folder: The folder.
+        split: Whose judgements are taken; None for `test`, else `dev`, else `train`.
+
+    Raises:
+        SourceError: If a file is missing or no good.
+    """
+    if not folder.is_dir():
+        msg = f"{folder} is no folder: name one with corpus.jsonl and queries.jsonl."
+        raise SourceError(msg)
+    judged = _judged(folder / "qrels", None if split is None else split.name)
+    passages, corpus_file = json_lines(folder / "corpus.jsonl")
+    queries, query_file = json_lines(folder / "queries.jsonl")
+    problems = Problems()
+    index = PassageIndex(problems)
+    for place, row in passages:
+        index.add(
+            text_of(row, "title", place=place, default=""),
+            text_of(row, "text", place=place, default=""),
+            identity=text_of(row, "_id", "id", place=place),
+        )
+    grades, judged_file = _grades(judged)
+    texts = {
+        text_of(row, "_id", "id", place=place): text_of(row, "text", place=place)
+        for place, row in queries
+    }
+    questions = [
+        _question(name, texts, of, index, problems) for name, of in grades.items()
+    ]
+    left = len(texts.keys() - grades.keys())
+    note = f"{left} queries have no judgement in {judged.name} and are not asked."
+    return dataset_of(
+        folder.resolve().name,
+        "beir",
+        index=index,
+        questions=[question for question in questions if question is not None],
+        files=(query_file, judged_file, corpus_file),
+        problems=problems,
+        notes=(note,) if left else (),
+    )
+
+
+def _judged(folder: Path, split: str | None) -> Path:
+    """Return the file of judgements."""
+    for name in _SPLITS if split is None else (split,):
+        path = folder / f"{name}.tsv"
+        if path.is_file():
+            return path
+    wanted = " or ".join(f"{name}.tsv" for name in ((split,) if split else _SPLITS))
+    raise SourceError(f"{folder} has no {wanted}: judgements are needed.")
+
+
+def _grades(path: Path) -> tuple[dict[str, dict[str, int]], SourceFile]:
+    """Return query id -> passage id -> grade, in the order of the file."""
+    rows, file = read_table(path, delimiter="\t")
+    found: dict[str, dict[str, int]] = {}
+    for number, row in enumerate(rows, start=2):
+        try:
+            query, passage, grade = (row[name] for name in _columns(row))
+            found.setdefault(query, {})[passage] = int(grade)
+        except (KeyError, ValueError) as error:
+            msg = (
+                f"{path.name}:{number} is no judgement: query-id, corpus-id and a "
+                "whole number as score are wanted, with tabs between them."
+            )
+            raise SourceError(msg) from error
+    return found, file
+
+
+def _columns(row: dict[str, str]) -> tuple[str, str, str]:
+    """Return the names of the three columns; without a header, KeyError follows."""
+    return ("query-id", "corpus-id", "score") if "query-id" in row else ("", "", "")
+
+
+def _question(
+    name: str,
+    texts: dict[str, str],
+    grades: dict[str, int],
+    index: PassageIndex,
+    problems: Problems,
+) -> RetrievalQuestion | None:
+    """Return a query with what was judged relevant; None where it has no text."""
+    if name not in texts:
+        message = f"Query {name} is judged but not in queries.jsonl: it is left out."
+        problems.tell("unreadable", name, message)
+        return None
+    gold = {
+        passage if passage in index else index.missing(name, passage): grade
+        for passage, grade in grades.items()
+        if grade > 0
+    }
+    return RetrievalQuestion(
+        id=name, text=texts[name], gold_documents=tuple(gold), grades=gold
+    )

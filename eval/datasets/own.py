@@ -1,0 +1,139 @@
+"""Our own form: two files of JSON Lines, questions and passages.
+
+    {"id": "q1", "question": "...", "answer": "...", "gold_documents": ["p1"],
+     "gold_sentences": [{"document": "p1", "sentence": 0}]}
+    {"id": "p1", "title": "...", "text": "..."}
+
+Of a question only `question` and one kind of gold are needed. A gold sentence is a
+number, from 0, or the sentence itself. A passage may have `sentences`, a list, in the
+place of `text`; without an id it is known by its title.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eval.datasets.files import as_list, as_object, json_lines, shown, text_of
+from eval.datasets.gathering import PassageIndex, Problems, dataset_of, folded
+from eval.retrieval.dataset import GoldSentence, RetrievalQuestion
+from eval.retrieval.units import passage_sentences
+from graph.errors import SourceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eval.datasets.files import JsonObject
+    from eval.retrieval.dataset import RetrievalDataset
+
+__all__ = ["load_own"]
+
+
+def load_own(questions: Path, passages: Path) -> RetrievalDataset:
+    """Return a data set in our own form.
+
+    Args:
+        questions: The questions, one a line.
+        passages: The passages, one a line.
+
+    Raises:
+        SourceError: If a file is no good.
+    """
+    rows, asked_file = json_lines(questions)
+    passage_rows, corpus_file = json_lines(passages)
+    problems = Problems()
+    index = PassageIndex(problems)
+    for place, row in passage_rows:
+        title = text_of(row, "title", place=place, default="")
+        identity = text_of(row, "id", place=place, default="") or None
+        if (ready := row.get("sentences")) is not None:
+            sentences = [
+                text_of(as_sentence(each, place), "sentence", place=place)
+                for each in as_list(ready, f"'sentences' of {place}")
+            ]
+            index.add(title, "", sentences=sentences, identity=identity)
+        else:
+            text = text_of(row, "text", place=place)
+            index.add(title, text, identity=identity)
+    found = [_question(row, place, index, problems) for place, row in rows]
+    return dataset_of(
+        questions.stem,
+        "jsonl",
+        index=index,
+        questions=found,
+        files=(asked_file, corpus_file),
+        problems=problems,
+    )
+
+
+def as_sentence(value: Any, place: str) -> JsonObject:
+    """Return a ready-made sentence as an object, so that it is checked like others."""
+    from eval.datasets.files import JsonObject
+
+    if not isinstance(value, str):
+        msg = f"A sentence of {place} is {shown(value)}: a text is wanted."
+        raise SourceError(msg)
+    return JsonObject([("sentence", value)])
+
+
+def _question(
+    row: JsonObject, place: str, index: PassageIndex, problems: Problems
+) -> RetrievalQuestion:
+    """Return a question with its gold."""
+    name = text_of(row, "id", "_id", place=place, default=place)
+    documents = [
+        _passage(str(each), name, index)
+        for each in as_list(row.get("gold_documents") or [], f"gold of {place}")
+    ]
+    sentences = []
+    for each in as_list(row.get("gold_sentences") or [], f"gold of {place}"):
+        of = as_object(each, f"a gold sentence of {place}")
+        document = text_of(of, "document", place=f"a gold sentence of {place}")
+        known = _passage(document, name, index, told=document in documents)
+        sentences.append(_sentence(of.get("sentence"), known, name, index, problems))
+        documents.append(known)
+    aliases = as_list(row.get("aliases") or [], f"'aliases' of {place}")
+    return RetrievalQuestion(
+        id=name,
+        text=text_of(row, "question", "text", place=place),
+        answer=text_of(row, "answer", place=place, default="") or None,
+        aliases=tuple(str(alias) for alias in aliases),
+        gold_documents=tuple(documents),
+        gold_sentences=tuple(sentences),
+    )
+
+
+def _passage(
+    name: str, question: str, index: PassageIndex, *, told: bool = False
+) -> str:
+    """Return the id of a passage; one that no passage has is told of once."""
+    if name in index or told:
+        return name
+    return index.missing(question, name)
+
+
+def _sentence(
+    value: Any, passage: str, question: str, index: PassageIndex, problems: Problems
+) -> GoldSentence:
+    """Return a gold sentence given as number or as text; -1 where it is not there."""
+    sentences = passage_sentences(index[passage]) if passage in index else ()
+    if isinstance(value, int) and not isinstance(value, bool):
+        number = value if 0 <= value < len(sentences) else -1
+    elif isinstance(value, str):
+        wanted = folded(value)
+        texts = [folded(text) for text in sentences]
+        exact = [at for at, text in enumerate(texts) if text == wanted]
+        inside = [at for at, text in enumerate(texts) if wanted and wanted in text]
+        number = next(iter(exact or inside), -1)
+    else:
+        msg = (
+            f"A gold sentence of question {question} is {shown(value)}: give its "
+            "number, from 0, or its text."
+        )
+        raise SourceError(msg)
+    if number < 0 and passage in index:
+        message = (
+            f"Gold sentence {value!r:.60} of question {question} is not in passage "
+            f"{passage!r:.60}: the passage counts, the sentence as never found."
+        )
+        problems.tell("gold_missing", question, message)
+    return GoldSentence(document=passage, sentence=number)
