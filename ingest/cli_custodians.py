@@ -155,7 +155,7 @@ def _tell(report: CustodianReport) -> None:
     for name, count in sorted(found.unknown.items()):
         click.echo(f"Unknown {name}: {count}")
     for name, count in sorted(found.malformed.items()):
-        click.echo(f"Refused {name}: {count}")
+        click.echo(f"Refused or mended {name}: {count}")
     for line in found.examples[:_SHOWN]:
         click.echo(f"  {line}")
     if report.documents is not None:
@@ -165,5 +165,8 @@ def _tell(report: CustodianReport) -> None:
             f"skipped, {told.deleted} deleted, {told.failed} failed; "
             f"{report.linked} chunks linked"
         )
-    stages = ", ".join(f"{stage} {s:.1f} s" for stage, s in report.seconds.items())
+    seconds = dict(report.seconds)
+    if report.documents is not None:
+        seconds |= report.documents.seconds
+    stages = ", ".join(f"{stage} {taken:.1f} s" for stage, taken in seconds.items())
     click.echo(f"Time: {stages}")

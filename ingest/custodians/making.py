@@ -11,6 +11,7 @@ from graph.errors import InputError
 from graph.identifiers import country_exists, parse_ghcid, parse_isil
 from ingest.custodians.columns import read_budget, read_date, read_type
 from ingest.custodians.guessing import guess_city, guess_country, guess_type
+from ingest.custodians.misplaced import state_of, web_address
 from ingest.custodians.records import CLASS_NAMES, Custodian
 from ingest.keys import content_key
 from ingest.parsing import clean_plain
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from graph.identifiers import Ghcid
     from ingest.custodians.guessing import Guess, Towns
+    from ingest.custodians.misplaced import Misplaced
 
 __all__ = ["Findings", "custodian_of"]
 
@@ -60,6 +62,7 @@ def custodian_of(
     country: str | None,
     guess: bool,
     findings: Findings,
+    misplaced: Misplaced | None = None,
 ) -> Custodian:
     """Return the institution of a row.
 
@@ -75,6 +78,7 @@ def custodian_of(
         country: ISO 3166-1 code of rows that neither state nor imply one.
         guess: Whether type and city are guessed from title and address.
         findings: Added to.
+        misplaced: What the file's columns tell of values in the wrong one.
 
     Raises:
         InputError: If the row has no name.
@@ -83,13 +87,15 @@ def custodian_of(
     if not name:
         msg = "it has no name"
         raise InputError(msg)
+    row = dict(row)
     reader = _Reader(row, place, findings)
+    state = _leave_out_misplaced(reader, misplaced)
     ghcid = reader.read("ghcid", parse_ghcid)
     isil = reader.read("isil", parse_isil)
     date = reader.read("founded", read_date)
     values: dict[str, Any] = {
         **_type(reader, ghcid, guess=guess),
-        **_place(reader, ghcid, towns, country, guess=guess),
+        **_place(reader, ghcid, towns, state or country, guess=guess),
         "isil": isil,
         "ghcid": ghcid.text if ghcid else None,
         "founded": date[0] if date else None,
@@ -110,7 +116,7 @@ def custodian_of(
 class _Reader:
     """Reads the values of one row and notes those that are refused."""
 
-    def __init__(self, row: Mapping[str, str], place: str, findings: Findings) -> None:
+    def __init__(self, row: dict[str, str], place: str, findings: Findings) -> None:
         self.row = row
         self.place = place
         self.findings = findings
@@ -133,6 +139,52 @@ class _Reader:
         else:
             self.findings.guessed[name, guess.rule] += 1
         return guess
+
+
+def _leave_out_misplaced(reader: _Reader, misplaced: Misplaced | None) -> str | None:
+    """Take out of a row what stands in the wrong column, and note it.
+
+    Returns:
+        The country that the region was the name of, None if it was none.
+    """
+    row = reader.row
+    if misplaced is not None:
+        problems = {
+            "region": misplaced.region_problem(row.get("region", "")),
+            "governing_body": misplaced.body_problem(row.get("governing_body", "")),
+        }
+        for name, problem in problems.items():
+            if problem is not None:
+                message = f"{name} {row[name][:60]!r} is left out: {problem}"
+                reader.findings.refuse(reader.place, name, message)
+                del row[name]
+    _mend_address(reader)
+    state = state_of(row.get("region", ""))
+    if state is not None and not row.get("country"):
+        message = f"region {row['region'][:60]!r} is a country: taken as {state}"
+        reader.findings.refuse(reader.place, "region", message)
+        del row["region"]
+        return state
+    return None
+
+
+def _mend_address(reader: _Reader) -> None:
+    """Keep of a website what is an address on the web, and note the rest."""
+    row = reader.row
+    url = row.get("url")
+    if url is None:
+        return
+    address = web_address(url)
+    if address is None:
+        message = f"url {url[:60]!r} is no address on the web; left out"
+        reader.findings.refuse(reader.place, "url", message)
+        del row["url"]
+    elif address != url or "url_column" in row:
+        column = row.get("url_column")
+        where = f"the column {column!r}" if column else f"{url[:60]!r}"
+        message = f"url {address[:60]!r} taken from {where}"
+        reader.findings.refuse(reader.place, "url", message)
+        row["url"] = address
 
 
 def _type(reader: _Reader, ghcid: Ghcid | None, *, guess: bool) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from graph.errors import InputError, SourceError
 from ingest.custodians.columns import columns_of
 from ingest.custodians.guessing import Towns
+from ingest.custodians.misplaced import Misplaced, moved_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,6 +25,9 @@ __all__ = ["CustodianFile", "bundled_custodians"]
 
 _LONGEST = 1_000_000
 """Characters of a field of a CSV file, or of a line of a JSON file."""
+
+_BODY = "institution_type"
+"""Where lists that do not say it have the kind of body that runs an institution."""
 
 Row = dict[str, str]
 
@@ -40,6 +44,7 @@ class CustodianFile:
         path: Where it is.
         columns: Field of an institution -> column of the file.
         towns: Towns that its clear addresses end with.
+        misplaced: What its columns tell of values in the wrong one.
         rows_total: Rows that it has, unusable ones included.
         problems: Rows that cannot be read, as (place, message).
     """
@@ -57,6 +62,7 @@ class CustodianFile:
         """
         self.path = path
         self.towns = Towns()
+        self.misplaced = Misplaced()
         self.problems: list[tuple[str, str]] = []
         self.rows_total = 0
         self._json = self._is_json()
@@ -74,10 +80,25 @@ class CustodianFile:
             msg = f"{path} has no usable row.{first if self.problems else ''}"
             raise SourceError(msg)
         self.columns = columns_of(list(names), columns or {})
-        if "address" in self.columns and "city" not in self.columns:
-            for _, row in self._raw():
-                if not isinstance(row, str):
-                    self.towns.learn(row.get(self.columns["address"], ""))
+        self._learn(self.columns.get("governing_body", _BODY))
+
+    def _learn(self, body: str) -> None:
+        """Read the file again for what its values tell of each other.
+
+        Args:
+            body: Column of the kind of body that runs an institution.
+        """
+        address, region = self.columns.get("address"), self.columns.get("region")
+        towns = address is not None and "city" not in self.columns
+        if not towns and region is None:
+            return
+        for _, row in self._raw():
+            if isinstance(row, str):
+                continue
+            if towns:
+                self.towns.learn(row.get(address or "", ""))
+            if region is not None:
+                self.misplaced.learn(row.get(region, ""), row.get(body, ""))
 
     @property
     def name(self) -> str:
@@ -85,17 +106,21 @@ class CustodianFile:
         return self.path.name
 
     def rows(self) -> Iterator[tuple[str, Row]]:
-        """Yield the usable rows with their place: field of an institution -> text."""
+        """Yield the usable rows with their place: field of an institution -> text.
+
+        A website that stands in another column is taken; `url_column` says in which.
+        """
         for place, row in self._raw():
             if not isinstance(row, str):
-                yield (
-                    place,
-                    {
-                        field: text
-                        for field, column in self.columns.items()
-                        if (text := " ".join(row.get(column, "").split()))
-                    },
-                )
+                told = {
+                    field: text
+                    for field, column in self.columns.items()
+                    if (text := " ".join(row.get(column, "").split()))
+                }
+                moved = None if told.get("url") else moved_address(row)
+                if moved is not None and "url" in self.columns:
+                    told["url"], told["url_column"] = moved[1], moved[0]
+                yield place, told
 
     def _is_json(self) -> bool:
         """Return whether the first character opens a JSON object."""

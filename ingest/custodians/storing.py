@@ -184,6 +184,7 @@ class _Run:
                     country=self._country,
                     guess=self._guess,
                     findings=findings,
+                    misplaced=self._file.misplaced,
                 )
             except InputError as error:
                 fail(place, str(error))

@@ -10,6 +10,7 @@ from graph.errors import InputError
 from ingest.custodians import Custodian, class_uri
 from ingest.custodians.guessing import Towns
 from ingest.custodians.making import Findings, custodian_of
+from ingest.custodians.misplaced import Misplaced
 from ingest.custodians.source import CustodianSource
 
 
@@ -18,6 +19,7 @@ def _made(
     *,
     guess: bool = True,
     default: str | None = None,
+    misplaced: Misplaced | None = None,
     **row: str,
 ) -> Custodian:
     return custodian_of(
@@ -28,7 +30,16 @@ def _made(
         country=default,
         guess=guess,
         findings=findings or Findings(),
+        misplaced=misplaced,
     )
+
+
+def _columns(*rows: tuple[str, str]) -> Misplaced:
+    """Return what columns of these regions and bodies tell."""
+    columns = Misplaced()
+    for region, body in rows:
+        columns.learn(region, body)
+    return columns
 
 
 def test_stated_values_are_certain() -> None:
@@ -200,3 +211,49 @@ def test_contradicted_ghcid_gives_no_subdivision() -> None:
     found = _made(name="N", ghcid="NL-NH-AMS-A-N", country="BE")
 
     assert (found.country, found.subregion) == ("BE", None)
+
+
+@pytest.mark.parametrize(
+    "region",
+    ["Museums", "Cross-domain Institutions", "Council", "www.x.org", "51.75"],
+)
+def test_what_is_no_region_is_left_out_and_noted(region: str) -> None:
+    """Kinds, bodies, websites and numbers are no regions, and the row is named."""
+    findings = Findings()
+    columns = _columns(("Kent", "Council"), ("Kent", "Council"), (region, "Council"))
+
+    found = _made(findings, misplaced=columns, name="N", region=region)
+
+    assert found.region is None
+    assert findings.malformed == {"region": 1}
+    assert findings.examples[0].startswith(f"f:1: region {region!r} is left out")
+
+
+def test_region_under_bodies_is_no_body() -> None:
+    """A body that the file has more often as a region is left out, the region kept."""
+    columns = _columns(("Kent", "Council"), ("Kent", "Kent"))
+
+    found = _made(misplaced=columns, name="N", region="Kent", governing_body="Kent")
+
+    assert (found.region, found.governing_body) == ("Kent", None)
+
+
+def test_region_that_is_a_state_is_the_country() -> None:
+    """A British list has Ireland as a region: it is the country, before the default."""
+    found = _made(name="N", region="Ireland", default="GB")
+
+    assert (found.region, found.country) == (None, "IE")
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("www.a.org or www.b.org", "www.a.org"),
+        ("http://a.org/x", "http://a.org/x"),
+        ("me@a.org", None),
+        ("None", None),
+    ],
+)
+def test_website_is_an_address_on_the_web(text: str, url: str | None) -> None:
+    """Of a cell with more the first address is taken; what has none is left out."""
+    assert _made(name="N", url=text).url == url

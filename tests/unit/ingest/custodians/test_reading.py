@@ -121,3 +121,15 @@ def test_file_without_names_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="--map name=COLUMN"):
         CustodianFile(path)
+
+
+def test_website_in_another_column_is_found(tmp_path: Path) -> None:
+    """A row whose cells have moved gives its website, and says where it stood."""
+    text = "title,area,website\nN,http://n.org/a,\nM,Kent,http://m.org\n"
+
+    rows = [row for _, row in CustodianFile(_file(tmp_path, text)).rows()]
+
+    assert rows == [
+        {"name": "N", "url": "http://n.org/a", "url_column": "area"},
+        {"name": "M", "url": "http://m.org"},
+    ]
