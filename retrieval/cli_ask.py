@@ -34,7 +34,7 @@ _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]+")
 @click.argument("question", required=False)
 @click.option(
     "--algorithm",
-    default="query_traversal",
+    default="auto",
     show_default=True,
     help=f"How to walk: {ALGORITHM_NAMES}.",
 )

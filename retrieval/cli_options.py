@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 ALGORITHM_NAMES = (
-    "query_traversal, kg_traversal, triangulation_average, "
+    "auto, query_traversal, kg_traversal, triangulation_average, "
     "triangulation_geometric_3d, triangulation_fulldim, basic_retrieval or "
     "llm_guided_traversal"
 )

@@ -26,7 +26,7 @@ __all__ = ["search"]
 @click.argument("question")
 @click.option(
     "--algorithm",
-    default="query_traversal",
+    default="auto",
     show_default=True,
     help=f"How to walk: {ALGORITHM_NAMES}.",
 )

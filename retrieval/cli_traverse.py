@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graph.settings import Settings
+    from retrieval.questions import WalkSettings
     from retrieval.traverse import TraverseResult
     from retrieval.walk import RankedChunk
 
@@ -41,7 +42,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.argument("question")
 @click.option(
     "--algorithm",
-    default="query_traversal",
+    default="auto",
     show_default=True,
     help=f"How to walk: {ALGORITHM_NAMES}.",
 )
@@ -132,7 +133,8 @@ def compare(
     from retrieval.traverse import compared_algorithms
 
     options["filter"] = read_filter(filter_json)
-    for name in compared_algorithms(algorithms or None, model_name):
+    asked = cast("WalkSettings", options)
+    for name in compared_algorithms(algorithms or None, model_name, asked):
         check_question(question, algorithm=name, **options)
     model = load_model(model_name, settings)
     with open_connection(settings) as connection:

@@ -39,7 +39,7 @@ _TRAVERSAL = click.option(
 )
 _ALGORITHM = click.option(
     "--algorithm",
-    default="query_traversal",
+    default="auto",
     show_default=True,
     help="How to walk for QUESTION.",
 )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graph.language_models import ModelReply
-from retrieval.algorithms import ALGORITHMS, algorithm
+from retrieval.algorithms import ALGORITHMS, PUBLISHED_ALGORITHMS, algorithm
 from retrieval.driving import run
 from retrieval.filters import parse_filter
 from retrieval.protocols import StoredSentence, WalkOptions
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from retrieval.filters import Filter
-    from retrieval.protocols import GraphReader, Vector
+    from retrieval.protocols import GraphReader, TermsFound, Vector
     from retrieval.walk import Trail
 
     OpenReader = Callable[[MemoryGraph, Filter | None], GraphReader]
@@ -47,6 +47,7 @@ __all__ = [
 _WINDOW = 3
 _TOLERANCE = 1e-9
 _THEMES = ("birds", "tides", "lenses", "looms")
+_NAMES = ("ada", "blue harbour", "cove", "which way", "delta works", "way")
 
 
 def random_graph(
@@ -85,6 +86,12 @@ def random_graph(
         sentences=of_chunk,
         edges=_edges(chunks, matrix),
         documents=documents,
+        names={
+            chunk.id: tuple(_NAMES[i] for i in range(len(_NAMES)) if drawn[i] < 1 / 4)
+            for chunk, drawn in zip(
+                chunks, generator.random((len(chunks), len(_NAMES))), strict=True
+            )
+        },
     )
 
 
@@ -198,6 +205,13 @@ def differing(expected: list[Trail], found: list[Trail]) -> list[tuple[Trail, Tr
     return [(one, two) for one, two in pairs if not close(one, two)]
 
 
+def _sorted(found: TermsFound) -> tuple[Any, ...]:
+    """Return terms so that two answers can be compared."""
+    named = {chunk_id: sorted(names) for chunk_id, names in found.named.items()}
+    counts = {name: found.counts[name] for names in named.values() for name in names}
+    return found.chunks, counts, named, dict(found.texts)
+
+
 class GraphReaderConformance:
     """What every reader must do; the memory reader is the measure.
 
@@ -224,7 +238,10 @@ class GraphReaderConformance:
         first, second = (
             [
                 run(reader, walker.walk(query, options), model)
-                for walker in (algorithm(n, published=published) for n in ALGORITHMS)
+                for walker in (
+                    algorithm(name, published=published)
+                    for name in (PUBLISHED_ALGORITHMS if published else ALGORITHMS)
+                )
                 for query in queries
             ]
             for reader in readers
@@ -329,6 +346,35 @@ class GraphReaderConformance:
             for one, two in pairs
         ] == [True] * 3
 
+    def test_terms_are_those_from_memory(self, open_reader: OpenReader) -> None:
+        """Terms of chunks and names, their counts, and the chunks that name them."""
+        graph = random_graph(18)
+        given = parse_filter({"title": {"$ne": "Page 1 of 18"}})
+        readers = MemoryReader(graph, filter=given), open_reader(graph, given)
+        ids = [graph.chunks[0].id, "gone", graph.chunks[3].id]
+
+        (plain, other), (whole, members) = (
+            [reader.terms(*asked, members=members) for reader in readers]
+            for asked, members in (((ids, ("cove", "x")), False), (((), _NAMES), True))
+        )
+
+        for one, two in ((plain, other), (whole, members)):
+            assert _sorted(two) == _sorted(one)
+        assert set(plain.named) == {ids[0], ids[2]}
+        assert "cove" in plain.counts
+        assert len(whole.named) > len(graph.chunks) / 3
+
+    def test_names_lead_further(self, open_reader: OpenReader) -> None:
+        """What shares a name with a chunk of the question is found through it."""
+        graph = random_graph(19)
+        options = WalkOptions(max_sentences=60, question="Which way to Blue Harbour?")
+        walking = algorithm("auto").walk(random_query(19), options)
+
+        found = run(open_reader(graph, None), walking)
+
+        assert any("too" in step.reason for step in found.steps)
+        assert found.counts["questionTerms"] == 2
+
     def test_neighbours_come_only_when_wanted(self, open_reader: OpenReader) -> None:
         """Opening chunks for their sentences fetches no neighbours."""
         graph = random_graph(12)
@@ -337,4 +383,7 @@ class GraphReaderConformance:
         found = open_reader(graph, None).expand((known,), neighbours=False)
 
         assert found[known].neighbours.ids == ()
+        vector = found[known].vector
+        assert vector is not None
+        assert vector.tolist() == graph.vectors[0].tolist()
         assert found[known].chunk == graph.chunks[0]

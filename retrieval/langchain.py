@@ -93,7 +93,7 @@ class KnowtrailRetriever(BaseRetriever):
     """
 
     corpus: str | None = None
-    algorithm: str = "query_traversal"
+    algorithm: str = "auto"
     k: int | None = None
     max_sentences: int = 10
     max_hops: int = 20

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    TypeAlias,
+    TypedDict,
+    Unpack,
+    get_args,
+)
 
 from graph.errors import InputError
-from retrieval.algorithms import DEFAULT_ALGORITHM, DETERMINISTIC
+from retrieval.algorithms import DEFAULT_ALGORITHM, DETERMINISTIC, Auto
 from retrieval.algorithms import algorithm as algorithm_named
 from retrieval.algorithms.rules import PUBLISHED
 from retrieval.filters import parse_filter
@@ -23,7 +31,14 @@ if TYPE_CHECKING:
     from retrieval.protocols import Algorithm, Vector, Walking
     from retrieval.walk import Trail
 
-__all__ = ["Preset", "ReaderName", "Task", "WalkSettings", "check_question"]
+__all__ = [
+    "Preset",
+    "ReaderName",
+    "Task",
+    "WalkSettings",
+    "check_question",
+    "refused",
+]
 
 LONGEST_QUESTION = 10_000
 LARGEST_K = 10_000
@@ -190,6 +205,8 @@ def check_question(
     )
     if preset == "published":
         PUBLISHED.check(options)
+    if why := refused(algorithm, anchors=anchors, lookahead=lookahead, preset=preset):
+        raise InputError(why)
     return Task(
         question=question,
         algorithm=algorithm_named(algorithm, published=preset == "published"),
@@ -201,6 +218,30 @@ def check_question(
         preset=preset,
         reader=reader,
     )
+
+
+def refused(algorithm: str, **asked: Unpack[WalkSettings]) -> str:
+    """Return why an algorithm has no use for some settings; empty where it has.
+
+    Args:
+        algorithm: Its name.
+        **asked: The settings.
+    """
+    if algorithm != Auto.name:
+        return ""
+    if asked.get("preset") is not None:
+        return (
+            "The preset 'published' has no algorithm 'auto': name another one, such as "
+            "'query_traversal', or leave the preset out."
+        )
+    anchors, lookahead = asked.get("anchors", 1), asked.get("lookahead", 0)
+    if anchors != 1 or lookahead:
+        return (
+            f"Algorithm 'auto' starts from many chunks and does not look ahead, and "
+            f"got anchors={anchors}, lookahead={lookahead}: leave them out, or name "
+            "another algorithm, such as 'query_traversal'."
+        )
+    return ""
 
 
 def _check_text(question: object) -> None:

@@ -15,7 +15,7 @@ from graph.errors import DatabaseError, InputError, KnowtrailError
 from retrieval.algorithms import ALGORITHMS, DEFAULT_ALGORITHM, DETERMINISTIC
 from retrieval.corpora import aground, ground
 from retrieval.driving import arun, run
-from retrieval.questions import Task, WalkSettings, check_question
+from retrieval.questions import Task, WalkSettings, check_question, refused
 from retrieval.readers.opening import open_areader, open_reader
 from retrieval.recording import Recording, arecord, record
 from retrieval.walk import RankedChunk, Trail, Walk
@@ -203,7 +203,7 @@ def compare(
         InputError: If question, a name, corpus, filter or a number is no good.
         DatabaseError: If the database fails.
     """
-    tasks = _tasks(question, compared_algorithms(algorithms, model), asked)
+    tasks = _tasks(question, compared_algorithms(algorithms, model, asked), asked)
     start = ground(connection, embedder, question, corpus=corpus, settings=settings)
     walker = _Walker(record=record, trace=trace, model=model, settings=settings)
     results = []
@@ -229,7 +229,7 @@ async def acompare(
     **asked: Unpack[WalkSettings],
 ) -> tuple[TraverseResult, ...]:
     """Do as `compare` does, without blocking; see there."""
-    tasks = _tasks(question, compared_algorithms(algorithms, model), asked)
+    tasks = _tasks(question, compared_algorithms(algorithms, model, asked), asked)
     start = await aground(
         connection, embedder, question, corpus=corpus, settings=settings
     )
@@ -244,7 +244,9 @@ async def acompare(
 
 
 def compared_algorithms(
-    names: Sequence[str] | None, model: object = None
+    names: Sequence[str] | None,
+    model: object = None,
+    asked: WalkSettings | None = None,
 ) -> tuple[str, ...]:
     """Return the algorithms that a comparison walks with.
 
@@ -252,12 +254,15 @@ def compared_algorithms(
         names: Those that were asked for; None for all, without the one that needs a
             language model unless there is one.
         model: The language model, if any.
+        asked: Settings of the walks; where `auto` has no use for them, and no names
+            are given, it is left out.
 
     Raises:
         InputError: If none is named, or one twice.
     """
     if names is None:
-        return DETERMINISTIC if model is None else tuple(ALGORITHMS)
+        every = DETERMINISTIC if model is None else tuple(ALGORITHMS)
+        return tuple(name for name in every if not refused(name, **(asked or {})))
     if not names or len(set(names)) < len(names):
         shown = ", ".join(names)[:200] or "none"
         msg = f"The algorithms are {shown!r}: name each once."

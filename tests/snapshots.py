@@ -121,6 +121,7 @@ class GraphSource:
             "vector": graph.vectors[self._row[chunk.id]],
             "sentences": [s.id for s in graph.sentences.get(chunk.id, ())],
             "neighbours": list(graph.edges.get(chunk.id, ())),
+            "terms": list(graph.names.get(chunk.id, ())),
         }
 
 

@@ -1,4 +1,4 @@
-// purpose: chunks of some documents with their sentences' ids and where one can walk from them
+// purpose: chunks of some documents with their sentences' ids, the terms they name and where one can walk
 // params: ids, dimensions
 // since: 2025.10
 // fallback: retrieval/snapshot_chunks_lts
@@ -19,4 +19,5 @@ RETURN
     MATCH (c)-[r:SIMILAR_TO]->(n:Chunk)
     RETURN n.id
     ORDER BY r.scope DESC, r.rank, n.id
-  } AS neighbours
+  } AS neighbours,
+  COLLECT { MATCH (c)-[:NAMES]->(t:Term) RETURN t.name } AS terms

@@ -1,4 +1,4 @@
-// purpose: chunks with their sentences
+// purpose: chunks with their sentences and vectors
 // params: ids
 // since: 5.26
 UNWIND $ids AS id
@@ -15,5 +15,6 @@ WITH
     RETURN [s.id, s.text, s.index, s.startChar, s.endChar, s.embedding]
     ORDER BY s.index
   } AS sentences,
-  [] AS neighbours
-RETURN collect([chunk, sentences, neighbours]) AS visits
+  [] AS neighbours,
+  c.embedding AS vector
+RETURN collect([chunk, sentences, neighbours, vector]) AS visits

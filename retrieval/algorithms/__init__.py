@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from graph.errors import UnknownAlgorithmError
+from graph.errors import InputError, UnknownAlgorithmError
+from retrieval.algorithms.auto import Auto
 from retrieval.algorithms.basic_retrieval import BasicRetrieval
 from retrieval.algorithms.kg_traversal import KgTraversal
 from retrieval.algorithms.llm_guided_traversal import LlmGuidedTraversal
@@ -24,6 +25,8 @@ __all__ = [
     "ALGORITHMS",
     "DEFAULT_ALGORITHM",
     "DETERMINISTIC",
+    "PUBLISHED_ALGORITHMS",
+    "Auto",
     "BasicRetrieval",
     "KgTraversal",
     "LlmGuidedTraversal",
@@ -44,19 +47,22 @@ _CLASSES = (
     LlmGuidedTraversal,
 )
 
-ALGORITHMS: Mapping[str, Algorithm] = {each.name: each() for each in _CLASSES}
+ALGORITHMS: Mapping[str, Algorithm] = {each.name: each() for each in (Auto, *_CLASSES)}
 """Every algorithm by name, with the rules of its description."""
 
 _PUBLISHED: Mapping[str, Algorithm] = {
     each.name: each(rules=PUBLISHED) for each in _CLASSES
 }
 
+PUBLISHED_ALGORITHMS: tuple[str, ...] = tuple(_PUBLISHED)
+"""Names of the algorithms that the preset `published` has rules for."""
+
 DETERMINISTIC: tuple[str, ...] = tuple(
     name for name in ALGORITHMS if name != LlmGuidedTraversal.name
 )
 """Names of the algorithms that ask no language model."""
 
-DEFAULT_ALGORITHM = "query_traversal"
+DEFAULT_ALGORITHM = Auto.name
 
 
 def algorithm(name: str, *, published: bool = False) -> Algorithm:
@@ -69,10 +75,17 @@ def algorithm(name: str, *, published: bool = False) -> Algorithm:
 
     Raises:
         UnknownAlgorithmError: If there is none; the message suggests one.
+        InputError: If the published code has no such algorithm.
     """
     known = _PUBLISHED if published else ALGORITHMS
     if isinstance(name, str) and name in known:
         return known[name]
+    if published and isinstance(name, str) and name in ALGORITHMS:
+        msg = (
+            f"The preset 'published' has no algorithm {name!r}: name one of "
+            f"{', '.join(PUBLISHED_ALGORITHMS)}, or leave the preset out."
+        )
+        raise InputError(msg)
     shown = str(name)[:80]
     near = difflib.get_close_matches(shown, ALGORITHMS, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}? " if near else ""

@@ -248,7 +248,9 @@ def _arrive(
     yield from harvest.arrive(
         visit, score=score, hop=hop, reason=_reason(place, visit, opened)
     )
-    harvest.read(visit, most=None if options.max_sentences is None else _SENTENCES)
+    wanted = options.max_sentences
+    cut = wanted is not None and wanted <= _SENTENCES * len(ranking.ranked)
+    harvest.read(visit, most=_SENTENCES if cut else None)
     return harvest.full(options.max_sentences, options.max_chunks)
 
 

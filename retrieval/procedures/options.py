@@ -64,7 +64,7 @@ def camel_case(name: str) -> str:
 
 _TABLE = (
     ("corpus", "STRING", "corpus to ask; needed where there are several"),
-    ("algorithm", "STRING", "how to walk, query_traversal by default"),
+    ("algorithm", "STRING", "how to walk, auto by default"),
     ("algorithms", "LIST<STRING>", "how to walk, each once; all by default"),
     ("k", "INTEGER", "results wanted, in place of maxSentences"),
     ("granularity", "STRING", "whether a result is a chunk or a sentence"),

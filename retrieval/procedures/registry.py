@@ -247,7 +247,7 @@ def _fields(*fields: _Spec) -> tuple[Field, ...]:
 
 
 _QUESTION: _Spec = ("question", "STRING", "what is asked")
-_ALGORITHM: _Spec = ("algorithm", "STRING", "how to walk, such as query_traversal")
+_ALGORITHM: _Spec = ("algorithm", "STRING", "how to walk, such as auto")
 _DOCUMENT: tuple[_Spec, ...] = (
     ("documentId", "STRING", "id of the Document node"),
     ("title", "STRING", "its title"),

@@ -19,7 +19,13 @@ import numpy as np
 
 from graph.errors import DatabaseError
 from graph.statements import statement
-from retrieval.protocols import Candidates, StoredSentence, Visit, anchor_hits
+from retrieval.protocols import (
+    Candidates,
+    StoredSentence,
+    TermsFound,
+    Visit,
+    anchor_hits,
+)
 from retrieval.readers.axes import acorpus_projection, corpus_projection
 from retrieval.walk import ChunkText
 
@@ -72,6 +78,20 @@ class _Statements:
             return statement("retrieval/visits"), {"ids": list(chunk_ids)}
         text, params = self._text("retrieval/expand", "n")
         return text, {**params, "ids": list(chunk_ids)}
+
+    def terms(
+        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool
+    ) -> tuple[str, dict[str, Any]]:
+        """Return the statement that asks for terms, or for chunks that name them."""
+        params = {
+            "corpus": self.corpus,
+            "ids": list(chunk_ids),
+            "names": list(names),
+        }
+        if not members:
+            return statement("retrieval/terms"), params
+        text, more = self._text("retrieval/terms_members", "c")
+        return text, {**more, **params}
 
     def anchors(
         self, vector: Vector, k: int, *, search: bool, documents: bool
@@ -143,10 +163,21 @@ def _homes(rows: _Rows) -> Candidates:
     )
 
 
+def _terms(rows: _Rows) -> TermsFound:
+    """Return the one row of terms and chunks that name them."""
+    ((chunks, counts, named),) = rows
+    return TermsFound(
+        chunks=chunks or 0,
+        counts=dict(counts),
+        named={chunk_id: tuple(names) for chunk_id, _, names in named},
+        texts={chunk_id: text for chunk_id, text, _ in named},
+    )
+
+
 def _visits(rows: _Rows) -> dict[str, Visit]:
     """Return the one row of chunks, sentences and neighbours by chunk id."""
     visits = {}
-    for of_chunk, sentences, neighbours in rows[0][0]:
+    for of_chunk, sentences, neighbours, *vector in rows[0][0]:
         chunk = _chunk(of_chunk)
         visits[chunk.id] = Visit(
             chunk=chunk,
@@ -156,6 +187,7 @@ def _visits(rows: _Rows) -> dict[str, Visit]:
                 vectors=_matrix([row[1] for row in neighbours]),
                 sentences=tuple(tuple(row[2]) for row in neighbours),
             ),
+            vector=np.array(vector[0], dtype=np.float64) if vector else None,
         )
     return visits
 
@@ -251,6 +283,13 @@ class CypherReader:
         text = statement("retrieval/homes")
         return _homes(self._rows(text, {"ids": list(sentence_ids)}))
 
+    def terms(
+        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+    ) -> TermsFound:
+        """Return the terms of chunks, those of some names, and who names them."""
+        query = self._statements.terms(chunk_ids, names, members=members)
+        return _terms(self._rows(*query))
+
     def projection(self, query: Vector | None = None) -> Projection:
         """Return the main axes of the corpus, or those fitted to a question."""
         return corpus_projection(self._connection, self._statements.corpus, query)
@@ -311,6 +350,13 @@ class AsyncCypherReader:
         """Return for each sentence the first chunk of its document that holds it."""
         text = statement("retrieval/homes")
         return _homes(await self._rows(text, {"ids": list(sentence_ids)}))
+
+    async def aterms(
+        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+    ) -> TermsFound:
+        """Return the terms of chunks, those of some names, and who names them."""
+        query = self._statements.terms(chunk_ids, names, members=members)
+        return _terms(await self._rows(*query))
 
     async def aprojection(self, query: Vector | None = None) -> Projection:
         """Return the main axes of the corpus, or those fitted to a question."""

@@ -19,7 +19,13 @@ import numpy as np
 from graph.errors import SnapshotError, VectorError
 from retrieval.cosine import cosines, ranked
 from retrieval.projection import AXES, Moments, Projection, fit_projection
-from retrieval.protocols import Candidates, StoredSentence, Visit, anchor_hits
+from retrieval.protocols import (
+    Candidates,
+    StoredSentence,
+    Visit,
+    anchor_hits,
+)
+from retrieval.readers.snapshot_terms import found_terms, listed, listed_sizes
 from retrieval.snapshot.layout import rebuild_hint
 from retrieval.snapshot.passing import passing
 from retrieval.walk import ChunkText
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from retrieval.filters import Filter
-    from retrieval.protocols import Vector
+    from retrieval.protocols import TermsFound, Vector
     from retrieval.snapshot.mapped import Head, MappedSnapshot
 
     Rows = npt.NDArray[np.int64]
@@ -213,6 +219,19 @@ class SnapshotReader:
         with self._sound():
             return fit_projection(chunks + sentences, query)
 
+    def terms(
+        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+    ) -> TermsFound:
+        """Return the terms of chunks, those of some names, and who names them.
+
+        Raises:
+            SnapshotError: If the snapshot is damaged.
+        """
+        with self._sound():
+            return found_terms(
+                self.snapshot, chunk_ids, names, members=members, passing=self._passing
+            )
+
     async def aanchors(
         self, vector: Vector, k: int, *, documents: bool = False
     ) -> Candidates:
@@ -235,6 +254,12 @@ class SnapshotReader:
             return self.projection()
         return await asyncio.to_thread(self.projection, query)
 
+    async def aterms(
+        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+    ) -> TermsFound:
+        """Do as `terms` does."""
+        return self.terms(chunk_ids, names, members=members)
+
     def _visit(self, chunk_id: str, row: int, *, neighbours: bool) -> Visit:
         """Open one chunk."""
         index, first, last, start, end = self._columns["chunk_places"][row].tolist()
@@ -255,6 +280,7 @@ class SnapshotReader:
             ),
             sentences=self._sentences(row),
             neighbours=self._neighbours(row) if neighbours else self._nobody(),
+            vector=None if neighbours else self._vectors[row].astype(np.float64),
         )
 
     def _sentences(self, row: int) -> tuple[StoredSentence, ...]:
@@ -299,14 +325,10 @@ class SnapshotReader:
 
     def members(self, rows: Rows) -> list[tuple[str, ...]]:
         """Return the ids of the sentences of some chunks, by their rows."""
-        starts = self.snapshot.starts["chunk_sentences"]
-        first = starts[rows]
-        counts = starts[rows + 1] - first
-        ends = np.cumsum(counts)
-        total = int(ends[-1]) if len(ends) else 0
-        places = np.repeat(first - ends + counts, counts) + np.arange(total)
+        ends = np.cumsum(listed_sizes(self.snapshot, "chunk_sentences", rows))
         with self._sound():
-            ids = self._ids("sentence_ids", self._columns["chunk_sentences"][places])
+            sentences = listed(self.snapshot, "chunk_sentences", rows)
+            ids = self._ids("sentence_ids", sentences)
         return [tuple(ids[a:b]) for a, b in pairwise([0, *ends.tolist()])]
 
     def _ids(self, name: str, rows: Rows) -> list[str]:

@@ -122,6 +122,8 @@ class DocumentBlock:
         members: Chunk by chunk, the numbers of its sentences within the document.
         edge_counts: How many edges lead away from each chunk.
         targets: Chunk by chunk, the hashes of the ids they lead to, in walking order.
+        term_counts: How many terms each chunk names.
+        terms: Chunk by chunk, the names of these, sorted.
         sentence_ids: Ids of the sentences, in their order.
         sentence_texts: Their texts.
         sentence_places: Index, start, end; shape (sentences, 3).
@@ -140,6 +142,8 @@ class DocumentBlock:
     members: npt.NDArray[np.int64]
     edge_counts: npt.NDArray[np.int64]
     targets: npt.NDArray[np.uint64]
+    term_counts: npt.NDArray[np.int64]
+    terms: list[bytes]
     sentence_ids: list[bytes]
     sentence_texts: list[bytes]
     sentence_places: npt.NDArray[np.int64]
@@ -159,8 +163,8 @@ def made_block(
     Args:
         mark: Id and version of the document.
         document: `properties`, `themes` and `categories`.
-        chunks: `properties`, `vector`, `sentences` (ids in order) and `neighbours`
-            (ids in walking order) of each chunk, in any order.
+        chunks: `properties`, `vector`, `sentences` (ids in order), `neighbours` (ids
+            in walking order) and `terms` (names) of each chunk, in any order.
         sentences: `id`, `text`, `index`, `startChar`, `endChar` and `vector`.
         dimensions: Length that each vector must have.
 
@@ -197,6 +201,8 @@ def made_block(
         ),
         edge_counts=np.array([len(c["neighbours"]) for c in chunks], dtype=np.int64),
         targets=hashes_of([t.encode() for c in chunks for t in c["neighbours"]]),
+        term_counts=np.array([len(c["terms"]) for c in chunks], dtype=np.int64),
+        terms=[_bytes(name) for c in chunks for name in sorted(c["terms"])],
         sentence_ids=[s["id"].encode() for s in sentences],
         sentence_texts=[_bytes(s["text"]) for s in sentences],
         sentence_places=_numbers(sentences, ("index", "startChar", "endChar")),

@@ -33,7 +33,7 @@ __all__ = [
     "update_hint",
 ]
 
-FORMAT = 1
+FORMAT = 2
 """Raised when files of an older kind cannot be read any more."""
 
 COLUMNS = {
@@ -53,6 +53,10 @@ COLUMNS = {
     "sentence_homes": "<i8",
     "sentence_lookup_hashes": "<u8",
     "sentence_lookup_rows": "<i8",
+    "chunk_terms": "<i8",
+    "term_chunks": "<i8",
+    "term_lookup_hashes": "<u8",
+    "term_lookup_rows": "<i8",
     "moments": "<f8",
     "projection": "<f8",
 }
@@ -61,11 +65,20 @@ COLUMNS = {
 `chunk_scales` holds 1 / length of each vector; `chunk_places` index, first and last
 sentence, start and end; `sentence_places` index, start and end; `chunk_sentences` and
 `edges` hold rows, chunk after chunk; `sentence_homes` the first chunk of a sentence;
+`chunk_terms` holds rows of terms, `term_chunks` for each term rows of chunks; terms
+stand in the order of their names;
 the lookups find a row by the hash of its id. `moments` are the sums over the vectors of
 all chunks, then of all sentences; `projection` is mean, axes and shares of variance.
 """
 
-STARTS = ("document_chunks", "document_sentences", "chunk_sentences", "edges")
+STARTS = (
+    "document_chunks",
+    "document_sentences",
+    "chunk_sentences",
+    "edges",
+    "chunk_terms",
+    "term_chunks",
+)
 """What is listed by row: `NAME_starts` says where each row's part begins."""
 
 TEXTS = (
@@ -76,6 +89,7 @@ TEXTS = (
     "chunk_extras",
     "sentence_ids",
     "sentence_texts",
+    "term_names",
 )
 """Text columns: `NAME_bytes`, and `NAME_starts` with one start more than rows."""
 
@@ -94,6 +108,8 @@ class SnapshotFacts:
         sentences: How many sentences.
         memberships: How many places sentences have in chunks.
         edges: How many SIMILAR_TO edges.
+        terms: How many terms chunks name.
+        namings: How many NAMES edges.
         sizes: File -> its bytes.
         checksums: File -> blake2b of its bytes.
         format: Kind of the files.
@@ -108,6 +124,8 @@ class SnapshotFacts:
     sentences: int
     memberships: int
     edges: int
+    terms: int
+    namings: int
     sizes: dict[str, int]
     checksums: dict[str, str]
     format: int = FORMAT
@@ -164,6 +182,10 @@ def column_shapes(facts: SnapshotFacts) -> dict[str, tuple[int, ...]]:
         "sentence_homes": (facts.sentences,),
         "sentence_lookup_hashes": (facts.sentences,),
         "sentence_lookup_rows": (facts.sentences,),
+        "chunk_terms": (facts.namings,),
+        "term_chunks": (facts.namings,),
+        "term_lookup_hashes": (facts.terms,),
+        "term_lookup_rows": (facts.terms,),
         "moments": (2, facts.dimensions + 1, facts.dimensions),
         "projection": ((1 + AXES) * facts.dimensions + AXES,),
     }

@@ -44,6 +44,8 @@ _ROWS_OF = {
     "document_sentences": "documents",
     "sentence_ids": "sentences",
     "sentence_texts": "sentences",
+    "term_names": "terms",
+    "term_chunks": "terms",
 }
 """What a file of starts has one row for, where that is not a chunk."""
 
@@ -156,6 +158,9 @@ class MappedSnapshot:
             "lookup_rows": facts.chunks,
             "sentence_homes": facts.chunks,
             "sentence_lookup_rows": facts.sentences,
+            "chunk_terms": facts.terms,
+            "term_chunks": facts.chunks,
+            "term_lookup_rows": facts.terms,
         }
         for name, bound in bounds.items():
             rows = self.columns[name]
@@ -190,6 +195,8 @@ class MappedSnapshot:
                 "document_sentences": facts.sentences,
                 "chunk_sentences": facts.memberships,
                 "edges": facts.edges,
+                "chunk_terms": facts.namings,
+                "term_chunks": facts.namings,
             }
             end = ends[name]
         else:
@@ -214,8 +221,9 @@ class MappedSnapshot:
         """Return the rows of chunks by id, -1 where there is none.
 
         Args:
-            ids: Ids of chunks, or of sentences.
-            lookup: `lookup` for chunks, `sentence_lookup` for sentences.
+            ids: Ids of chunks or of sentences, or names of terms.
+            lookup: `lookup` for chunks, `sentence_lookup` for sentences,
+                `term_lookup` for terms.
         """
         known = self.columns[f"{lookup}_hashes"]
         if not len(known):
@@ -251,6 +259,8 @@ class MappedSnapshot:
         members = starts["chunk_sentences"][first : last + 1]
         edges = starts["edges"][first : last + 1]
         targets = columns["edges"][edges[0] : edges[-1]]
+        named = starts["chunk_terms"][first : last + 1]
+        terms = columns["chunk_terms"][named[0] : named[-1]]
         return DocumentBlock(
             version=int(columns["document_versions"][row]),
             document=texts["documents"][row],
@@ -264,6 +274,8 @@ class MappedSnapshot:
             members=columns["chunk_sentences"][members[0] : members[-1]] - first_s,
             edge_counts=np.diff(edges),
             targets=columns["chunk_hashes"][targets],
+            term_counts=np.diff(named),
+            terms=texts["term_names"].many(terms),
             sentence_ids=texts["sentence_ids"].between(first_s, last_s),
             sentence_texts=texts["sentence_texts"].between(first_s, last_s),
             sentence_places=columns["sentence_places"][first_s:last_s],

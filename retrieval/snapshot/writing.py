@@ -21,6 +21,7 @@ from retrieval.snapshot.layout import (
     STARTS,
     TEXTS,
     SnapshotFacts,
+    hashes_of,
     packed_hashes,
 )
 
@@ -38,6 +39,7 @@ __all__ = ["FACTS", "GenerationWriter", "checksum"]
 
 FACTS = "snapshot.json"
 _TARGETS = "targets"
+_NAMED = "named"
 _ROWS = 65_536
 _BLOCK = 4096
 _PIECE = 1 << 20
@@ -61,13 +63,24 @@ class GenerationWriter:
         self._stack = ExitStack()
         self._files: dict[str, BinaryIO] = {}
         self._counts = dict.fromkeys(
-            ("documents", "chunks", "sentences", "memberships", "edges"), 0
+            (
+                "documents",
+                "chunks",
+                "sentences",
+                "memberships",
+                "edges",
+                "terms",
+                "namings",
+            ),
+            0,
         )
+        self._terms: dict[bytes, bytes] = {}
         self._sizes = dict.fromkeys(TEXTS, 0)
         made = [c for c in COLUMNS if c not in _COMPLETED]
         names = [
             *made,
             _TARGETS,
+            _NAMED,
             *(f"{n}_bytes" for n in TEXTS),
             *(f"{n}_starts" for n in (*TEXTS, *STARTS)),
         ]
@@ -124,9 +137,13 @@ class GenerationWriter:
         self._files["chunk_hashes"].write(packed_hashes(block.chunk_ids))
         self._array("chunk_sentences", block.members + counts["sentences"])
         self._array(_TARGETS, block.targets)
+        hashes = [packed_hashes([name]) for name in block.terms]
+        self._files[_NAMED].write(b"".join(hashes))
+        self._terms.update(zip(hashes, block.terms, strict=True))
         for name, count, sizes in (
             ("chunk_sentences", "memberships", block.member_counts),
             ("edges", "edges", block.edge_counts),
+            ("chunk_terms", "namings", block.term_counts),
         ):
             ends = counts[count] + np.cumsum(sizes)
             self._numbers(f"{name}_starts", ends)
@@ -170,10 +187,12 @@ class GenerationWriter:
             hashes, rows = self._lookup("chunk_hashes", "lookup")
             self._lookup("sentence_hashes", "sentence_lookup")
             self._edges(hashes, rows)
+            self._name_terms()
             self._scales()
             self._axes()
             self._stack.close()
-            (self._folder / _TARGETS).unlink()
+            for name in (_TARGETS, _NAMED):
+                (self._folder / name).unlink()
             return self._described()
 
     def _read(self, name: str) -> npt.NDArray[Any]:
@@ -219,6 +238,26 @@ class GenerationWriter:
                     )
                     raise SnapshotError(msg)
                 file.write(rows[places].astype("<i8").tobytes())
+
+    def _name_terms(self) -> None:
+        """Write the terms in order, those of each chunk and the chunks of each."""
+        names = sorted(self._terms.values())
+        hashes = hashes_of(names)
+        order = np.argsort(hashes, kind="stable")
+        self._texts("term_names", names)
+        self._put("term_lookup_hashes", hashes[order])
+        self._put("term_lookup_rows", order)
+        named = np.asarray(self._read(_NAMED))
+        terms = order[np.searchsorted(hashes[order], named)]
+        self._put("chunk_terms", terms)
+        starts = np.fromfile(self._folder / "chunk_terms_starts", dtype="<i8")
+        chunks = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        self._put("term_chunks", chunks[np.argsort(terms, kind="stable")])
+        counts = np.bincount(terms, minlength=len(names))
+        self._numbers("term_chunks_starts", np.cumsum(counts))
+        self._counts["terms"] = len(names)
+        for file in self._files.values():
+            file.flush()
 
     def _scales(self) -> None:
         """Write 1 / length of each chunk's vector, 0 for a zero vector."""
@@ -281,6 +320,7 @@ class GenerationWriter:
 
 _COMPLETED = frozenset({
     "chunk_scales",
+    "chunk_terms",
     "edges",
     "lookup_hashes",
     "lookup_rows",
@@ -288,6 +328,9 @@ _COMPLETED = frozenset({
     "projection",
     "sentence_lookup_hashes",
     "sentence_lookup_rows",
+    "term_chunks",
+    "term_lookup_hashes",
+    "term_lookup_rows",
 })
 """Columns that are made from the others at the end."""
 

@@ -11,6 +11,7 @@ from retrieval.algorithms import (
     ALGORITHMS,
     DEFAULT_ALGORITHM,
     DETERMINISTIC,
+    PUBLISHED_ALGORITHMS,
     algorithm,
 )
 from retrieval.algorithms.rules import OWN, PUBLISHED
@@ -22,7 +23,7 @@ def test_algorithms_are_found_by_name() -> None:
     assert DEFAULT_ALGORITHM in ALGORITHMS
 
 
-@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+@pytest.mark.parametrize("name", PUBLISHED_ALGORITHMS)
 def test_every_algorithm_has_its_preset(name: str) -> None:
     """The preset is the same algorithm with other rules, and no second one."""
     ours: Any = algorithm(name)
@@ -30,6 +31,13 @@ def test_every_algorithm_has_its_preset(name: str) -> None:
 
     assert type(published) is type(ours)
     assert (ours.rules, published.rules) == (OWN, PUBLISHED)
+
+
+def test_the_published_code_has_no_auto() -> None:
+    """The preset knows the seven; of `auto` it says which there are."""
+    assert set(ALGORITHMS) - set(PUBLISHED_ALGORITHMS) == {"auto"}
+    with pytest.raises(InputError, match="name one of basic_retrieval"):
+        algorithm("auto", published=True)
 
 
 def test_all_but_one_are_deterministic() -> None:
