@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eval.datasets import load_dataset
 from eval.generation import GeneratedQuestion, GroupPlan, context_groups
 from eval.generation.files import (
+    dataset_questions,
     generated_questions,
     passages_beside,
     write_passages,
@@ -94,6 +96,40 @@ def test_passages_keep_their_sentences(
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert path.name == "asked.passages.jsonl"
     assert [row["sentences"][3] for row in rows][:1] == ["S3 | of 0."]
+
+
+def test_evaluation_reads_what_we_write(
+    tmp_path: Path, questions: list[ExportedQuestion], passages: list[CorpusPassage]
+) -> None:
+    """Questions, answers, gold and passages come back, and nothing is wrong."""
+    path = tmp_path / "asked.jsonl"
+    write_questions(path, questions)
+    write_passages(passages_beside(path), passages)
+
+    read = load_dataset("jsonl", [path, passages_beside(path)])
+
+    (again,) = dataset_questions(read)
+    assert read.problems == ()
+    assert again.question == questions[0].question
+    assert again.answer == questions[0].answer
+    assert again.documents == questions[0].documents
+    assert again.sentences == questions[0].sentences
+    assert len(read.passages) == len(passages)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+def test_deepeval_forms_are_read_back(
+    tmp_path: Path, questions: list[ExportedQuestion], suffix: str
+) -> None:
+    """Evaluation takes the question, its answer and its context as gold."""
+    path = tmp_path / f"asked{suffix}"
+    write_questions(path, questions)
+
+    read = load_dataset("deepeval", [path])
+
+    (question,) = read.questions
+    assert (question.text, question.answer) == ('Why "ice"?', "Cold.")
+    assert len(question.gold_chunks) == len(questions[0].context)
 
 
 def test_csv_has_one_context_a_delimiter(

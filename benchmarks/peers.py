@@ -1,0 +1,361 @@
+"""What others find on MuSiQue, beside our systems: same passages, vectors and run.
+
+The peers are langchain-neo4j's hybrid search and neo4j-graphrag's HybridRetriever, over
+our own indexes, and langchain-graph-retriever with its eager and MMR strategies, over
+an in-memory store of the same vectors with edges from a passage to those whose titles
+it mentions, and back. All take the published calls with their defaults. A passage is
+one chunk, "title newline text"; the embedder is all-MiniLM-L6-v2 unless named.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from measure import Server, Table, served, warmed
+
+from eval.datasets import load_dataset
+from eval.retrieval.bench import open_bench
+from eval.retrieval.commit import code_version
+from eval.retrieval.running import run_systems
+from eval.retrieval.summary import differences, summarise
+from eval.retrieval.system import RankedDocument, Ranking
+from eval.retrieval.systems import system_names, systems_of
+from eval.retrieval.units import Unit
+from graph.connection import Connection
+from graph.embedders import load_embedder
+from graph.progress import progress_bars
+from graph.settings import DEFAULT_EMBEDDER, Settings
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from eval.retrieval.bench import Bench
+    from eval.retrieval.dataset import RetrievalQuestion
+    from eval.retrieval.running import SystemResult
+    from eval.retrieval.system import System
+    from eval.statistics import Interval
+
+FOLDER = Path(__file__).resolve().parents[2] / "shared/data/musique"
+OURS = ("dense", "bm25", "rrf", "auto")
+KS = (2, 5)
+MEASURES = ("recall@2", "recall@5", "all_recall@5")
+MENTIONS = """
+MATCH (:Corpus {name: $corpus})<-[:IN_CORPUS]-(d:Document)<-[:FROM_DOCUMENT]-(c:Chunk)
+RETURN d.id AS document, c.id AS id, c.text AS text, c.embedding AS vector,
+  COLLECT { MATCH (c)-[:MENTIONS]->(o:Document) RETURN DISTINCT o.id ORDER BY o.id }
+    AS mentions
+ORDER BY document, id
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--questions", type=int, help="questions (default 100)")
+    parser.add_argument("--home", type=Path, help="keep server and corpus there")
+    parser.add_argument("--embedder", default=DEFAULT_EMBEDDER)
+
+
+def run(given: argparse.Namespace) -> None:
+    """Measure all systems on the same questions, and print."""
+    if not FOLDER.is_dir():
+        print(f"\npeers needs {FOLDER}: left out.")
+        return
+    warnings.simplefilter("ignore", DeprecationWarning)
+    names = ("musique_train.json", "musique_train_corpus.json")
+    dataset = load_dataset("musique", [FOLDER / name for name in names])
+    count = given.questions or (5 if given.small else len(dataset.questions))
+    with _server(given.home) as server, progress_bars() as progress:
+        bench = open_bench(
+            dataset,
+            server.connection,
+            warmed(load_embedder(given.embedder)),
+            settings=server.settings,
+            unit=Unit(name="passage", title=True),
+            record=False,
+            progress=progress,
+        )
+        ours = [name for name in OURS if name in system_names(llm=False)]
+        peers = [Neo4jHybrid(), GraphragHybrid(), Eagerly(), ByMmr()]
+        systems: list[System] = [*systems_of(",".join(ours)), *peers]
+        _shorten(bench, count)
+        results = run_systems(bench, systems, ks=KS, progress=progress)
+        _print(results, bench, server, given.embedder)
+        for peer in peers[:1]:
+            peer.close()
+
+
+@contextmanager
+def _server(home: Path | None) -> Iterator[Server]:
+    """Yield a server: that of a folder which is kept, or one for this run."""
+    if home is None:
+        with served() as server:
+            yield server
+        return
+    from graph.server import join_server
+
+    home.mkdir(parents=True, exist_ok=True)
+    with join_server(home) as lease:
+        info = lease.info
+        settings = Settings.from_env(env={}, home=home).with_server(
+            uri=info.uri, username=info.username, password=info.password
+        )
+        with Connection.open(settings) as connection:
+            yield Server(connection, settings, info.pid)
+
+
+def _shorten(bench: Bench, count: int) -> None:
+    """Keep the first questions only; the corpus stays whole."""
+    from dataclasses import replace
+
+    shorter = replace(bench.dataset, questions=bench.dataset.questions[:count])
+    object.__setattr__(bench, "dataset", shorter)
+
+
+class Given(Embeddings):
+    """The vectors that the corpus has already, and those of questions."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self.passages: dict[str, list[float]] = {}
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return a question's vector, embedded before the clock starts."""
+        return [float(x) for x in self._bench.vector(text)]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return the stored vectors of passages."""
+        return [self.passages[text] for text in texts]
+
+
+class Peer:
+    """A retriever of someone else's, which gives documents of the graph by id."""
+
+    name = ""
+
+    def prepare(self, bench: Bench) -> None:
+        """Open the retriever."""
+        self._bench = bench
+        self._given = Given(bench)
+        self.open()
+
+    def open(self) -> None:
+        """Make the retriever."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of what was opened."""
+
+    def found(self, question: str, k: int) -> list[tuple[str, float]]:
+        """Return ids of documents or chunks of the graph with scores, best first."""
+        raise NotImplementedError
+
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Rank passages for a question."""
+        self._bench.vector(question.text)
+        begin = time.perf_counter()
+        found = self.found(question.text, k)
+        seconds = time.perf_counter() - begin
+        best: dict[str, float] = {}
+        for key, score in found:
+            chunk = self._bench.chunks.get(key)
+            passage = self._bench.passages[key] if chunk is None else chunk.document
+            best.setdefault(passage, score)
+        documents = [RankedDocument(id=key, score=s) for key, s in best.items()][:k]
+        return Ranking(documents=tuple(documents), milliseconds=1000 * seconds)
+
+
+class Neo4jHybrid(Peer):
+    """langchain-neo4j's hybrid search: vector and full-text index, best scores."""
+
+    name = "langchain-neo4j hybrid"
+
+    def open(self) -> None:
+        """Open our indexes."""
+        from langchain_neo4j import Neo4jVector
+        from langchain_neo4j.vectorstores.neo4j_vector import SearchType
+
+        settings = self._bench.settings
+        self._store = Neo4jVector.from_existing_index(
+            self._given,
+            index_name="chunk_embedding",
+            keyword_index_name="chunk_text",
+            search_type=SearchType.HYBRID,
+            url=settings.uri,
+            username=settings.username,
+            password=settings.password,
+            node_label="Chunk",
+            text_node_property="text",
+            embedding_node_property="embedding",
+            retrieval_query=(
+                "RETURN node.text AS text, score, {key: node.id} AS metadata"
+            ),
+        )
+
+    def close(self) -> None:
+        """Close its driver."""
+        self._store._driver.close()
+
+    def found(self, question: str, k: int) -> list[tuple[str, float]]:
+        """Return its k best."""
+        pairs = self._store.similarity_search_with_score(question, k=k)
+        return [(document.metadata["key"], score) for document, score in pairs]
+
+
+class GraphragHybrid(Peer):
+    """neo4j-graphrag's HybridRetriever with its default ranker."""
+
+    name = "neo4j-graphrag hybrid"
+
+    def open(self) -> None:
+        """Open our indexes."""
+        from neo4j_graphrag.retrievers import HybridRetriever
+        from neo4j_graphrag.types import RetrieverResultItem
+
+        def item(record: Any) -> RetrieverResultItem:
+            node = record["node"]
+            return RetrieverResultItem(
+                content=node["id"], metadata={"score": record["score"]}
+            )
+
+        connection = self._bench.connection
+        self._retriever = HybridRetriever(
+            connection.driver,
+            "chunk_embedding",
+            "chunk_text",
+            embedder=self._given,  # type: ignore[arg-type]
+            return_properties=["id"],
+            result_formatter=item,
+            neo4j_database=connection.database,
+        )
+
+    def found(self, question: str, k: int) -> list[tuple[str, float]]:
+        """Return its k best; signs of Lucene's query language are left out."""
+        from langchain_neo4j.vectorstores.neo4j_vector import remove_lucene_chars
+
+        items = self._retriever.search(
+            query_text=remove_lucene_chars(question),
+            query_vector=self._given.embed_query(question),
+            top_k=k,
+        ).items
+        return [(one.content, (one.metadata or {})["score"]) for one in items]
+
+
+class Walked(Peer):
+    """langchain-graph-retriever over title and mention edges."""
+
+    def strategy(self, k: int) -> Any:
+        """Return how it walks."""
+        raise NotImplementedError
+
+    def open(self) -> None:
+        """Put passages, with the vectors that are stored, into its usual store."""
+        from langchain_core.vectorstores import InMemoryVectorStore
+
+        corpus = self._bench.corpus.name
+        rows = self._bench.connection.query(MENTIONS, corpus=corpus)
+        store = InMemoryVectorStore(self._given)
+        for row in rows:
+            self._given.passages[row["text"]] = list(row["vector"])
+        store.add_documents([
+            Document(
+                id=row["id"],
+                page_content=row["text"],
+                metadata={"title_of": row["document"], "mentions": row["mentions"]},
+            )
+            for row in rows
+        ])
+        self._store = store
+
+    def found(self, question: str, k: int) -> list[tuple[str, float]]:
+        """Return its k, in its own order."""
+        from langchain_graph_retriever import GraphRetriever
+
+        retriever = GraphRetriever(
+            store=self._store,
+            edges=[("mentions", "title_of"), ("title_of", "mentions")],
+            strategy=self.strategy(k),
+        )
+        documents = retriever.invoke(question)
+        return [
+            (document.metadata["title_of"], -float(place))
+            for place, document in enumerate(documents)
+        ]
+
+
+class Eagerly(Walked):
+    """Takes the nearest passages, then whatever they are linked with."""
+
+    name = "graph-retriever eager"
+
+    def strategy(self, k: int) -> Any:
+        """Return the published strategy."""
+        from graph_retriever.strategies import Eager
+
+        return Eager(select_k=k)
+
+
+class ByMmr(Walked):
+    """Takes near and different passages among those that are linked."""
+
+    name = "graph-retriever MMR"
+
+    def strategy(self, k: int) -> Any:
+        """Return the published strategy."""
+        from graph_retriever.strategies import Mmr
+
+        return Mmr(select_k=k)
+
+
+def _print(
+    results: Sequence[SystemResult], bench: Bench, server: Server, embedder: str
+) -> None:
+    """Print means with intervals, and paired differences from dense and from auto."""
+    named = {result.name: result for result in results}
+    bases = [named[name] for name in ("dense", "auto") if name in named]
+    apart = {
+        (one.name, one.base, one.measure): one
+        for base in bases
+        for one in differences(results, base, MEASURES)
+    }
+    n = len(bench.dataset.questions)
+    table = Table(
+        title=f"peers: {n} questions of MuSiQue (train), {len(bench.dataset.passages)} "
+        f"passages, {embedder.rpartition('/')[2]}",
+        columns=(
+            "system",
+            *("R@2", "R@5", "all-recall@5"),
+            *(f"R@5 less {base.name}" for base in bases),
+            "p50 ms",
+        ),
+    )
+    for result in results:
+        means = summarise(result)
+        less = [apart.get((result.name, base.name, "recall@5")) for base in bases]
+        table.add(
+            result.name,
+            *(_shown(means.measures[name]) for name in MEASURES),
+            *("" if d is None else _shown(d.found.difference, sign=True) for d in less),
+            f"{means.latency['p50'].value:.1f}",
+        )
+    table.notes.append(
+        "Per cent, with 95 % bootstrap intervals (BCa, 2,000 resamples, seed 0); "
+        f"differences are paired; corpus {bench.corpus.name}, commit {code_version()}."
+    )
+    table.notes.append(
+        "Times are without embedding; that of dense is a bare call of the index."
+    )
+    table.print(server)
+
+
+def _shown(found: Interval, *, sign: bool = False) -> str:
+    """Return a share in per cent with its interval."""
+    form = "{:+.1f}" if sign else "{:.1f}"
+    ends = ", ".join(form.format(100 * end) for end in (found.low, found.high))
+    return f"{form.format(100 * found.value)} [{ends}]"
