@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from eval.judged import JudgingOptions
     from eval.retrieval.system import System
     from graph.settings import Settings
 
 __all__ = ["retrieval"]
+
+_PATH = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command()
@@ -76,6 +80,10 @@ __all__ = ["retrieval"]
     help="Where walks read.",
 )
 @click.option("--model", "model_name", help="Language model of those that ask one.")
+@click.option("--answers", help="A model that answers from what was found.")
+@click.option("--judge", help="A model that judges those answers (extra deepeval).")
+@click.option("--report", type=_PATH, help="Write a page of HTML.")
+@click.option("--no-store", is_flag=True, help="Do not store the results.")
 @click.option("--no-record", is_flag=True, help="Do not store the walks.")
 @click.option("--fresh", is_flag=True, help="Forget what an interrupted run left.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
@@ -92,6 +100,10 @@ def retrieval(
     halves: bool,
     limit: int | None,
     model_name: str | None,
+    answers: str | None,
+    judge: str | None,
+    report: Path | None,
+    no_store: bool,
     no_record: bool,
     fresh: bool,
     as_json: bool,
@@ -105,6 +117,7 @@ def retrieval(
     from eval.datasets import read_specification
     from eval.retrieval.evaluation import EvaluationOptions, evaluate_retrieval
     from eval.retrieval.output import as_dict, lines
+    from eval.retrieval.report import retrieval_page
     from eval.retrieval.units import Unit
     from graph.cli_session import open_connection
     from graph.embedders import load_embedder
@@ -124,11 +137,12 @@ def retrieval(
         reader=asked["reader"],
         record=not no_record,
         resume=not fresh,
+        store=not no_store,
+        judging=_judging(answers, judge),
     )
     systems = _systems(algorithms, model_name, settings)
-    dataset = _limited(
-        read_specification(specification, contexts=asked["contexts"]), limit
-    )
+    dataset = read_specification(specification, contexts=asked["contexts"])
+    dataset = replace(dataset, questions=dataset.questions[:limit])
     embedder = load_embedder(settings.embedder, settings=settings)
     with open_connection(settings) as connection, progress_bars() as progress:
         evaluation = evaluate_retrieval(
@@ -140,6 +154,8 @@ def retrieval(
             options=options,
             progress=progress,
         )
+    if report is not None:
+        _write(report, retrieval_page(evaluation))
     if as_json:
         click.echo(json.dumps(as_dict(evaluation), ensure_ascii=False, indent=2))
         return
@@ -160,6 +176,38 @@ def _systems(
     if needed and model is None:
         model = load_language_model(settings=settings)
     return systems_of(algorithms, model=model)
+
+
+def _judging(answers: str | None, judge: str | None) -> JudgingOptions | None:
+    """Return which models answer and judge.
+
+    Raises:
+        UsageError: If there is a judge and nothing to judge.
+    """
+    if answers is None:
+        if judge is not None:
+            msg = "--judge judges answers: name the model that gives them by --answers."
+            raise click.UsageError(msg)
+        return None
+    from eval.judged import JudgingOptions
+
+    return JudgingOptions(answers=answers, judge=judge)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file.
+
+    Raises:
+        StorageError: If it cannot be written.
+    """
+    from graph.errors import StorageError
+
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        msg = f"Cannot write {path}: {error.strerror}. Choose another place."
+        raise StorageError(msg) from error
+    click.echo(f"Report: {path}", err=True)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

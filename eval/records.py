@@ -134,14 +134,15 @@ class EvalRecord:
 
     Attributes:
         record_id: Its id in the data set.
-        scores: Numbers of the whole record, stored as properties.
+        scores: Numbers of the whole record, and texts or lists of them that tell what
+            it is about; stored as properties.
         fields: Results of its fields.
         metrics: Metrics of the record that are to be nodes of their own.
         judges: Ids of the Extractions or Traversals that it judges.
     """
 
     record_id: str | int
-    scores: Mapping[str, float] = field(default_factory=dict)
+    scores: Mapping[str, float | str | Sequence[str]] = field(default_factory=dict)
     fields: Sequence[StoredField] = ()
     metrics: Sequence[Metric] = ()
     judges: Sequence[str] = ()

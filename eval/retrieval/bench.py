@@ -123,6 +123,11 @@ class Bench:
         task = check_question(text, algorithm="basic_retrieval", reader=self.reader)
         return open_reader(self.connection, self.corpus, task, settings=self.settings)
 
+    @property
+    def reader_used(self) -> str:
+        """Return which reader systems get: `cypher` or `snapshot`."""
+        return self.open_reader("?").name
+
     def sentence(self, passage: str, number: int) -> str:
         """Return a sentence of a passage, empty where it has none of that number.
 

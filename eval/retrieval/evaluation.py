@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from eval.retrieval.bench import open_bench
@@ -11,6 +12,7 @@ from eval.retrieval.dataset import halves
 from eval.retrieval.journal import Journal
 from eval.retrieval.measures import measure_names
 from eval.retrieval.running import check_ks, run_systems
+from eval.retrieval.storing import store_evaluation
 from eval.retrieval.summary import differences, summarise
 from eval.retrieval.units import Unit
 from graph.embedders import embedder_name
@@ -20,6 +22,7 @@ from ingest.keys import content_key
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from eval.judged import JudgingOptions
     from eval.retrieval.bench import Bench
     from eval.retrieval.dataset import RetrievalDataset
     from eval.retrieval.running import SystemResult
@@ -51,6 +54,8 @@ class EvaluationOptions:
         reader: Where walks read.
         record: Whether walks are stored as Traversals.
         resume: Whether what an interrupted run left is taken up.
+        store: Whether results are stored as EvalRuns.
+        judging: Which models answer and judge; None for neither.
     """
 
     unit: Unit = field(default_factory=Unit)
@@ -61,6 +66,8 @@ class EvaluationOptions:
     reader: ReaderName = "auto"
     record: bool = True
     resume: bool = True
+    store: bool = True
+    judging: JudgingOptions | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +143,7 @@ def evaluate_retrieval(
         InputError: If an option is no good.
         CorpusDriftError: If the database's vectors were made by another embedder.
         DatabaseError: If the database fails; the next run goes on from there.
+        MissingExtraError: If a model is to judge and the extra `deepeval` is missing.
     """
     chosen = options or EvaluationOptions()
     ks = check_ks(chosen.ks)
@@ -156,6 +164,21 @@ def evaluate_retrieval(
     resumed = len(journal)
     results = run_systems(bench, systems, ks=ks, journal=journal, progress=progress)
     measures = measure_names(ks, sentences=dataset.has_sentences)
+    notes, stopped = _notes(bench, ks), ""
+    if chosen.judging is not None:
+        from eval.judged import judge_results
+
+        judged = judge_results(
+            results,
+            dataset=dataset,
+            options=chosen.judging,
+            settings=settings,
+            progress=progress,
+        )
+        results = judged.results
+        measures = (*measures, *judged.measures)
+        notes += judged.notes
+        stopped = judged.stopped
     evaluation = Evaluation(
         dataset=dataset,
         options=chosen,
@@ -165,11 +188,25 @@ def evaluate_retrieval(
         measures=measures,
         results=results,
         parts=_parts(results, measures, chosen),
-        facts={"resumed": resumed},
-        notes=tuple(_notes(bench, ks)),
+        facts=_facts(bench, resumed),
+        notes=tuple(notes),
     )
-    journal.remove()
+    if chosen.store:
+        runs = store_evaluation(connection, evaluation)
+        evaluation = replace(evaluation, runs=runs)
+    if not stopped:
+        journal.remove()
     return evaluation
+
+
+def _facts(bench: Bench, resumed: int) -> dict[str, Any]:
+    """Return what else is worth knowing of a run."""
+    embedding = bench.embedding_milliseconds
+    return {
+        "resumed": resumed,
+        "embeddingMilliseconds": round(median(embedding), 3) if embedding else None,
+        "reader": bench.reader_used,
+    }
 
 
 def _key(

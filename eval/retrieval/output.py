@@ -12,9 +12,16 @@ if TYPE_CHECKING:
     from eval.retrieval.summary import Difference, SystemSummary
     from eval.statistics import Interval
 
-__all__ = ["as_dict", "facts_of", "lines"]
+__all__ = ["TITLES", "as_dict", "facts_of", "lines", "main_k"]
 
 _DIGITS = 6
+
+TITLES = {
+    "all": "All questions",
+    "dev": "Development half",
+    "test": "Test half",
+}
+"""Part of the questions -> what it is called."""
 
 
 def as_dict(evaluation: Evaluation) -> dict[str, Any]:
@@ -130,15 +137,10 @@ def lines(evaluation: Evaluation) -> Iterator[str]:
     yield from _told(evaluation)
     for part in evaluation.parts:
         yield ""
-        yield f"{_TITLES[part.name]}, n = {part.n}, 95 % bootstrap intervals"
+        yield f"{TITLES[part.name]}, n = {part.n}, per cent with 95 % intervals"
         yield from _table(evaluation, part)
-
-
-_TITLES = {
-    "all": "All questions",
-    "dev": "Development half",
-    "test": "Test half",
-}
+    yield ""
+    yield "All measures, differences and walks: --report FILE.html, or --json."
 
 
 def _told(evaluation: Evaluation) -> Iterator[str]:
@@ -151,25 +153,38 @@ def _told(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _table(evaluation: Evaluation, part: Part) -> Iterator[str]:
-    """Yield the table of a part."""
-    measures = [name for name in evaluation.measures if name.startswith(_SHOWN)]
+    """Yield the table of a part: the main measures."""
+    near = main_k(evaluation)
+    shown = (
+        *(f"recall@{k}" for k in evaluation.options.ks),
+        f"all_recall@{near}",
+        "sentence_f1",
+        "f1",
+        "passed",
+    )
+    measures = [name for name in shown if name in evaluation.measures]
     width = max(len(system.name) for system in part.systems)
-    yield " ".join([" " * width, *(f"{name:>21}" for name in measures), "     p50 ms"])
+    yield " ".join([" " * width, *(f"{name:>{_CELL}}" for name in measures), " p50 ms"])
     for system in part.systems:
         cells = [_cell(system.measures, name) for name in measures]
         p50 = system.latency["p50"].value
-        yield " ".join([f"{system.name:<{width}}", *cells, f"{p50:11.1f}"])
+        yield " ".join([f"{system.name:<{width}}", *cells, f"{p50:7.1f}"])
 
 
-_SHOWN = ("recall@", "all_recall@", "mrr", "sentence_f1")
+_CELL = 18
+
+
+def main_k(evaluation: Evaluation) -> int:
+    """Return the k that is nearest to 5, by which questions are told apart."""
+    return min(evaluation.options.ks, key=lambda k: (abs(k - 5), k))
 
 
 def _cell(found: Mapping[str, Interval], name: str) -> str:
     """Return a mean in per cent with its interval."""
     if name not in found:
-        return f"{'-':>21}"
+        return f"{'-':>{_CELL}}"
     each = found[name]
     if each.low != each.low:
-        return f"{100 * each.value:21.1f}"
+        return f"{100 * each.value:{_CELL}.1f}"
     ends = f"[{100 * each.low:.1f}, {100 * each.high:.1f}]"
-    return f"{100 * each.value:5.1f} {ends:>15}"
+    return f"{f'{100 * each.value:.1f} {ends}':>{_CELL}}"

@@ -85,6 +85,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     other = gold.replace("450", "455").replace("[]", '[{"metal": "Cu"}]')
     (folder / "other.jsonl").write_text(other, "utf-8")
     (folder / "schema.json").write_text(schema, "utf-8")
+    passages, questions = blocks("docs/how-to/evaluate-retrieval.md", "json")
+    (folder / "passages.jsonl").write_text(passages, "utf-8")
+    (folder / "questions.jsonl").write_text(questions, "utf-8")
     (folder / "prompt.txt").write_text("Example: the film cracked.", "utf-8")
     yield folder
     for home in ("home", "lts"):

@@ -61,6 +61,7 @@ COMMANDS = [
     ("view", "style"),
     ("eval",),
     ("eval", "fields"),
+    ("eval", "retrieval"),
     ("eval", "skn"),
     ("eval", "zelo"),
     ("eval", "zelo", "annotate"),
