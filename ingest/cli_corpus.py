@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from graph.rows import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from graph.settings import Settings
 
 __all__ = ["corpus"]
@@ -40,10 +42,21 @@ def list_(settings: Settings, /, *, as_json: bool) -> None:
     if not rows:
         click.echo("No corpus is stored. Try: knowtrail quickstart", err=True)
     for row in rows:
-        click.echo(
-            f"{row['name']}: {counted(row['documents'], 'document')}, "
-            f"version {row['version']}, {row['status']}, {row['embedder']}"
-        )
+        click.echo(f"{row['name']}: {', '.join(_told(row))}")
+
+
+def _told(row: dict[str, Any]) -> Iterator[str]:
+    """Yield what there is to say of a corpus in a list."""
+    institutions = counted(row["custodians"], "institution")
+    if row["version"] is None:
+        yield f"{institutions}, no documents"
+        return
+    yield counted(row["documents"], "document")
+    if row["custodians"]:
+        yield institutions
+    yield f"version {row['version']}"
+    yield row["status"]
+    yield row["embedder"]
 
 
 @corpus.command()

@@ -260,7 +260,7 @@ def only_corpus(connection: Connection, name: str | None) -> str:
     """
     if name is not None:
         return stored_corpus(connection, name).name
-    names = [row["name"] for row in list_corpora(connection)]
+    names = [row["name"] for row in connection.read("corpus/list")]
     if len(names) == 1:
         return str(names[0])
     stored = ", ".join(map(repr, names[:5])) or "none yet"
@@ -269,8 +269,28 @@ def only_corpus(connection: Connection, name: str | None) -> str:
 
 
 def list_corpora(connection: Connection) -> list[dict[str, Any]]:
-    """Return name, state and document count of every corpus, sorted by name."""
-    return connection.read("corpus/list")
+    """Return name, state and counts of every corpus, sorted by name.
+
+    Institutions stored without documents have no Corpus node: version, status and
+    embedder of such a corpus are None.
+    """
+    found = {row["name"]: row for row in connection.read("corpus/list")}
+    counts = {
+        row["name"]: row["custodians"]
+        for row in connection.read("corpus/list_custodians")
+        if row["name"] is not None
+    }
+    for name in counts.keys() - found.keys():
+        found[name] = {
+            "name": name,
+            "documents": 0,
+            "embedder": None,
+            "version": None,
+            "status": None,
+        }
+    return [
+        found[name] | {"custodians": counts.get(name, 0)} for name in sorted(found)
+    ]
 
 
 def check_corpus(connection: Connection, name: str) -> None:

@@ -21,7 +21,7 @@ from eval.specificity import (
 from eval.specificity.experiments import SpecificityResults
 from graph.embedders import HashEmbedder
 from graph.errors import UnknownCorpusError
-from ingest.corpus import delete_corpus
+from ingest.corpus import delete_corpus, list_corpora
 from ingest.custodians import (
     CustodianFile,
     bundled_custodians,
@@ -195,11 +195,13 @@ def test_deleting_the_corpus_deletes_its_institutions(
 def test_institutions_without_documents_are_deleted_by_the_corpus_they_name(
     connection: Connection, server: Settings, tmp_path: Path
 ) -> None:
-    """There is no Corpus node to find them by; a second time there is nothing."""
+    """They are listed too, without a Corpus node; a second time there is nothing."""
     file = _written(tmp_path, ROWS)
     _ingest(connection, server, file, embedder=None)
     _ingest(connection, server, file, corpus="other", embedder=None)
+    listed = [(row["name"], row["custodians"]) for row in list_corpora(connection)]
 
+    assert listed == [("h", 2), ("other", 2)]
     assert delete_corpus(connection, "h").nodes_deleted == 2
 
     with pytest.raises(UnknownCorpusError, match="No corpus 'h'"):
