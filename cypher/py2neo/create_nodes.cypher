@@ -4,4 +4,4 @@
 UNWIND $rows AS row
 CREATE (n:$(row.labels))
 SET n = row.properties
-RETURN row.index AS index, elementId(n) AS identity
+RETURN collect({index: row.index, identity: elementId(n)}) AS answers

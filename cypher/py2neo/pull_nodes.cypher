@@ -4,4 +4,5 @@
 UNWIND $rows AS row
 MATCH (n)
 WHERE elementId(n) = row.identity
-RETURN row.index AS index, labels(n) AS labels, properties(n) AS properties
+RETURN
+  collect({index: row.index, labels: labels(n), properties: properties(n)}) AS answers

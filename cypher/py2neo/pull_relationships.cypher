@@ -4,4 +4,4 @@
 UNWIND $rows AS row
 MATCH ()-[r]->()
 WHERE elementId(r) = row.identity
-RETURN row.index AS index, properties(r) AS properties
+RETURN collect({index: row.index, properties: properties(r)}) AS answers

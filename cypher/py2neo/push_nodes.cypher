@@ -7,4 +7,4 @@ WHERE elementId(n) = row.identity
 WITH row, n, [label IN labels(n) WHERE NOT label IN row.labels] AS gone
 REMOVE n:$(gone)
 SET n:$(row.labels), n = row.properties
-RETURN row.index AS index
+RETURN collect({index: row.index}) AS answers

@@ -5,4 +5,4 @@ UNWIND $rows AS row
 MATCH ()-[r]->()
 WHERE elementId(r) = row.identity
 SET r = row.properties
-RETURN row.index AS index
+RETURN collect({index: row.index}) AS answers

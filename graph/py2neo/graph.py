@@ -135,7 +135,8 @@ class Graph:
     def _read_stale(self, entity: Entity) -> None:
         """Read labels and properties of a node that is known by identity only."""
         rows = [{"index": 0, "identity": entity.identity}]
-        for row in self.query(statement("py2neo/pull_nodes"), {"rows": rows}):
+        text = statement("py2neo/pull_nodes")
+        for row in self.query(text, {"rows": rows}).evaluate():
             entity._labels = dict.fromkeys(row["labels"])  # type: ignore[attr-defined]
             entity._replace(row["properties"])
 

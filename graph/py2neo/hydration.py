@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["Hydrant"]
 
 
+_PLAIN = frozenset({type(None), bool, int, float, str})
+"""Types of values that stay what they are."""
+
+
 class Hydrant:
     """Makes our entities of those of one result.
 
@@ -37,18 +41,21 @@ class Hydrant:
 
     def value(self, value: Any) -> Any:
         """Return a value of the driver as one of ours, also inside lists and maps."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return value
+        if kind is list:
+            return [self.value(item) for item in value]
+        if kind is dict:
+            return {key: self.value(item) for key, item in value.items()}
         from neo4j import graph as driver
 
-        if isinstance(value, driver.Node):
+        if kind is driver.Node:
             return self.node(value)
         if isinstance(value, driver.Relationship):
             return self.edge(value)
         if isinstance(value, driver.Path):
             return self._path(value)
-        if type(value) is list:
-            return [self.value(item) for item in value]
-        if type(value) is dict:
-            return {key: self.value(item) for key, item in value.items()}
         return value
 
     def node(self, value: neo4j.graph.Node) -> Node:

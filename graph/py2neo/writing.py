@@ -64,7 +64,7 @@ def merge(
             "UNWIND $rows AS row "
             f"MERGE (n:{cypher_escape(label)} {{{pattern}}}) "
             "SET n:$(row.labels), n += row.properties "
-            "RETURN row.index AS index, elementId(n) AS identity"
+            "RETURN collect({index: row.index, identity: elementId(n)}) AS answers"
         )
         rows = [
             {
@@ -117,7 +117,7 @@ def _join(tx: Transaction, edges: Iterable[Relationship]) -> None:
             "MATCH (b) WHERE elementId(b) = row.end "
             f"MERGE (a)-[r:{cypher_escape(name)}]->(b) "
             "SET r += row.properties "
-            "RETURN row.index AS index, elementId(r) AS identity"
+            "RETURN collect({index: row.index, identity: elementId(r)}) AS answers"
         )
         rows = [
             {
@@ -157,7 +157,7 @@ def _answers(
     numbered = [{"index": index, **row} for index, row in enumerate(rows)]
     answers: dict[int, dict[str, Any]] = {}
     for batch in _batches(numbered):
-        for answer in tx.run(text, {"rows": batch}).data():
+        for answer in tx.evaluate(text, {"rows": batch}) or ():
             index = answer["index"]
             if answers.setdefault(index, answer) is not answer:
                 msg = (
