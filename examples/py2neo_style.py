@@ -8,7 +8,6 @@ from graph.py2neo import Graph, Path, Table
 
 CORPUS = "quickstart"
 QUESTION = "How did sailors find their longitude at sea?"
-WALK = "CALL knowtrail.traverse('query_traversal', $question, {corpus: $corpus})"
 
 graph = Graph()  # NEO4J_URI and its like, or the managed local server
 
@@ -20,7 +19,7 @@ print(f"Corpus {corpus['name']}: {documents} documents")
 
 stored = graph.nodes.match("Traversal", corpus=CORPUS).order_by("_.createdAt DESC")
 if not stored:  # the managed server walks by itself, and keeps the walk
-    graph.run(WALK, question=QUESTION, corpus=CORPUS)
+    graph.call.knowtrail.traverse("query_traversal", QUESTION, {"corpus": CORPUS})
 traversal = stored.first()
 if traversal is None:
     sys.exit("No walk is stored: run `knowtrail traverse QUESTION` first.")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from graph.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
+FIELDS = ["step", "hop", "document", "score", "found"]
 QUESTION = "How did sailors find their longitude at sea?"
 
 
