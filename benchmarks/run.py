@@ -2,10 +2,10 @@
 
     python benchmarks/run.py NAME [--small] [options]
 
-NAME is one of write-path, edges, whole-ingest, memory, basic-retrieval, walks,
+NAME is one of write-path, edges, whole-ingest, memory, basic-retrieval, auto, walks,
 help-time, fields, sparql, templates, zelo, zelo-simulation, zelo-adaptive,
-zelo-musique, rerank, py2neo, or all. Those that need a server start one of their own
-in a temporary folder, unless NEO4J_URI names one.
+zelo-musique, rerank, py2neo, peers, or all. Those that need a server start one of
+their own in a temporary folder, unless NEO4J_URI names one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ NAMES = (
     "whole-ingest",
     "memory",
     "basic-retrieval",
+    "auto",
     "walks",
     "help-time",
     "fields",
@@ -30,6 +31,7 @@ NAMES = (
     "zelo-musique",
     "rerank",
     "py2neo",
+    "peers",
 )
 
 
