@@ -6,6 +6,7 @@ left of their kinds; an arrow with an open head leads from a class to its parent
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -28,7 +29,14 @@ COLUMN = 300
 MARGIN = 24
 TOP = 92
 ATTRIBUTES = 5
+PAD = 9
+NAME = 12.5
+BODY = 11.5
+SCORE = 38
 _FONT = "system-ui, Noto Sans, DejaVu Sans, sans-serif"
+_WORDS = re.compile(r"[A-Z]?[^A-Z_\s-]+[_\s-]*|[A-Z]+(?![^A-Z_\s-])[_\s-]*|.")
+_NARROW = frozenset("fijlrtI.,:;'|!()[] ")
+_BROAD = frozenset("mwMWQOGD@%&\u2026")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +46,7 @@ class _Box:
     item: ClassScores
     score: float
     kept: bool
+    name: tuple[str, ...]
     x: float
     y: float
     height: float
@@ -79,7 +88,7 @@ def uml_svg(
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
         f'width="{width:g}" height="{height:g}" font-family="{_FONT}" '
-        f'font-size="11.5" role="img">',
+        f'font-size="{BODY}" role="img">',
         f"<title>{escape(title)}</title>",
         f'<rect width="{width:g}" height="{height:g}" fill="#ffffff"/>',
         _text(MARGIN, 32, title, size=18, weight=600),
@@ -142,7 +151,8 @@ def _placed(
     def place(name: str, depth: int, top: float) -> float:
         """Place a class with its kinds from a height; return where they end."""
         item = classes[name]
-        height = HEAD + LINE * min(len(item.attributes), ATTRIBUTES + 1) + 4
+        lines = _name_lines(name)
+        height = _head(lines) + LINE * min(len(item.attributes), ATTRIBUTES + 1) + 4
         end = top
         for child in children.get(name, ()):
             end = place(child, depth + 1, end)
@@ -152,6 +162,7 @@ def _placed(
             item=item,
             score=scores[name],
             kept=scores[name] >= threshold,
+            name=lines,
             x=MARGIN + depth * COLUMN,
             y=y,
             height=height,
@@ -177,21 +188,46 @@ def _box(box: _Box) -> str:
         f"<title>{escape(about)}</title>",
         f'<rect x="{box.x:g}" y="{box.y:g}" width="{WIDTH}" height="{box.height:g}" '
         f'rx="3" fill="{fill}" stroke="{border}"{dash}/>',
-        f'<text x="{box.x + 9:g}" y="{box.y + 16:g}" fill="{ink}" font-weight="600" '
-        f'font-size="12.5"{style}>{escape(_cut(box.item.name, 26))}</text>',
-        f'<text x="{box.x + WIDTH - 9:g}" y="{box.y + 16:g}" fill="{ink}" '
+        *(
+            f'<text x="{box.x + PAD:g}" y="{box.y + 16 + LINE * n:g}" fill="{ink}" '
+            f'font-weight="600" font-size="{NAME}"{style}>{escape(text)}</text>'
+            for n, text in enumerate(box.name)
+        ),
+        f'<text x="{box.x + WIDTH - PAD:g}" y="{box.y + 16:g}" fill="{ink}" '
         f'text-anchor="end">{box.score:.2f}</text>',
     ]
+    head = box.y + _head(box.name)
     if box.item.attributes:
-        line = box.y + HEAD - 1
         parts.append(
-            f'<path d="M{box.x:g} {line:g}h{WIDTH}" stroke="{border}" '
-            f'fill="none"{dash}/>'
+            f'<path d="M{box.x:g} {head - 1:g}h{WIDTH}" stroke="{ink}" '
+            f'stroke-opacity="0.45" fill="none"{dash}/>'
         )
     for n, text in enumerate(_lines(box.item)):
-        y = box.y + HEAD + LINE * (n + 1) - 3
-        parts.append(_text(box.x + 9, y, _cut(text, 34), color=ink))
+        short = _cut(text, WIDTH - 2 * PAD, size=BODY)
+        parts.append(_text(box.x + PAD, head + LINE * (n + 1) - 3, short, color=ink))
     return "\n".join([*parts, "</g>"])
+
+
+def _head(name: tuple[str, ...]) -> int:
+    """Return the height of the part of a box that has its name."""
+    return HEAD + LINE * (len(name) - 1)
+
+
+def _name_lines(name: str) -> tuple[str, ...]:
+    """Return a name in one line, or two where it would run into its score."""
+    most = WIDTH - 2 * PAD - SCORE
+    if _width(name, NAME, bold=True) <= most:
+        return (name,)
+    first = ""
+    for word in _WORDS.findall(name):
+        if first and _width(first + word, NAME, bold=True) > most:
+            break
+        first += word
+    rest = name[len(first) :]
+    shown = (_cut(first, most, size=NAME, bold=True),)
+    if not rest:
+        return shown
+    return (*shown, _cut(rest, WIDTH - 2 * PAD, size=NAME, bold=True))
 
 
 def _lines(item: ClassScores) -> Iterator[str]:
@@ -259,6 +295,25 @@ def _text(
     return f'<text x="{x:g}" y="{y:g}" fill="{color}"{more}>{escape(text)}</text>'
 
 
-def _cut(text: str, most: int) -> str:
-    """Return a text that fits into a box."""
-    return text if len(text) <= most else text[: most - 1] + "\u2026"
+def _width(text: str, size: float, *, bold: bool = False) -> float:
+    """Return about how broad a text is in the broadest of our fonts."""
+    ems = 0.0
+    for letter in text:
+        if ord(letter) >= 0x1100:
+            ems += 1.05
+        elif letter in _NARROW:
+            ems += 0.42
+        elif letter in _BROAD:
+            ems += 0.98
+        else:
+            ems += 0.72 if letter.isupper() else 0.63
+    return ems * size * (1.08 if bold else 1.0)
+
+
+def _cut(text: str, most: float, *, size: float, bold: bool = False) -> str:
+    """Return a text, or its beginning with three dots, that is no broader than that."""
+    if _width(text, size, bold=bold) <= most:
+        return text
+    while text and _width(text + "\u2026", size, bold=bold) > most:
+        text = text[:-1]
+    return text + "\u2026"

@@ -105,3 +105,21 @@ def test_a_schema_of_ones_own_is_drawn(tmp_path: Path) -> None:
     (folder / "one.yaml").write_text(text, "utf-8")
 
     assert names_in(diagram(tmp_path)) == {"One"}
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("Archive", ["Archive"]),
+        ("NonGovernmentalOrganisation", ["NonGovernmental", "Organisation"]),
+        ("M" * 60, ["M" * 12 + "\u2026"]),
+    ],
+)
+def test_long_names_end_before_their_score(name: str, lines: list[str]) -> None:
+    """A name that would run into its score goes on below it, and is cut there."""
+    svg = uml_svg({name: ClassScores(name=name)}, {name: 0.5}, title="T")
+
+    texts = [text.text for text in drawn(svg).iter(f"{SVG}text")]
+    bold = texts[texts.index("0.50") - len(lines) : texts.index("0.50")]
+
+    assert bold == lines
