@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from retrieval.specificity.mentions import Mention
 
-__all__ = ["intents_of", "residue", "unanswerable"]
+__all__ = ["for_each_type", "intents_of", "residue", "unanswerable"]
 
 _PLACES = frozenset({"city", "region", "country", "place"})
 _COUNT = re.compile(
@@ -36,6 +36,23 @@ _AGE = re.compile(
     r"nieuwst\w*|jongst\w*|vroegst\w*|eerst\w*|laatst\w*|first|last|older|newer|ouder"
     r"|nieuwer|"
     r"langst\w*|longest\W\w+|(?:exist\w*|open|around) (?:for )?(?:the )?longest)\b",
+    re.IGNORECASE,
+)
+_EACH_TYPE = re.compile(
+    r"\b(?:per|each|every|by|elk|elke|ieder|iedere|naar|over(?: the| de)?) "
+    r"(?:type|types|typen|soort|soorten|kind|categorie|category)\b",
+    re.IGNORECASE,
+)
+MANY = 3
+"""So many names make it a comparison, in which `largest` speaks of numbers."""
+
+_SUPERLATIVE = re.compile(
+    r"(?<!at )\bmost (?!recent|of\b|common|museums|archives|libraries|galleries"
+    r"|institutions)\w+"
+    r"|\b(?:de|het|the) (?!oud|jong|nieuw|recent|laat|vroeg|eer|lang|kort|mees"
+    r"|mins)\w{3,}ste\b"
+    r"|\bthe (?!old|new|young|earl|lat|long|short|inter|for|gu|requ|harv|w"
+    r"|r)\w{3,}est\b",
     re.IGNORECASE,
 )
 _PERSON = re.compile(
@@ -73,6 +90,11 @@ def intents_of(question: str, mentions: Sequence[Mention]) -> frozenset[str]:
     return frozenset(found)
 
 
+def for_each_type(question: str) -> bool:
+    """Return whether a question asks for a number of each type."""
+    return bool(_COUNT.search(question) and _EACH_TYPE.search(question))
+
+
 def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
     """Return whether a question has a word that no template can answer.
 
@@ -80,6 +102,12 @@ def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
         question: The question.
         mentions: What it names: of one institution, no person is known.
     """
+    superlatives = _SUPERLATIVE.finditer(question) if len(mentions) < MANY else ()
+    if any(
+        not any(m.start < found.end() and found.start() < m.end for m in mentions)
+        for found in superlatives
+    ):
+        return True
     if _PERSON.match(question) and any(m.kind == "name" for m in mentions):
         return True
     return any(token.form in _BEYOND for token in tokens_of(question))

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 __all__ = ["misfits"]
 
 PLACES = frozenset({"city", "region", "country"})
-NO_SLOT = 0.25
+NO_SLOT = 0.3
 """A question names something for which the template has no slot."""
 
-NO_SLOT_FOR_PLACE = 0.35
+NO_SLOT_FOR_PLACE = 0.4
 """What it names is a place, which always narrows what is asked for."""
 
-OTHER_KIND = 0.25
+OTHER_KIND = 0.3
 """It names a place that would have to be read as another kind of place."""
 
 NO_VALUE = {
-    "institution_type": 0.25,
-    "city": 0.1,
-    "region": 0.1,
-    "country": 0.1,
-    "name": 0.06,
+    "institution_type": 0.3,
+    "city": 0.12,
+    "region": 0.12,
+    "country": 0.12,
+    "name": 0.1,
     "identifier": 0.4,
     "budget": 0.3,
 }
@@ -47,18 +47,21 @@ NO_PLACE = 0.35
 GENERIC = 0.2
 """It speaks of institutions of any type, and the template is for one."""
 
-OTHER_INTENT = 0.25
+OTHER_INTENT = 0.3
 """It is plainly after something else."""
 
-UNSAID = 0.3
+UNSAID = 0.35
 """The template counts or compares, and the question asks for neither."""
 
-BEYOND = 0.3
+BEYOND = 0.35
 """It has a word that no template answers."""
 
 
-RESIDUE = (0.0, 0.12, 0.18, 0.24)
+RESIDUE = (0.0, 0.1, 0.2, 0.28)
 """It has so many words that are neither names nor words that questions are made of."""
+
+NAMED = 0.12
+"""Besides where it names an institution: little is known of one."""
 
 UNLIKELY = 0.1
 """Taken off `none` where institutions are named and no such word is there."""
@@ -112,13 +115,19 @@ def _misfit(
         or template.intent not in intents
     ):
         total += _lacking(template, mentions)  # one that is named may be asked for
-    total += _places(template, mentions, types) + _after(template, intents)
+    total += _places(template, mentions, types, intents) + _after(template, intents)
     if template.each and "compare" in intents:
         total /= 2  # it says so itself, and may be asked for what is missing
     required = {s.type for s in template.slots.values() if s.required}
     typed = {m.kind for m in mentions} & {"generic", "institution_type"}
     if "institution_type" in required and typed == {"generic"}:
         total += GENERIC
+    if template.intent == "identifier" and any(
+        m.kind == "identifier" for m in mentions
+    ):
+        left = 0  # whatever is asked of a code, it is looked up
+    if left and template.intent == "name":
+        total += NAMED
     return total + (BEYOND if beyond else RESIDUE[left])
 
 
@@ -141,11 +150,16 @@ def _after(template: Template, intents: frozenset[str]) -> float:
     return OTHER_INTENT if others else 0.0
 
 
-def _places(template: Template, mentions: Sequence[Mention], types: set[str]) -> float:
+def _places(
+    template: Template,
+    mentions: Sequence[Mention],
+    types: set[str],
+    intents: frozenset[str],
+) -> float:
     """Return what too many or too few places take off."""
     places = sum(m.kind in PLACES or m.kind == "place" for m in mentions)
     if template.each:
-        return ONE_PLACE if places < 2 else 0.0
+        return ONE_PLACE if places < 2 and "compare" not in intents else 0.0
     if places > 1 and types & PLACES:
         return ONE_PLACE
     if template.one_of and not places:

@@ -24,7 +24,7 @@ from retrieval.specificity.naming import (
 )
 from retrieval.specificity.negation import without_negated
 from retrieval.specificity.quantities import amounts, identifiers, years
-from retrieval.specificity.vocabulary import is_asking
+from retrieval.specificity.vocabulary import is_asking, spelling_of
 from retrieval.specificity.words import normal, tokens_of, type_words, word_list
 
 if TYPE_CHECKING:
@@ -194,6 +194,12 @@ class MentionFinder:
         self, question: str, tokens: Sequence[Token], taken: Taken
     ) -> Iterable[Mention]:
         """Yield types and places with typing errors, and places nobody knows."""
+        strange = [
+            token
+            for token in tokens
+            if spelling_of(token.form) is None
+            and not taken.covers(token.start, token.end)
+        ]
         for at, token in enumerate(tokens):
             before = tokens[at - 1].form if at else ""
             if before in {"of", "van"} and at > 1 and tokens[at - 2].form in CUE_OF:
@@ -216,7 +222,7 @@ class MentionFinder:
                     taken.add(mention)
                     yield mention
                     continue
-            alone = token.text[0].islower() and len(token.form) >= LONG
+            alone = strange == [token] and len(token.form) >= LONG
             if (
                 placed
                 or alone
@@ -224,6 +230,7 @@ class MentionFinder:
             ):
                 last = end_of_name(tokens, at, taken)
                 sure = placed and (before != "te" or token.text[0].isupper())
+                sure = sure and not is_asking(token.form)
                 place = self._place(
                     question, tokens[at:last], sure=sure, cue=CUE_OF.get(before)
                 )

@@ -102,13 +102,14 @@ def by_cue(
     """Put the kind first that the words beside a name speak of."""
     near = [t.form for t in tokens[max(0, at - 3) : at]][::-1]
     after = [t.form for t in tokens[at + length : at + length + 1]]
-    for word in (*near, *after):
-        kind = CUE_OF.get(word)
-        if kind and any(o.kind == kind for o in options):
-            first = [o for o in options if o.kind == kind]
-            return (*first, *(o for o in options if o.kind != kind))
-        if word not in {"de", "het", "the", "of", "van", "in"} and not kind:
-            break
+    for words in (after, near):
+        for word in words:
+            kind = CUE_OF.get(word)
+            if kind and any(o.kind == kind for o in options):
+                first = [o for o in options if o.kind == kind]
+                return (*first, *(o for o in options if o.kind != kind))
+            if word not in {"de", "het", "the", "of", "van", "in"} and not kind:
+                break
     return options
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from retrieval.specificity.cues import residue
+from retrieval.specificity.cues import for_each_type, residue
 from retrieval.specificity.words import data_file, normal, tokens_of
 
 if TYPE_CHECKING:
@@ -78,4 +78,6 @@ class FykeFilter:
         )
         if whole and asked and not residue(question, mentions):
             return Relevance(relevant=True, reason=whole[0].text)
+        if for_each_type(question) and not residue(question, mentions):
+            return Relevance(relevant=True, reason="types")
         return Relevance(relevant=False, reason="no word of heritage")

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from retrieval.specificity.cues import residue
 from retrieval.specificity.frames import frame_of, merged, sentence
 from retrieval.specificity.naming import named_kind, question_words
 from retrieval.specificity.wording import plain_wording
@@ -126,7 +127,9 @@ class ConversationContextResolver:
         if (moved := _without_lead(question, mentions)) != question:
             question, mentions = moved, self._finder.find(moved)
         last = conversation.last if conversation else None
-        meant_one = _IT.search(question) and not any(m.kind in _ALONE for m in mentions)
+        kinds = {m.kind for m in mentions}
+        within = kinds & _ALONE or (kinds & _TYPES and kinds & _PLACES)
+        meant_one = _IT.search(question) and not within
         if not meant_one and not _builds_on_another(
             question, mentions, alone=last is None
         ):
@@ -135,6 +138,8 @@ class ConversationContextResolver:
             return Resolution(question=question, follow_up=True)
         if meant_one:
             return _of_one(question, last.names, last.resolved)
+        if residue(question, mentions) and not _OPENING.search(question):
+            return Resolution(question=question)  # what it is about was not said before
         before = frame_of(
             last.resolved, self._finder.find(last.resolved), last.template_id
         )

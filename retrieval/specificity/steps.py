@@ -90,7 +90,7 @@ class Run:
             self.known["resolution"] = resolution
             mentions = pipeline.finder.find(resolution.question)
             self.known["mentions"] = mentions
-        if resolution.lost and pipeline.filter.check(self.question, mentions).elsewhere:
+        if resolution.follow_up and self._elsewhere():
             return self.end("irrelevant", fixed_text("irrelevant", self.language))
         if resolution.lost:
             if resolution.candidates:
@@ -108,6 +108,11 @@ class Run:
             )
             self.known["classification"] = classification
         return None
+
+    def _elsewhere(self) -> bool:
+        """Return whether a follow-up, as it was asked, is about another field."""
+        mentions = self.pipeline.finder.find(self.question)
+        return self.pipeline.filter.check(self.question, mentions).elsewhere
 
     def _asking(self, template: Template, missing: tuple[str, ...]) -> PipelineResult:
         """Ask for the slots that have no value."""

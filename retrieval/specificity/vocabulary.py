@@ -12,7 +12,7 @@ from retrieval.specificity.words import data_file, tokens_of, type_words
 
 __all__ = ["asking_words", "is_asking", "spelling_of"]
 
-NEAR = 84.0
+NEAR = 88.0
 """How near a misspelt word must be, of 100."""
 
 

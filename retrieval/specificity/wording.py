@@ -44,11 +44,6 @@ _SHORT = {
     "pls": "please",
     "plz": "please",
     "gimme": "give me",
-    "whats": "what is",
-    "what's": "what is",
-    "where's": "where is",
-    "who's": "who is",
-    "wheres": "where is",
     "abt": "about",
     "b4": "before",
     "hvl": "hoeveel",
@@ -61,6 +56,7 @@ _SHORT = {
 _TOKEN = re.compile(
     r"(?<![\w'-])(?:" + "|".join(map(re.escape, _SHORT)) + r")(?![\w'-])"
 )
+_CONTRACTED = re.compile(r"\b(what|where|who|how|when)['\u2019]?s\b", re.IGNORECASE)
 _SIGNS = (
     (re.compile(r"\s*(?:>=|=>|\u2265)\s*"), " at least "),
     (re.compile(r"\s*(?:<=|=<|\u2264)\s*"), " at most "),
@@ -87,6 +83,7 @@ def plain_wording(question: str) -> str:
     rest = _CARRIER.sub("", text, count=1)
     if _words(rest) >= 2:
         text = rest
+    text = _CONTRACTED.sub(r"\1 is", text)
     text = _TOKEN.sub(lambda found: _SHORT[found.group()], text)
     text = _SPLIT.sub("hoeveel", text)
     for sign, words in _SIGNS:
