@@ -176,14 +176,15 @@ class _TermLinker:
         changed = [term for key, term in self._terms.items() if key not in same]
         total = Counters()
         for part in batched(changed):
-            total += self._connection.write(
-                "ingest/terms", corpus=self._corpus, rows=part
-            )
+            step = ("ingest/terms", {"corpus": self._corpus, "rows": part})
+            total += self._connection.write_all([step])
         spool.seek(0)
         for documents in _batches(spool):
             total += self._link(documents)
         for part in batched(gone):
-            total += self._connection.write("ingest/terms_remove", ids=part)
+            total += self._connection.write_all([
+                ("ingest/terms_remove", {"ids": part})
+            ])
         return total + self._connection.write(
             "ingest/corpus_chunks", name=self._corpus, chunks=self._total
         )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
 __all__ = [
+    "LINKED_SHARE",
     "MOST_LINKED",
     "TERM_RULES",
     "Term",
@@ -31,7 +32,7 @@ TERM_RULES = 1
 """Raised when the same texts would give other terms."""
 MOST_LINKED = 100
 """Chunks that any term may be linked from, however small the corpus."""
-_SHARE = 20
+LINKED_SHARE = 20
 """A term of more than one in so many chunks tells passages apart too little."""
 
 
@@ -111,7 +112,7 @@ def is_linked(*, chunks: int, total: int) -> bool:
         chunks: Chunks that name it.
         total: Chunks of the corpus.
     """
-    return chunks <= MOST_LINKED or chunks * _SHARE <= total
+    return chunks <= MOST_LINKED or chunks * LINKED_SHARE <= total
 
 
 def segments(chunks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

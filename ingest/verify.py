@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from graph.statements import statement_names, statement_record
 from ingest.corpus import stored_corpus
+from ingest.terms import LINKED_SHARE, MOST_LINKED
 
 if TYPE_CHECKING:
     from graph.connection import Connection
@@ -54,6 +55,8 @@ def verify_corpus(connection: Connection, corpus: str) -> list[Finding]:
             themeTop=options.theme_top,
             themeThreshold=options.theme_threshold,
             window=options.window,
+            mostLinked=MOST_LINKED,
+            linkedShare=LINKED_SHARE,
         )
         findings.append(
             Finding(

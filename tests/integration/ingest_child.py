@@ -18,7 +18,7 @@ from graph.connection import Connection
 from graph.embedders import HashEmbedder
 from graph.errors import KnowtrailError
 from graph.settings import Settings
-from ingest import linking, pipeline, similarity
+from ingest import linking, pipeline, similarity, term_linking
 from ingest.options import IngestOptions
 from tests.corpora import ListSource, article, redirect
 
@@ -36,6 +36,7 @@ def small_steps() -> None:
     pipeline._LOOKUP_DOCUMENTS = 3
     linking._DOCUMENTS = 5
     similarity.ROWS = 32
+    term_linking._CHUNKS = 40
 
 
 class FirstWords:
