@@ -259,7 +259,7 @@ class Walked(Peer):
         from langchain_core.vectorstores import InMemoryVectorStore
 
         corpus = self._bench.corpus.name
-        rows = self._bench.connection.query(MENTIONS, corpus=corpus)
+        rows = self._bench.connection.query(MENTIONS, {"corpus": corpus})
         store = InMemoryVectorStore(self._given)
         for row in rows:
             self._given.passages[row["text"]] = list(row["vector"])

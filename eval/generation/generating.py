@@ -243,6 +243,7 @@ class _Run:
             made = self._writer.write(
                 group, evolutions=evolutions, others=others, take=take
             )
+            self._check_new(made)
         except ChainError as error:
             step, reason = error.step, str(error)
         except ModelError as error:
@@ -260,6 +261,21 @@ class _Run:
         )
         _LOG.info("No question of context %s (%s): %s", group.id, step, reason)
         return {"take": take, "failure": asdict(failure), "question": None}
+
+    def _check_new(self, made: GeneratedQuestion) -> None:
+        """Refuse a question that another context has led to already.
+
+        Raises:
+            ChainError: If there is one; it would count twice.
+        """
+        if any(_folded(made.question) == _folded(q.question) for q in self.questions):
+            step = "answer"
+            raise ChainError(step, f"{made.question!r} was asked already")
+
+
+def _folded(question: str) -> str:
+    """Return a question in the form that questions are compared in."""
+    return " ".join(question.casefold().split()).rstrip(" ?.!")
 
 
 def _row(question: GeneratedQuestion) -> dict[str, Any]:

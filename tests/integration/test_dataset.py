@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -64,10 +65,14 @@ def knowtrail(
 @pytest.fixture
 def parrot(monkeypatch: pytest.MonkeyPatch) -> Iterator[Parrot]:
     """Yield a server that answers by kind of prompt."""
+    count = itertools.count()
 
     def answered(asked: dict[str, Any]) -> str:
         text = "\n".join(message["content"] for message in asked["messages"])
-        return json.dumps(next(GOOD[sign] for sign in GOOD if sign in text))
+        said = next(GOOD[sign] for sign in GOOD if sign in text)
+        if "question" in said:
+            said = {"question": f"Which glacier has part {next(count)}?"}
+        return json.dumps(said)
 
     with parrot_server() as server:
         server.answers = answered
@@ -101,7 +106,7 @@ def test_contexts_hold_ids_of_the_graph(
         "size(row.documents) AND "
         "COUNT { MATCH (s:Sentence) WHERE s.id IN [g IN row.sentences | g.id] } = "
         "size(row.sentences) AS whole",
-        rows=rows,
+        {"rows": rows},
     )
     assert [row["whole"] for row in found] == [True] * len(rows)
 
