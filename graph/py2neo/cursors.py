@@ -45,6 +45,8 @@ class Cursor:
         self._summary = summary
         self._hydrate = hydrate
         self._current: Record | None = None
+        self._made: list[Record] = []
+        self._first_made = 0
 
     @property
     def current(self) -> Record | None:
@@ -138,11 +140,17 @@ class Cursor:
         return self._current[key]
 
     def _record(self, index: int) -> Record:
-        """Make the record of a row."""
-        row = self._rows[index]
-        if self._hydrate is None:
-            return Record(self._keys, row)
-        return Record(self._keys, [self._hydrate(value) for value in row])
+        """Return the record of a row, made with those that follow."""
+        place = index - self._first_made
+        if not 0 <= place < len(self._made):
+            hydrate = self._hydrate
+            rows = self._rows[index : index + _AHEAD]
+            self._made = [
+                Record(self._keys, row if hydrate is None else map(hydrate, row))
+                for row in rows
+            ]
+            self._first_made, place = index, 0
+        return self._made[place]
 
     def evaluate(self, field: int | str = 0) -> Any:
         """Move on by one row and return one value of it.
@@ -262,6 +270,8 @@ class Cursor:
         return "" if table is None else repr(table)
 
 
+_AHEAD = 1000
+"""Records made at a time, so that what they lack is read with one statement."""
 _PREVIEW = 3
 _CHANGES = ("_created", "_deleted", "_set", "_added", "_removed", "_updates")
 

@@ -19,6 +19,7 @@ from graph.py2neo.walkables import Walkable
 
 if TYPE_CHECKING:
     from graph.py2neo.graph import Graph
+    from graph.py2neo.hydration import Hydrant
     from graph.py2neo.relationships import Relationship
 
 __all__ = ["Entity", "LabelSet", "Node"]
@@ -36,13 +37,13 @@ class Entity(PropertyDict, Walkable):  # type: ignore[misc]
 
     graph: Graph | None = None
     identity: str | None = None
-    _stale = False
+    _stale: Hydrant | None = None
 
     def _bind(self, graph: Graph | None, identity: str | None) -> None:
         """Say which stored entity this one stands for, or that it stands for none."""
         self.graph = graph
         self.identity = identity
-        self._stale = False
+        self._stale = None
 
     def _bound_to(self, graph: Graph) -> bool:
         """Return whether it stands for an entity of a graph."""
@@ -50,9 +51,8 @@ class Entity(PropertyDict, Walkable):  # type: ignore[misc]
 
     def _freshen(self) -> None:
         """Read labels and properties, where only the identity is known so far."""
-        if self._stale and self.graph is not None:
-            self._stale = False
-            self.graph._read_stale(self)
+        if self._stale is not None:
+            self._stale.read_stale()
 
     def __or__(self, other: Any) -> Any:
         """Return the subgraph of this and another."""

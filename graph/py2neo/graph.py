@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import neo4j
 
     from graph.py2neo.cursors import Cursor
-    from graph.py2neo.entities import Entity, Node
+    from graph.py2neo.entities import Node
     from graph.py2neo.hydration import Hydrant
     from graph.py2neo.matching import (
         NodeMatcher,
@@ -131,14 +131,6 @@ class Graph:
         from graph.py2neo.hydration import Hydrant
 
         return Hydrant(self)
-
-    def _read_stale(self, entity: Entity) -> None:
-        """Read labels and properties of a node that is known by identity only."""
-        rows = [{"index": 0, "identity": entity.identity}]
-        text = statement("py2neo/pull_nodes")
-        for row in self.query(text, {"rows": rows}).evaluate():
-            entity._labels = dict.fromkeys(row["labels"])  # type: ignore[attr-defined]
-            entity._replace(row["properties"])
 
     def auto(self, readonly: bool = False) -> Transaction:
         """Return a transaction of one statement, committed with it."""

@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING, Any
 from graph.py2neo.entities import Node
 from graph.py2neo.relationships import Relationship
 from graph.py2neo.walkables import Path
+from graph.statements import statement
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import neo4j.graph
 
     from graph.py2neo.graph import Graph
 
 __all__ = ["Hydrant"]
 
+
+BATCH = 10_000
+"""Nodes that one statement reads."""
 
 _PLAIN = frozenset({type(None), bool, int, float, str})
 """Types of values that stay what they are."""
@@ -28,7 +34,7 @@ class Hydrant:
 
     A stored node or relationship becomes one object in a result, however often it
     stands there. The ends of a relationship whose nodes are not in the result are
-    known by identity only; they are read when something of them is asked for.
+    known by identity only; all that were met are read when one is asked for something.
 
     Args:
         graph: Where the entities are bound to.
@@ -38,6 +44,7 @@ class Hydrant:
         self._graph = graph
         self._nodes: dict[str, Node] = {}
         self._edges: dict[str, Relationship] = {}
+        self._stale: dict[str, Node] = {}
 
     def value(self, value: Any) -> Any:
         """Return a value of the driver as one of ours, also inside lists and maps."""
@@ -66,10 +73,10 @@ class Hydrant:
             node = Node._of(value.labels, dict(value))
             node._bind(self._graph, identity)
             self._nodes[identity] = node
-        elif node._stale:
-            node._labels = dict.fromkeys(value.labels)
-            node._replace(dict(value))
-            node._stale = False
+            return node
+        if node._stale is not None:
+            _fill(node, value.labels, dict(value))
+            self._stale.pop(identity, None)
         return node
 
     def edge(self, value: neo4j.graph.Relationship) -> Relationship:
@@ -92,9 +99,25 @@ class Hydrant:
                 return self.node(value)
             node = Node._of((), {})
             node._bind(self._graph, identity)
-            node._stale = True
-            self._nodes[identity] = node
+            node._stale = self
+            self._nodes[identity] = self._stale[identity] = node
         return node
+
+    def read_stale(self) -> None:
+        """Read the nodes that are known by identity only; deleted ones stay empty."""
+        stale = list(self._stale.values())
+        text = statement("py2neo/pull_nodes")
+        for start in range(0, len(stale), BATCH):
+            batch = stale[start : start + BATCH]
+            rows = [
+                {"index": index, "identity": node.identity}
+                for index, node in enumerate(batch)
+            ]
+            for answer in self._graph.query(text, {"rows": rows}).evaluate():
+                _fill(batch[answer["index"]], answer["labels"], answer["properties"])
+        for node in stale:
+            node._stale = None
+        self._stale.clear()
 
     def _path(self, value: neo4j.graph.Path) -> Path:
         """Return the path for one of the driver."""
@@ -103,3 +126,10 @@ class Hydrant:
         for edge, node in zip(value.relationships, nodes[1:], strict=True):
             sequence += [self.edge(edge), node]
         return Path._walked(sequence)
+
+
+def _fill(node: Node, labels: Iterable[str], properties: dict[str, Any]) -> None:
+    """Give a node what is stored of it."""
+    node._stale = None
+    node._labels = dict.fromkeys(labels)
+    node._replace(properties)

@@ -29,11 +29,6 @@ class PropertyDict(dict[str, Any]):
         super().clear()
         super().update({k: v for k, v in properties.items() if v is not None})
 
-    def _pairs(self) -> dict[str, Any]:
-        """Return a plain copy."""
-        self._freshen()
-        return {key: super(PropertyDict, self).__getitem__(key) for key in self.keys()}
-
     def __getitem__(self, key: str) -> Any:
         """Return the value of a key, None where there is none."""
         self._freshen()
@@ -112,6 +107,10 @@ class PropertyDict(dict[str, Any]):
         """Take all keys away."""
         self._freshen()
         super().clear()
+
+    def copy(self) -> dict[str, Any]:
+        """Return a plain dictionary of the properties."""
+        return dict(self)
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """Return the value of a key, and set it first where there is none."""

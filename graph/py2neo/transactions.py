@@ -9,6 +9,7 @@ from graph.py2neo import writing
 from graph.py2neo.cursors import Cursor
 from graph.py2neo.errors import ClientError, TransactionFinished, translated
 from graph.py2neo.hydration import Hydrant
+from graph.py2neo.properties import PropertyDict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,7 +125,10 @@ class Transaction:
         if not cypher.strip():
             msg = "The statement is empty: write one, such as 'RETURN 1'."
             raise ClientError(msg, "Neo.ClientError.Statement.SyntaxError")
-        values = {**(parameters or {}), **kwparameters}
+        values = {
+            name: dict(value) if isinstance(value, PropertyDict) else value
+            for name, value in {**(parameters or {}), **kwparameters}.items()
+        }
         try:
             with translated(self._graph.service.uri):
                 runner = self._session if self._auto else self._bolt

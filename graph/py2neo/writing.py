@@ -206,7 +206,7 @@ def pull(tx: Transaction, subgraph: Subgraph) -> None:
     rows = [{"identity": node.identity} for node in nodes]
     answers = _answers(tx, statement("py2neo/pull_nodes"), nodes, rows)
     for node, answer in zip(nodes, answers, strict=True):
-        node._stale = False
+        node._stale = None
         node._labels = dict.fromkeys(answer["labels"])
         node._replace(answer["properties"])
     rows = [{"identity": edge.identity} for edge in edges]

@@ -45,6 +45,13 @@ def test_no_server_is_said_at_once() -> None:
     assert isinstance(caught.value, UnavailableError)
 
 
+def test_a_server_without_encryption_is_said(server: Settings) -> None:
+    """A secure scheme is not quietly spoken without encryption."""
+    address = str(server.uri).partition("://")[2]
+    with pytest.raises(ConnectionUnavailable):
+        Graph(f"bolt+ssc://{address}", auth=(server.username, server.password))
+
+
 def test_an_unknown_graph_is_said_by_its_first_statement(server: Settings) -> None:
     """The server knows which databases there are."""
     auth = (server.username, server.password)

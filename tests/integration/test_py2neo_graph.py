@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from graph.py2neo import (
     ClientError,
+    Cursor,
     Graph,
     GraphService,
     Node,
@@ -192,6 +193,34 @@ def test_ends_of_relationships_are_read_when_needed(graph: Graph) -> None:
     edge = graph.evaluate("MATCH ()-[r:KNOWS]->() RETURN r")
     assert edge.end_node["name"] == "Bob"
     assert set(edge.start_node.labels) == {"Person"}
+
+
+def test_ends_of_many_relationships_are_read_together(graph: Graph) -> None:
+    """The nodes of all relationships of a result come with one statement."""
+    graph.run("UNWIND range(1, 20) AS n CREATE (:P {n: n})-[:NEXT]->(:P {n: -n})")
+    reads = []
+
+    class Counted(Graph):
+        """A graph that counts what it reads."""
+
+        def query(self, *args: Any, **kwargs: Any) -> Cursor:
+            """Count, and read."""
+            reads.append(args)
+            return super().query(*args, **kwargs)
+
+    counted = Counted._of(graph.service, graph.name)
+    ends = [row[0].end_node["n"] for row in counted.run("MATCH ()-[r]->() RETURN r")]
+    assert sorted(ends) == list(range(-20, 0))
+    assert len(reads) == 1
+
+
+def test_a_node_that_is_a_parameter_is_its_properties(graph: Graph) -> None:
+    """Also one that has not been read yet."""
+    graph.create(_friends()[2])
+    edge = graph.evaluate("MATCH ()-[r:KNOWS]->() RETURN r")
+    copied = graph.evaluate("CREATE (n:Copy) SET n = $end RETURN n", end=edge.end_node)
+    assert dict(copied) == {"name": "Bob", "age": 44}
+    assert edge.end_node.copy() == {"name": "Bob", "age": 44}
 
 
 def test_paths_keep_the_direction_of_their_relationships(graph: Graph) -> None:
