@@ -54,6 +54,10 @@ def block_of(part: CompValue) -> tuple[Alternative, ...] | None:
     if part.name == "BGP":
         triples = tuple((s, p, o) for s, p, o in part.triples)
         found = (Alternative(patterns=triples),) if triples else None
+    elif part.name == "Join" and _is_nothing(part.p1):
+        found = block_of(part.p2)
+    elif part.name == "Join" and _is_nothing(part.p2):
+        found = block_of(part.p1)
     elif part.name in {"Union", "Join", "LeftJoin"}:
         left, right = block_of(part.p1), block_of(part.p2)
         if left is None or right is None:
@@ -65,6 +69,11 @@ def block_of(part: CompValue) -> tuple[Alternative, ...] | None:
         elif getattr(part.expr, "name", "") == "TrueFilter":
             found = _extended(left, right)
     return None if found is None or len(found) > _MOST else found
+
+
+def _is_nothing(part: CompValue) -> bool:
+    """Return whether a part is a pattern without triples, which says nothing."""
+    return bool(part.name == "BGP" and not part.triples)
 
 
 def _joined(

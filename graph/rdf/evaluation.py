@@ -20,19 +20,19 @@ from rdflib.term import Literal, Variable
 from graph.errors import KnowtrailError, RdfError
 from graph.rdf.blocks import Alternative, block_of
 from graph.rdf.counting import count, counting_of, rows_of
+from graph.rdf.existence import divided, existing
 from graph.rdf.limits import check_query
 from graph.rdf.plan import batches, numbered_all
-from graph.rdf.run import PrefixesChangedError
+from graph.rdf.solving import once_more, plain_block, plans_of, triples_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from collections.abc import Mapping as Dictionary
 
     from rdflib import Graph
     from rdflib.plugins.sparql.sparql import QueryContext
     from rdflib.query import Result
 
-    from graph.rdf.plan import Plan
 
 __all__ = ["READ_ONLY", "answer", "register"]
 
@@ -129,12 +129,12 @@ def _evaluate(ctx: QueryContext, part: CompValue) -> Any:
     if run is None:
         raise NotImplementedError
     run.check()
+    if part.name == "Filter":
+        return _filter(run, ctx, part)
     rows = None
     if part.name in {"BGP", "Union", "Join", "LeftJoin"}:
         rows = _block(run, ctx, part)
-    if rows is None and part.name == "Filter":
-        rows = _filter(run, ctx, part)
-    elif rows is None and part.name == "LeftJoin":
+    if rows is None and part.name == "LeftJoin":
         rows = _left_join(run, ctx, part)
     elif rows is None and part.name == "Join" and part.lazy:
         rows = _join(run, ctx, part)
@@ -148,7 +148,6 @@ def _evaluate(ctx: QueryContext, part: CompValue) -> Any:
 
 
 _WATCHED = {
-    "Filter": evaluate.evalFilter,
     "Join": evaluate.evalJoin,
     "LeftJoin": evaluate.evalLeftJoin,
     "Minus": evaluate.evalMinus,
@@ -165,51 +164,6 @@ def _watched(run: Any, rows: Iterable[Any]) -> Iterator[Any]:
         yield row
 
 
-def _once_more(make: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-    """Yield rows; from the start where the database's prefixes had changed.
-
-    Only the first statement of a query finds that, before it yields anything.
-    """
-    try:
-        yield from make()
-    except PrefixesChangedError:
-        yield from make()
-
-
-def _plans(
-    run: Any,
-    ctx: QueryContext,
-    block: Sequence[Alternative],
-    *,
-    also: Any = (),
-    bounds: Any = None,
-) -> list[Plan] | None:
-    """Return the plan of each alternative of a block, made once for a way it is bound.
-
-    Args:
-        run: Reads the database.
-        ctx: What is bound for all rows, predicates among it.
-        block: The alternatives.
-        also: Variables that each row binds, to one thing or another.
-        bounds: Comparisons of variables with numbers that a filter makes.
-
-    Returns:
-        The plans; None if what need not match cannot be asked for with the rest.
-    """
-    known: Any = ctx
-    found: list[Plan] = []
-    for one in block:
-        if any(term in also or known[term] is not None for term in one.unbound):
-            return None
-        patterns = tuple(
-            (s, p if known[p] is None else known[p], o) for s, p, o in one.patterns
-        )
-        terms = {t for s, _, o in patterns for t in (s, o) if isinstance(t, Variable)}
-        bound = frozenset(t for t in terms if t in also or known[t] is not None)
-        found.append(run.plan(patterns, bound, bounds or {}, one.optional))
-    return found if all(plan.fits for plan in found) else None
-
-
 def _block(
     run: Any, ctx: QueryContext, part: CompValue, *, bounds: Any = None
 ) -> Iterator[FrozenBindings] | None:
@@ -217,16 +171,16 @@ def _block(
     block = block_of(part)
     if part.name == "BGP" and not part.triples:
         return iter([ctx.solution()])
-    if block is None or _plans(run, ctx, block, bounds=bounds) is None:
+    if block is None or plans_of(run, ctx, block, bounds=bounds) is None:
         return None
     known = dict(ctx.bindings.items())
 
     def found() -> Iterator[FrozenBindings]:
-        plans = _plans(run, ctx, block, bounds=bounds) or []
-        for _, row in numbered_all(plans, run, _triples(ctx), [known]):
+        plans = plans_of(run, ctx, block, bounds=bounds) or []
+        for _, row in numbered_all(plans, run, triples_of(ctx), [known]):
             yield FrozenBindings(ctx, row)
 
-    return _once_more(found)
+    return once_more(found)
 
 
 def _aggregate(
@@ -239,7 +193,7 @@ def _aggregate(
         return _watched(run, evaluate.evalAggregateJoin(ctx, part))
 
     def found() -> Iterator[FrozenBindings]:
-        plans = _plans(run, ctx, [Alternative(patterns=wanted.patterns)]) or []
+        plans = plans_of(run, ctx, [Alternative(patterns=wanted.patterns)]) or []
         groups = None
         if len(plans) == 1 and plans[0].alone is not None:
             groups = count(run, plans[0].alone, wanted, known)
@@ -249,26 +203,27 @@ def _aggregate(
             for row in rows_of(wanted, groups):
                 yield FrozenBindings(ctx, row)
 
-    return _once_more(found)
+    return once_more(found)
 
 
-def _filter(
-    run: Any, ctx: QueryContext, part: CompValue
-) -> Iterator[FrozenBindings] | None:
-    """Return the solutions of a block that pass a filter, None where it is no block."""
+def _filter(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBindings]:
+    """Yield the solutions that pass a filter; what EXISTS asks is asked in batches."""
+    rows: Iterable[FrozenBindings] | None
     rows = _block(run, ctx, part.p, bounds=_bounds(part.expr))
-    return None if rows is None else _passed(ctx, part, rows)
-
-
-def _passed(
-    ctx: QueryContext, part: CompValue, rows: Iterable[FrozenBindings]
-) -> Iterator[FrozenBindings]:
-    """Yield the rows that pass a filter."""
+    if rows is None:
+        rows = evaluate.evalPart(ctx, part.p)
+    tests, rest = divided(part.expr)
     isolated = not part.no_isolated_scope
-    for row in rows:
-        seen = row.forget(ctx, _except=part._vars) if isolated else row
-        if _ebv(part.expr, seen):
-            yield row
+
+    def seen(row: FrozenBindings) -> FrozenBindings:
+        return row.forget(ctx, _except=part._vars) if isolated else row
+
+    passed: Iterator[FrozenBindings] = (
+        row for row in _watched(run, rows) if all(_ebv(one, seen(row)) for one in rest)
+    )
+    for test in tests:
+        passed = existing(run, ctx, test, passed, seen)
+    yield from passed
 
 
 def _bounds(expression: Any) -> dict[Any, list[tuple[str, float]]]:
@@ -315,7 +270,7 @@ def _join(
     run: Any, ctx: QueryContext, part: CompValue
 ) -> Iterator[FrozenBindings] | None:
     """Return the rows of the left side extended by the block on the right."""
-    block = _plain_block(part.p2)
+    block = plain_block(part.p2)
     if block is None:
         return None
 
@@ -323,18 +278,18 @@ def _join(
         plans = None
         for batch in batches(evaluate.evalPart(ctx, part.p1)):
             known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
-            plans = plans or _plans(run, ctx, block, also=batch[0]) or []
-            for place, row in numbered_all(plans, run, _triples(ctx), known):
+            plans = plans or plans_of(run, ctx, block, also=batch[0]) or []
+            for place, row in numbered_all(plans, run, triples_of(ctx), known):
                 yield FrozenBindings(ctx, row | dict(batch[place].items()))
 
-    return _once_more(found)
+    return once_more(found)
 
 
 def _left_join(
     run: Any, ctx: QueryContext, part: CompValue
 ) -> Iterator[FrozenBindings] | None:
     """Return the rows of the left side, extended by the right one where it matches."""
-    block = _plain_block(part.p2)
+    block = plain_block(part.p2)
     if block is None:
         return None
 
@@ -343,9 +298,9 @@ def _left_join(
         for batch in batches(evaluate.evalPart(ctx, part.p1)):
             run.check()
             known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
-            plans = plans or _plans(run, ctx, block, also=batch[0]) or []
+            plans = plans or plans_of(run, ctx, block, also=batch[0]) or []
             matched: list[list[FrozenBindings]] = [[] for _ in batch]
-            for place, added in numbered_all(plans, run, _triples(ctx), known):
+            for place, added in numbered_all(plans, run, triples_of(ctx), known):
                 row = FrozenBindings(ctx, added)
                 if _ebv(part.expr, row.forget(ctx)):
                     matched[place].append(row)
@@ -354,13 +309,7 @@ def _left_join(
                 if not extended and not _matches_alone(ctx, part, row):
                     yield row
 
-    return _once_more(found)
-
-
-def _plain_block(part: CompValue) -> tuple[Alternative, ...] | None:
-    """Return a block without patterns that need not match, None where it is none."""
-    block = block_of(part)
-    return None if block is None or any(one.optional for one in block) else block
+    return once_more(found)
 
 
 def _matches_alone(ctx: QueryContext, part: CompValue, row: FrozenBindings) -> bool:
@@ -370,8 +319,3 @@ def _matches_alone(ctx: QueryContext, part: CompValue, row: FrozenBindings) -> b
         return False
     alone = ctx.thaw(row.remember(inside))
     return any(_ebv(part.expr, found) for found in evaluate.evalPart(alone, part.p2))
-
-
-def _triples(ctx: QueryContext) -> Any:
-    """Return what finds the triples of one pattern, also of a path."""
-    return getattr(ctx.graph, "triples", None)

@@ -133,7 +133,7 @@ class Plan:
         for group in self._groups:
             found = _extended(group, run, found)
         for pattern in self._loose:
-            found = _matched(pattern, triples, found)
+            found = _matched(pattern, run, triples, found)
         for number, solution in found:
             yield number, _visible(solution)
 
@@ -276,17 +276,33 @@ def _extended(
 
 
 def _matched(
-    pattern: Pattern, triples: Matcher, found: Iterator[tuple[int, Solution]]
+    pattern: Pattern,
+    run: Runner,
+    triples: Matcher,
+    found: Iterator[tuple[int, Solution]],
 ) -> Iterator[tuple[int, Solution]]:
-    """Yield rows extended by the triples of one pattern, looked up for each."""
-    for number, solution in found:
-        asked = [solution.get(term) if is_variable(term) else term for term in pattern]
-        if isinstance(pattern[1], Path):
-            asked[1] = pattern[1]
-        for triple in triples((asked[0], asked[1], asked[2])):
-            added: dict[Any, Any] = {}
-            for term, value in zip(pattern, triple, strict=True):
-                if is_variable(term) and added.setdefault(term, value) != value:
-                    break
-            else:
-                yield number, solution | added
+    """Yield rows extended by the triples of one pattern, looked up for each.
+
+    The steps of a path are read for a batch of rows before.
+    """
+    steps = getattr(run, "steps", None)
+    for batch in batches(found):
+        asked = [_asked(pattern, solution) for _, solution in batch]
+        if steps is not None and isinstance(pattern[1], Path):
+            steps.prepare(pattern[1], ((s, o) for s, _, o in asked))
+        for (number, solution), one in zip(batch, asked, strict=True):
+            for triple in triples(one):
+                added: dict[Any, Any] = {}
+                for term, value in zip(pattern, triple, strict=True):
+                    if is_variable(term) and added.setdefault(term, value) != value:
+                        break
+                else:
+                    yield number, solution | added
+
+
+def _asked(pattern: Pattern, solution: Solution) -> tuple[Any, Any, Any]:
+    """Return a pattern with what is bound; what is not is None."""
+    subject, predicate, found = (
+        solution.get(term) if is_variable(term) else term for term in pattern
+    )
+    return subject, predicate, found

@@ -15,6 +15,7 @@ from graph.rdf.plan import Plan
 from graph.rdf.reading import graph_triples
 from graph.rdf.terms import literal_term, node_term
 from graph.rdf.vocabulary import Value
+from graph.rdf.walking import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -87,6 +88,9 @@ class Run:
         vocabulary: The IRIs of ours.
         seconds: Time that it may take.
         memory: What the readings before have left.
+
+    Attributes:
+        steps: Steps of property paths that were read.
     """
 
     def __init__(
@@ -103,6 +107,7 @@ class Run:
         self._memory = memory or Memory()
         self._prepared = self._memory.prepared
         self._confirmed = False
+        self.steps = Steps(self._solve)
 
     @property
     def mapping(self) -> Mapping:
@@ -203,6 +208,10 @@ class Run:
     ) -> Iterator[tuple[Any, Any, Any]]:
         """Yield the triples that match a pattern, in which None matches anything."""
         self.check()
+        steps = self.steps.found((subject, predicate, found))
+        if steps is not None:
+            yield from steps
+            return
         if isinstance(subject, Literal) or isinstance(predicate, Literal | BNode):
             return
         if predicate is None:
@@ -223,6 +232,13 @@ class Run:
                 predicate,
                 bound.get(pattern[2], pattern[2]),
             )
+
+    def _solve(
+        self, pattern: Any, rows: Sequence[Any]
+    ) -> Iterator[tuple[int, dict[Any, Any]]]:
+        """Yield the solutions of one pattern for rows, each with the row's number."""
+        self.check()
+        return Plan(self.mapping, [pattern]).numbered(self, _nothing, rows)
 
     def _any_predicate(
         self, subject: Any, found: Any
