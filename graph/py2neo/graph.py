@@ -9,6 +9,7 @@ from graph.py2neo.errors import (
     WriteServiceUnavailable,
     translated,
 )
+from graph.py2neo.parameters import sendable
 from graph.py2neo.procedures import ProcedureLibrary
 from graph.py2neo.services import GraphService
 from graph.py2neo.transactions import Transaction, read_all
@@ -202,7 +203,7 @@ class Graph:
 
         @unit_of_work(timeout=timeout)
         def work(tx: neo4j.ManagedTransaction) -> Cursor:
-            return read_all(tx.run(cypher, dict(parameters or {})), self)
+            return read_all(tx.run(cypher, sendable(dict(parameters or {}))), self)
 
         with (
             translated(self._service.uri),

@@ -5,6 +5,7 @@ Temporal values stay those of `neo4j.time`, points those of `neo4j.spatial`.
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from graph.py2neo.entities import Node
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import neo4j.graph
 
     from graph.py2neo.graph import Graph
+    from graph.py2neo.transactions import Transaction
 
 __all__ = ["Hydrant"]
 
@@ -38,10 +40,12 @@ class Hydrant:
 
     Args:
         graph: Where the entities are bound to.
+        tx: The transaction of the result, which sees what others do not see yet.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, tx: Transaction | None = None) -> None:
         self._graph = graph
+        self._tx = None if tx is None else weakref.ref(tx)
         self._nodes: dict[str, Node] = {}
         self._edges: dict[str, Relationship] = {}
         self._stale: dict[str, Node] = {}
@@ -113,11 +117,18 @@ class Hydrant:
                 {"index": index, "identity": node.identity}
                 for index, node in enumerate(batch)
             ]
-            for answer in self._graph.query(text, {"rows": rows}).evaluate():
+            for answer in self._read(text, {"rows": rows}):
                 _fill(batch[answer["index"]], answer["labels"], answer["properties"])
         for node in stale:
             node._stale = None
         self._stale.clear()
+
+    def _read(self, text: str, parameters: dict[str, Any]) -> Any:
+        """Read in the transaction of the result, as long as that lasts."""
+        tx = None if self._tx is None else self._tx()
+        if tx is not None and not tx.closed:
+            return tx.evaluate(text, parameters)
+        return self._graph.query(text, parameters).evaluate()
 
     def _path(self, value: neo4j.graph.Path) -> Path:
         """Return the path for one of the driver."""

@@ -9,6 +9,7 @@ from graph.py2neo import writing
 from graph.py2neo.cursors import Cursor
 from graph.py2neo.errors import ClientError, TransactionFinished, translated
 from graph.py2neo.hydration import Hydrant
+from graph.py2neo.parameters import sendable
 from graph.py2neo.properties import PropertyDict
 
 if TYPE_CHECKING:
@@ -125,14 +126,14 @@ class Transaction:
         if not cypher.strip():
             msg = "The statement is empty: write one, such as 'RETURN 1'."
             raise ClientError(msg, "Neo.ClientError.Statement.SyntaxError")
-        values = {
+        values = sendable({
             name: dict(value) if isinstance(value, PropertyDict) else value
             for name, value in {**(parameters or {}), **kwparameters}.items()
-        }
+        })
         try:
             with translated(self._graph.service.uri):
                 runner = self._session if self._auto else self._bolt
-                cursor = read_all(runner.run(cypher, values), self._graph)
+                cursor = read_all(runner.run(cypher, values), self._graph, self)
         except BaseException:
             self._undo()
             raise
@@ -293,13 +294,17 @@ class Transaction:
             self.commit()
 
 
-def read_all(result: neo4j.Result, graph: Graph) -> Cursor:
+def read_all(
+    result: neo4j.Result, graph: Graph, tx: Transaction | None = None
+) -> Cursor:
     """Read a result to its end.
 
     Args:
         result: What the driver returned.
         graph: Where its entities are bound to.
+        tx: Where it was run, if more can be run there.
     """
     keys = result.keys()
     rows = list(result)
-    return Cursor(keys, rows, summary=result.consume(), hydrate=Hydrant(graph).value)
+    summary = result.consume()
+    return Cursor(keys, rows, summary=summary, hydrate=Hydrant(graph, tx).value)

@@ -214,6 +214,14 @@ def test_ends_of_many_relationships_are_read_together(graph: Graph) -> None:
     assert len(reads) == 1
 
 
+def test_ends_are_read_where_they_are_seen(graph: Graph) -> None:
+    """In a transaction, also nodes that it has not committed yet are read."""
+    with graph.begin() as tx:
+        tx.create(_friends()[2])
+        edge = tx.evaluate("MATCH ()-[r:KNOWS]->() RETURN r")
+        assert edge.end_node["name"] == "Bob"
+
+
 def test_a_node_that_is_a_parameter_is_its_properties(graph: Graph) -> None:
     """Also one that has not been read yet."""
     graph.create(_friends()[2])
@@ -481,7 +489,8 @@ def test_cursors_and_transactions_hold_no_connection(server: Settings) -> None:
     with graph.service:
         cursors = [graph.run("UNWIND range(1, 3000) AS n RETURN n") for _ in range(3)]
         for _ in range(3):
-            graph.begin()
+            edge = graph.begin().evaluate("CREATE ()-[r:R]->() WITH r RETURN r")
+            assert edge.end_node.graph == graph
         assert sum(len(cursor.data()) for cursor in cursors) == 9000
 
 
