@@ -23,10 +23,10 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.command()
 @click.option(
     "--half",
-    type=click.Choice(["dev", "test"]),
+    type=click.Choice(["dev", "more", "test"]),
     default="test",
     show_default=True,
-    help="Which of the bundled questions: dev is for tuning, test for reporting.",
+    help="Which of the bundled questions: dev and more to tune on, test to report.",
 )
 @click.option("--questions", type=_FILE, help="Other labelled questions, JSON lines.")
 @click.option(

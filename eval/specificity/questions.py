@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HALVES", "Answer", "Question", "bundled_questions", "load_questions"]
 
-HALVES = ("dev", "test")
+HALVES = ("dev", "more", "test")
+"""Questions to tune on, more of them, and those that are only reported on."""
+
 _KINDS = ("list", "count", "comparison", "breakdown", "none", "ask", "refusal")
 AnswerKind = Literal[
     "list", "count", "comparison", "breakdown", "none", "ask", "refusal"
@@ -73,7 +75,7 @@ def bundled_questions(half: str) -> Path:
     """Return the file of a half of the questions that come with Knowtrail.
 
     Args:
-        half: `dev`, for tuning, or `test`, for reporting only.
+        half: `dev` or `more`, for tuning, or `test`, for reporting only.
     """
     return Path(
         str(resources.files("eval.specificity") / "data" / f"questions_{half}.jsonl")
