@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +13,7 @@ if TYPE_CHECKING:
 
     from eval.generation import (
         ContextGroup,
-        CorpusPassage,
         GeneratedQuestions,
-        Grouped,
         QuestionOptions,
     )
     from graph.settings import Settings
@@ -159,6 +156,7 @@ def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
     knowtrail dataset generate glaciers --output asked.jsonl --goldens 20
     knowtrail dataset generate glaciers --output contexts.jsonl --groups-only
     """  # noqa: D301 - click reads the backspace
+    from eval.cli_dataset_output import write_groups, write_made
     from eval.generation import GraphContexts, context_groups, corpus_passages
     from eval.generation.files import FORMATS
     from graph.cli_session import open_connection
@@ -175,10 +173,10 @@ def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
         grouped = context_groups(source, plan, progress=progress)
         passages = [] if given["groups_only"] else [*corpus_passages(connection, name)]
     if given["groups_only"]:
-        _write_groups(output, grouped, as_json=given["as_json"])
+        write_groups(output, grouped, as_json=given["as_json"])
         return
     made = _made(settings, grouped.groups, given, options)
-    _write(output, made, grouped, passages, as_json=given["as_json"])
+    write_made(output, made, grouped, passages, as_json=given["as_json"])
 
 
 def _weights(given: tuple[str, ...], what: str) -> dict[str, float]:
@@ -294,112 +292,6 @@ def _kept(work: Path) -> Iterator[None]:
         raise
 
 
-def _write_groups(output: Path, grouped: Grouped, *, as_json: bool) -> None:
-    """Write the contexts, one a line."""
-    from retrieval.views.files import write_file
-
-    rows = [json.dumps(g.as_dict(), ensure_ascii=False) for g in grouped.groups]
-    write_file(output, "".join(f"{row}\n" for row in rows))
-    _tell_missing(grouped)
-    _show(
-        {"groups": _by_grouping(grouped), "missing": dict(grouped.missing)},
-        f"{len(rows)} contexts are in {output}.",
-        as_json=as_json,
-    )
-
-
-def _by_grouping(grouped: Grouped) -> dict[str, int]:
-    """Return how many contexts there are of each grouping."""
-    counts: dict[str, int] = {}
-    for group in grouped.groups:
-        counts[group.grouping] = counts.get(group.grouping, 0) + 1
-    return counts
-
-
-def _tell_missing(grouped: Grouped) -> None:
-    """Say which contexts were not found."""
-    for grouping, count in grouped.missing.items():
-        click.echo(
-            f"Warning: {count} contexts of {grouping} were wanted and not found: the "
-            "corpus has too few documents or edges for them.",
-            err=True,
-        )
-
-
-def _write(
-    output: Path,
-    made: GeneratedQuestions,
-    grouped: Grouped,
-    passages: list[CorpusPassage],
-    *,
-    as_json: bool,
-) -> None:
-    """Write questions and passages, and say what came of it."""
-    from eval.generation.files import (
-        generated_questions,
-        passages_beside,
-        write_passages,
-        write_questions,
-    )
-
-    _tell_missing(grouped)
-    for failure in made.failures:
-        click.echo(
-            f"No question of context {failure.group[:8]} ({failure.grouping}), "
-            f"{failure.step}: {failure.reason}",
-            err=True,
-        )
-    if not made.questions:
-        _none_came(made)
-    write_questions(output, generated_questions(made.questions, passages))
-    beside = passages_beside(output)
-    if output.suffix.lower() == ".jsonl":
-        write_passages(beside, passages)
-    _show(
-        {
-            "questions": len(made.questions),
-            "failures": [_failure(one) for one in made.failures],
-            "groups": _by_grouping(grouped),
-            "missing": dict(grouped.missing),
-            "reused": made.reused,
-            "output": str(output),
-        },
-        f"{len(made.questions)} questions are in {output}; {len(made.failures)} "
-        "did not come.",
-        as_json=as_json,
-    )
-
-
-def _none_came(made: GeneratedQuestions) -> None:
-    """Fail where there is nothing to write.
-
-    Raises:
-        ModelError: Always.
-    """
-    from graph.errors import ModelError
-
-    msg = (
-        f"No question came of {len(made.failures)} attempts, so no file is written: "
-        "choose a larger --model, or a lower --threshold; --retry-failed asks again."
-    )
-    raise ModelError(msg)
-
-
-def _failure(failure: Any) -> dict[str, Any]:
-    """Return a failure as JSON values."""
-    from dataclasses import asdict
-
-    return asdict(failure)
-
-
-def _show(row: dict[str, Any], told: str, *, as_json: bool) -> None:
-    """Write what was done."""
-    if as_json:
-        click.echo(json.dumps(row, ensure_ascii=False, indent=2))
-    else:
-        click.echo(told)
-
-
 @dataset.command()
 @click.argument("source", metavar="KIND:FILES")
 @click.argument("output", type=_FILE)
@@ -414,6 +306,7 @@ def convert(source: str, output: Path, *, as_json: bool) -> None:
     knowtrail dataset convert musique:questions.json,corpus.json musique.jsonl
     knowtrail dataset convert jsonl:asked.jsonl,asked.passages.jsonl asked.csv
     """  # noqa: D301 - click reads the backspace
+    from eval.cli_dataset_output import show
     from eval.datasets import read_specification
     from eval.generation.files import (
         FORMATS,
@@ -431,7 +324,7 @@ def convert(source: str, output: Path, *, as_json: bool) -> None:
     write_questions(output, dataset_questions(read))
     if output.suffix.lower() == ".jsonl":
         write_passages(passages_beside(output), read.passages)
-    _show(
+    show(
         {
             "questions": len(read.questions),
             "passages": len(read.passages),
