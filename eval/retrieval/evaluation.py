@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from graph.settings import Settings
     from retrieval.questions import ReaderName
 
-__all__ = ["Evaluation", "EvaluationOptions", "Part", "evaluate_retrieval"]
+__all__ = ["Evaluation", "EvaluationOptions", "Part", "evaluate_retrieval", "parts_of"]
 
 FOLDER = "evaluations"
 """Folder of the home where interrupted runs leave what they found."""
@@ -187,7 +187,7 @@ def evaluate_retrieval(
         commit=commit,
         measures=measures,
         results=results,
-        parts=_parts(results, measures, chosen),
+        parts=parts_of(results, measures, chosen),
         facts=_facts(bench, resumed),
         notes=tuple(notes),
     )
@@ -226,7 +226,7 @@ def _key(
     )
 
 
-def _parts(
+def parts_of(
     results: Sequence[SystemResult],
     measures: Sequence[str],
     options: EvaluationOptions,

@@ -1,0 +1,182 @@
+"""Systems measured on a real server: a tiny corpus, every system, what is stored."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eval.datasets import read_specification
+from eval.retrieval.evaluation import EvaluationOptions, evaluate_retrieval
+from eval.retrieval.output import as_dict
+from eval.retrieval.report import retrieval_page
+from eval.retrieval.systems import asked_names, systems_of
+from eval.retrieval.units import Unit
+from graph.embedders import HashEmbedder
+from graph.statements import statement
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eval.retrieval import RetrievalDataset
+    from eval.retrieval.evaluation import Evaluation
+    from graph.connection import Connection
+    from graph.settings import Settings
+
+pytestmark = pytest.mark.integration
+
+PASSAGES = (
+    ("lamp", "Kelp Point", "Kelp Point is a lighthouse. Ida Rask made its lamp."),
+    ("maker", "Ida Rask", "Ida Rask was a glass maker. She was born in Tromsund."),
+    ("town", "Tromsund", "Tromsund is a town on a fjord. A ferry crosses it."),
+    ("ferry", "Ferry", "The ferry is named after a whale. It waits for nobody."),
+    ("other", "Ferry", "Another ferry is named after a seal. It is never late."),
+    ("empty", "", " "),
+)
+QUESTIONS: tuple[dict[str, Any], ...] = (
+    {
+        "id": "q1",
+        "question": "Where was the maker of the lamp of Kelp Point born?",
+        "gold_documents": ["lamp", "maker"],
+        "gold_sentences": [{"document": "maker", "sentence": 1}],
+    },
+    {"id": "q2", "question": "What is after a seal?", "gold_documents": ["other"]},
+    {"id": "q3", "question": "Zygote quux?", "gold_documents": ["nowhere", "town"]},
+)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> RetrievalDataset:
+    """Return five passages with text, one without, and three questions."""
+    rows = [{"id": i, "title": t, "text": x} for i, t, x in PASSAGES]
+    for name, lines in (("passages", rows), ("questions", QUESTIONS)):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / f"{name}.jsonl").write_text(text, "utf-8")
+    return read_specification(
+        f"jsonl:{tmp_path / 'questions.jsonl'},{tmp_path / 'passages.jsonl'}"
+    )
+
+
+def _measured(
+    connection: Connection,
+    server: Settings,
+    dataset: RetrievalDataset,
+    names: str,
+    **options: Any,
+) -> Evaluation:
+    """Measure systems with an embedder that needs no model."""
+    return evaluate_retrieval(
+        dataset,
+        systems_of(names),
+        connection=connection,
+        embedder=HashEmbedder(32),
+        settings=server,
+        options=EvaluationOptions(**{"ks": (1, 3, 10), **options}),
+    )
+
+
+def _count(connection: Connection, text: str) -> int:
+    """Return the number that a query returns."""
+    return int(connection.query(text)[0]["n"])
+
+
+def test_every_system_is_measured_and_stored(
+    connection: Connection, server: Settings, tiny: RetrievalDataset
+) -> None:
+    """All of `all`, on five passages, with k beyond them and gold that is nowhere."""
+    found = _measured(connection, server, tiny, "all")
+
+    told = as_dict(found)
+    assert tuple(told["systems"]) == asked_names("all")
+    assert told["systems"]["dense"]["recall@10"]["mean"] == pytest.approx(2.5 / 3)
+    assert [p["kind"] for p in told["dataset"]["problems"]] == ["gold_missing"]
+    assert any("k = 10 is more than the 6 passages" in note for note in found.notes)
+    assert any("1 passages have no text" in note for note in found.notes)
+    assert "Worst cases" in retrieval_page(found)
+    runs = _count(
+        connection, "MATCH (r:EvalRun {kind: 'retrieval'}) RETURN count(r) AS n"
+    )
+    assert runs == len(asked_names("all"))
+    judged = "MATCH (:EvalRecord)-[:JUDGES]->(t:Traversal) RETURN count(t) AS n"
+    walks = [r for result in found.results for r in result.rankings if r.traversal_id]
+    assert _count(connection, judged) == len(walks) > 20
+
+
+def test_words_find_nothing_where_none_is_shared(
+    connection: Connection, server: Settings, tiny: RetrievalDataset
+) -> None:
+    """BM25 returns nothing for a question of unknown words; that is counted."""
+    found = _measured(connection, server, tiny, "bm25,rrf")
+
+    bm25, rrf = found.parts[0].systems
+    assert (bm25.empty, rrf.empty) == (1, 0)
+    assert found.results[0].values[1]["recall@1"] == 1
+
+
+def test_a_second_run_finds_its_corpus(
+    connection: Connection, server: Settings, tiny: RetrievalDataset
+) -> None:
+    """Nothing is ingested again, and the figures are the same."""
+    chunks = "MATCH (c:Chunk) RETURN count(c) AS n"
+    first = _measured(connection, server, tiny, "dense,kg_traversal", store=False)
+    before = _count(connection, chunks)
+
+    second = _measured(connection, server, tiny, "dense,kg_traversal", store=False)
+
+    assert first.corpus == second.corpus
+    assert _count(connection, chunks) == before
+    assert [r.values for r in first.results] == [r.values for r in second.results]
+    assert _count(connection, "MATCH (r:EvalRun) RETURN count(r) AS n") == 0
+
+
+def test_windows_have_gold_sentences_and_chunks(
+    connection: Connection, server: Settings, tiny: RetrievalDataset
+) -> None:
+    """Sentences keep their numbers in windows that begin with the title."""
+    unit = Unit(name="windows", window=1)
+
+    found = _measured(connection, server, tiny, "dense", unit=unit, record=False)
+
+    (result,) = found.results
+    numbers = {(s.document, s.sentence) for r in result.rankings for s in r.sentences}
+    assert ("maker", 1) in numbers
+    assert max(number for _, number in numbers) == 1
+    assert result.values[0]["chunk_recall@10"] == 1
+    assert _count(connection, "MATCH (t:Traversal) RETURN count(t) AS n") == 0
+
+
+def test_published_walks_return_what_their_sentences_come_from(
+    connection: Connection, server: Settings, tiny: RetrievalDataset
+) -> None:
+    """No passage is filled in; a ranker fills up to the whole corpus, marked."""
+    found = _measured(
+        connection, server, tiny, "query_traversal,query_traversal:published"
+    )
+
+    ranker, published = found.parts[0].systems
+    assert (published.filled, ranker.quantities["documents"].value) == (0, 5)
+    assert ranker.filled > 0
+    assert all(r.stop_reason for r in found.results[1].rankings)
+
+
+def test_a_saved_query_says_why_a_question_failed(
+    connection: Connection, server: Settings, tiny: RetrievalDataset
+) -> None:
+    """Gold outside the corpus, and gold that a ranking without a walk has not."""
+    _measured(connection, server, tiny, "bm25,query_traversal", ks=(1,))
+
+    rows = connection.query(
+        statement("inspect/retrieval_failures"),
+        {"question": "q3", "system": "bm25", "run": None, "limit": None},
+    )
+    runs = connection.query(
+        statement("inspect/retrieval_runs"),
+        {"dataset": "questions", "system": None, "limit": None},
+    )
+
+    assert [(row["missed"], row["why"]) for row in rows] == [
+        ("nowhere", "the passage is not in the corpus"),
+        ("town", "a ranking without a walk"),
+    ]
+    assert {row["system"] for row in runs} == {"bm25", "query_traversal"}

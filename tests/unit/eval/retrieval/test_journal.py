@@ -1,0 +1,137 @@
+"""Rankings on disk, and systems that go on where an earlier run ended."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eval.retrieval.fusion import fused
+from eval.retrieval.journal import Journal
+from eval.retrieval.running import check_ks, run_systems
+from eval.retrieval.systems import asked_names, system_names, systems_of
+from graph.errors import InputError
+from tests.rankings import dataset, question, ranking
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eval.retrieval import Ranking, RetrievalQuestion
+
+QUESTIONS = (question("q1", "ash"), question("q2", "birch"), question("q3", "ash"))
+
+
+class _Frail:
+    """A system that breaks after some answers."""
+
+    name = "frail"
+
+    def __init__(self, answers: int) -> None:
+        self.left = answers
+        self.asked: list[str] = []
+
+    def prepare(self, bench: Any) -> None:
+        """Take no corpus."""
+
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Answer, or break."""
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+        self.asked.append(question.id)
+        return ranking("ash", "birch", walk=True)
+
+
+def _bench() -> Any:
+    """Return what a system needs of a bench here: the questions."""
+    return SimpleNamespace(dataset=dataset(*QUESTIONS))
+
+
+def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
+    """Done questions are kept, and only the others are asked."""
+    with pytest.raises(KeyboardInterrupt):
+        run_systems(_bench(), [_Frail(2)], journal=Journal(tmp_path, "key"))
+    second = _Frail(5)
+
+    (result,) = run_systems(_bench(), [second], journal=Journal(tmp_path, "key"))
+
+    assert second.asked == ["q3"]
+    assert (
+        result.rankings[0] == result.rankings[2] == ranking("ash", "birch", walk=True)
+    )
+
+
+def test_a_line_that_was_cut_is_dropped(tmp_path: Path) -> None:
+    """The rankings before it are kept, and those after it are whole."""
+    journal = Journal(tmp_path, "key")
+    journal.add("s", "q1", ranking("ash"))
+    journal.add("s", "q2", ranking("birch"))
+    text = journal.path.read_text("utf-8")
+    journal.path.write_text(text[:-20], "utf-8")
+
+    cut = Journal(tmp_path, "key")
+    cut.add("s", "q3", ranking("cedar"))
+
+    again = Journal(tmp_path, "key")
+    assert (len(cut), len(again)) == (2, 2)
+    assert again.get("s", "q2") is None
+    assert again.get("s", "q3") == ranking("cedar")
+
+
+def test_a_complete_run_leaves_nothing(tmp_path: Path) -> None:
+    """The file goes, so that the next run measures anew."""
+    journal = Journal(tmp_path, "key")
+    journal.add("s", "q1", ranking("ash"))
+
+    journal.remove()
+
+    assert list(tmp_path.iterdir()) == []
+    assert len(journal) == 0
+
+
+@pytest.mark.parametrize("ks", [(), (0, 5), (1001,)])
+def test_places_out_of_range_are_refused(ks: tuple[int, ...]) -> None:
+    """The message says what may be given."""
+    with pytest.raises(InputError, match="1 to 1000"):
+        check_ks(ks)
+
+
+def test_places_are_put_in_order() -> None:
+    """Each once."""
+    assert check_ks((10, 2, 10)) == (2, 10)
+
+
+def test_all_systems_are_those_without_a_model() -> None:
+    """`all+llm` has the others too, each twice."""
+    plain, every = asked_names("all"), asked_names("all+llm")
+
+    assert set(every) - set(plain) == {
+        "llm_guided_traversal",
+        "llm_guided_traversal:published",
+    }
+    assert {"dense", "bm25", "rrf", "dense+1hop", "query_traversal"} <= set(plain)
+    assert every == system_names()
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("dens", "did you mean 'dense'"),
+        ("dense,dense", "name each once"),
+        ("", "name each once"),
+        ("llm_guided_traversal", "name one with --model"),
+    ],
+)
+def test_systems_that_cannot_be_measured_are_refused(asked: str, said: str) -> None:
+    """The message says why."""
+    with pytest.raises(InputError, match=said):
+        systems_of(asked)
+
+
+def test_fusion_prefers_what_both_rankings_have() -> None:
+    """Second in both beats first in one; ties go by id."""
+    found = fused([["a", "c"], ["b", "c"]])
+
+    assert [name for name, _ in found] == ["c", "a", "b"]
+    assert found[0][1] == pytest.approx(2 / 62)

@@ -1,0 +1,170 @@
+"""Means, differences, the plain data and the page of an evaluation."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+
+import pytest
+
+from eval.retrieval.dataset import DatasetProblem
+from eval.retrieval.evaluation import Evaluation, EvaluationOptions, parts_of
+from eval.retrieval.measures import measure_names, measure_rankings
+from eval.retrieval.output import as_dict, lines
+from eval.retrieval.report import retrieval_page
+from eval.retrieval.running import SystemResult
+from eval.retrieval.summary import differences, quantile_interval, summarise
+from tests.rankings import dataset, question, ranking
+
+QUESTIONS = (
+    question("q1", "ash", sentences=1),
+    question("q2", "birch", "<elm>"),
+    question("<q3>", "cedar"),
+    question("q4", "ash"),
+)
+KS = (2, 5)
+
+
+def result(name: str, *order: str, walk: bool = False) -> SystemResult:
+    """Return a system that ranks alike for every question."""
+    rankings = tuple(
+        ranking(*order, milliseconds=float(place), walk=walk)
+        for place, _ in enumerate(QUESTIONS)
+    )
+    values = measure_rankings(QUESTIONS, rankings, ks=KS)
+    return SystemResult(
+        name=name, questions=QUESTIONS, rankings=rankings, values=tuple(values)
+    )
+
+
+def evaluation() -> Evaluation:
+    """Return an evaluation of two systems and one that finds nothing."""
+    results = (
+        result("dense", "ash", "birch", "cedar", "<elm>"),
+        result("walk", "cedar", "<elm>", "birch", "ash", walk=True),
+        result("none"),
+    )
+    options = EvaluationOptions(ks=KS, halves=True)
+    found = dataset(*QUESTIONS)
+    measures = measure_names(KS, sentences=found.has_sentences)
+    problem = DatasetProblem(kind="no_gold", id="<q9>", message="<q9> has no gold.")
+    return Evaluation(
+        dataset=type(found)(
+            name="trees",
+            kind="jsonl",
+            passages=found.passages,
+            questions=QUESTIONS,
+            problems=(problem,),
+        ),
+        options=options,
+        corpus="eval-trees",
+        embedder="hash:32",
+        commit="1.0+abc",
+        measures=measures,
+        results=results,
+        parts=parts_of(results, measures, options),
+        notes=("Mind this.",),
+    )
+
+
+def test_plain_data_has_means_from_0_to_1() -> None:
+    """By system and measure, with interval, and all that a table must say."""
+    told = json.loads(json.dumps(as_dict(evaluation()), allow_nan=False))
+
+    assert told["systems"]["dense"]["recall@2"]["mean"] == pytest.approx(0.625)
+    assert set(told["systems"]["dense"]["recall@2"]) == {"mean", "low", "high"}
+    assert told["systems"]["none"]["recall@5"]["mean"] == 0
+    assert told["systems"]["none"]["empty"] == 4
+    assert told["systems"]["dense"]["filled"] == 0.25
+    assert (told["n"], told["seed"], told["commit"]) == (4, 0, "1.0+abc")
+    assert told["dataset"]["problems"][0]["id"] == "<q9>"
+    assert told["halves"]["dev"]["n"] == told["halves"]["test"]["n"] == 2
+
+
+def test_lines_say_what_a_table_must_say() -> None:
+    """Number of questions, corpus, embedder, seed, commit, problems, every system."""
+    text = "\n".join(lines(evaluation()))
+
+    wanted = ("n = 4", "eval-trees", "hash:32", "seed: 0", "1.0+abc", "no_gold: 1")
+    assert [piece for piece in wanted if piece not in text] == []
+    assert "dense" in text
+    assert "62.5 [" in text
+
+
+class _Tags(HTMLParser):
+    """Checks that elements are closed in their order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+
+def test_the_page_is_whole_and_escaped() -> None:
+    """Every element is closed, nothing of the data is markup, nothing is loaded."""
+    page = retrieval_page(evaluation())
+
+    tags = _Tags()
+    tags.feed(page)
+    assert (tags.open, tags.wrong) == ([], [])
+    assert "<elm>" not in page
+    assert "<q3>" not in page
+    assert "&lt;elm&gt;" in page
+    assert "http://" not in page
+    assert "https://" not in page
+
+
+def test_the_page_shows_matrix_walks_and_differences() -> None:
+    """Each part of the report is there, and says what it rests on."""
+    page = retrieval_page(evaluation())
+
+    wanted = (
+        "Question by question",
+        "Worst cases",
+        "differences from dense",
+        "Development half",
+        "early stop",
+        "n = 4",
+        "eval-trees",
+        "Mind this.",
+        'class="cell none"',
+    )
+    assert [piece for piece in wanted if piece not in page] == []
+
+
+def test_differences_are_paired_and_corrected() -> None:
+    """Every other system less the base; p-values are at least those of one test."""
+    all_of_them = evaluation().results
+
+    found = differences(all_of_them, all_of_them[0], ["recall@2"])
+
+    assert [each.name for each in found] == ["walk", "none"]
+    assert found[1].found.difference.value == pytest.approx(-0.625)
+    assert all(each.p_value >= each.found.p_value for each in found)
+
+
+def test_a_quantile_has_an_interval_around_it() -> None:
+    """None where there is nothing to resample."""
+    found = quantile_interval([1.0, 2.0, 3.0, 4.0, 50.0], 0.5)
+    alone = quantile_interval([7.0], 0.95)
+
+    assert found.low <= found.value == 3.0 <= found.high
+    assert alone.value == 7.0
+    assert alone.low != alone.low
+
+
+def test_a_part_of_the_questions_can_be_summarised() -> None:
+    """Only those at the places given count."""
+    summary = summarise(evaluation().results[0], places=(0, 3))
+
+    assert summary.n == 2
+    assert summary.measures["recall@2"].value == 1
+    assert summary.latency["p50"].value == 1.5
