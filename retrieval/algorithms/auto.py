@@ -168,7 +168,7 @@ class Auto:
             anchors=frozenset(ids),
             parts=Parts(rarity=self.parts.rarity, coverage=self.parts.coverage),
         )
-        return [
+        return _in_walking_order([
             Place(
                 id=graph.ids[row],
                 before="" if result.term[row] < 0 else graph.ids[result.before[row]],
@@ -176,7 +176,7 @@ class Auto:
                 near=graph.ids[row] in dense,
             )
             for row in _order(result.scores)
-        ]
+        ])
 
     def _gate(self, names: Sequence[str], found: TermsFound) -> float:
         """Return how much names count: the rarity of the rarest one, from 0 to 1."""
@@ -185,6 +185,17 @@ class Auto:
         most = idf_of(1, found.chunks)
         rarest = max((idf_of(found.counts[n], found.chunks) for n in names), default=0)
         return rarest / most if most > 0 else 0.0
+
+
+def _in_walking_order(places: Sequence[Place]) -> list[Place]:
+    """Return ranked chunks with the beginning of each chain before its end."""
+    by_id = {place.id: place for place in places}
+    ordered: dict[str, Place] = {}
+    for place in places:
+        if place.before:
+            ordered.setdefault(place.before, by_id[place.before])
+        ordered.setdefault(place.id, place)
+    return list(ordered.values())
 
 
 def _order(scores: Vector) -> list[int]:

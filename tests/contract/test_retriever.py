@@ -215,7 +215,8 @@ def test_a_sentence_can_be_a_document(retriever: KnowtrailRetriever) -> None:
 
 def test_a_walk_is_filled_up_to_k(retriever: KnowtrailRetriever) -> None:
     """Documents after the walk's end say so, and no sentence comes twice."""
-    documents = retriever.invoke(QUESTION, None, k=25, max_hops=2)
+    walk = {"algorithm": "query_traversal", "k": 25}
+    documents = retriever.invoke(QUESTION, None, **walk, max_hops=2)
 
     filled = [d.metadata["filled"] for d in documents]
     assert len(documents) == 25
@@ -224,7 +225,7 @@ def test_a_walk_is_filled_up_to_k(retriever: KnowtrailRetriever) -> None:
     assert filled.count(False) <= 3
     spans = [
         (d.metadata["doc_id"], i)
-        for d in retriever.invoke(QUESTION, None, k=25, granularity="sentence")
+        for d in retriever.invoke(QUESTION, None, **walk, granularity="sentence")
         for i in (d.metadata["sentence_start"],)
     ]
     assert len(set(spans)) == 25
@@ -283,9 +284,9 @@ def test_every_algorithm_is_there_by_name(
     retriever: KnowtrailRetriever, algorithm: str
 ) -> None:
     """Documents say which algorithm found them; k holds for all, and more anchors."""
-    documents = retriever.invoke(
-        QUESTION, None, algorithm=algorithm, k=4, anchors=2, lookahead=1, beam=2
-    )
+    more = {} if algorithm == "auto" else {"anchors": 2, "lookahead": 1, "beam": 2}
+
+    documents = retriever.invoke(QUESTION, None, algorithm=algorithm, k=4, **more)
 
     assert [d.metadata["algorithm"] for d in documents] == [algorithm] * 4
 
@@ -298,7 +299,7 @@ def test_a_chat_model_guides_the_walk(retriever: KnowtrailRetriever) -> None:
 
     documents = guided.invoke(QUESTION, None, algorithm=algorithm, max_hops=2)
 
-    nearest = retriever.invoke(QUESTION, None, max_hops=2)
+    nearest = retriever.invoke(QUESTION, None, algorithm="query_traversal", max_hops=2)
     assert documents[0].metadata["hop"] == 0
     assert documents[0].id == nearest[0].id
     assert documents[-1].metadata["path"][1] != nearest[-1].metadata["path"][1]
@@ -308,7 +309,11 @@ async def test_the_published_rules_can_be_asked_for(
     retriever: KnowtrailRetriever,
 ) -> None:
     """With the preset, and in the database, the walk is that of the search."""
-    asked: dict[str, Any] = {"preset": "published", "reader": "cypher"}
+    asked: dict[str, Any] = {
+        "algorithm": "query_traversal",
+        "preset": "published",
+        "reader": "cypher",
+    }
 
     documents = await retriever.ainvoke(QUESTION, None, **asked)
 

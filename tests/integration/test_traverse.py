@@ -153,6 +153,7 @@ def test_options_are_in_force_and_recorded(isles: Connection) -> None:
         isles,
         EMBEDDER,
         QUESTION,
+        algorithm="query_traversal",
         max_sentences=6,
         max_hops=4,
         anchors=2,
@@ -173,7 +174,7 @@ def test_options_are_in_force_and_recorded(isles: Connection) -> None:
 def test_published_rules_are_recorded(isles: Connection) -> None:
     """The preset is a property, and only of walks that had it."""
     traverse(isles, EMBEDDER, QUESTION)
-    traverse(isles, EMBEDDER, QUESTION, preset="published")
+    traverse(isles, EMBEDDER, QUESTION, algorithm="query_traversal", preset="published")
 
     rows = isles.query(
         "MATCH (t:Traversal) RETURN t.preset AS preset ORDER BY t.createdAt"
@@ -186,14 +187,12 @@ async def test_the_asynchronous_twins_walk_alike(
 ) -> None:
     """Same steps, same reasons, recorded too."""
     async with await AsyncConnection.open(server) as connection:
-        walked = await atraverse(connection, EMBEDDER, QUESTION)
+        walked = await atraverse(connection, EMBEDDER, QUESTION, algorithm="auto")
         compared = await acompare(
             connection, EMBEDDER, QUESTION, algorithms=["kg_traversal", GUIDED],
             model=NO_MODEL, record=False,
         )  # fmt: skip
-    expected = compare(
-        isles, EMBEDDER, QUESTION, algorithms=["query_traversal", "kg_traversal"]
-    )
+    expected = compare(isles, EMBEDDER, QUESTION, algorithms=["auto", "kg_traversal"])
 
     assert walked.walk.steps == expected[0].walk.steps
     assert walked.traversal_id is not None
@@ -293,7 +292,7 @@ def test_a_document_is_deleted_during_a_walk(
         lambda *_args, **_more: OpenReader(reader=reader, name="cypher"),
     )
 
-    result = traverse(isles, EMBEDDER, QUESTION)
+    result = traverse(isles, EMBEDDER, QUESTION, algorithm="query_traversal")
 
     recorded = result.traversal_id is not None
     gone = {step.chunk.document_id for step in result.walk.steps} & set(reader.deleted)
@@ -316,7 +315,7 @@ def test_a_corpus_without_edges(connection: Connection, server: Settings) -> Non
     assert {
         result.walk.stop_reason
         for result in results
-        if result.walk.algorithm != "basic_retrieval"
+        if result.walk.algorithm not in {"auto", "basic_retrieval"}
     } == {"no_connections"}
     assert all(result.traversal_id for result in results)
 
@@ -442,8 +441,11 @@ def test_traverse_writes_json(user: CommandLine) -> None:
     """Machines get the walk with its id; the trace only where it was asked for."""
     plain = json.loads(user.run("traverse", QUESTION, "--json").out)
     traced = json.loads(
-        user.run("traverse", QUESTION, "--json", "--trace", "--no-record").out
-    )
+        user.run(
+            "traverse", QUESTION, "--json", "--trace", "--no-record",
+            "--algorithm", "query_traversal",
+        ).out
+    )  # fmt: skip
 
     assert plain["traversalId"]
     assert "considered" not in plain["steps"][0]
@@ -457,13 +459,17 @@ def test_search_takes_the_same_options(
     user: CommandLine, isles: Connection, algorithm: str
 ) -> None:
     """Every algorithm, anchors and looking ahead; nothing is kept."""
+    number = {"anchors": 1, "lookahead": 0} if algorithm == "auto" else {
+        "anchors": 2, "lookahead": 1
+    }  # fmt: skip
     done = user.run(
-        "search", QUESTION, "--json", "--algorithm", algorithm, "--anchors", "2",
-        "--lookahead", "1", "--beam", "2", "--k", "3", "--reader", "cypher",
+        "search", QUESTION, "--json", "--algorithm", algorithm, "--beam", "2",
+        "--anchors", str(number["anchors"]), "--lookahead", str(number["lookahead"]),
+        "--k", "3", "--reader", "cypher",
     )  # fmt: skip
 
     data = json.loads(done.out)
-    asked = {"anchors": 2, "lookahead": 1, "beam": 2, "reader": "cypher"}
+    asked = {**number, "beam": 2, "reader": "cypher"}
     assert (data["algorithm"], len(data["results"])) == (algorithm, 3)
     assert asked.items() <= data["parameters"].items()
     assert stored(isles) == 0

@@ -1,0 +1,238 @@
+"""`auto` on graphs worked out by hand: what leads where, and where it stays dense."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from graph.errors import InputError
+from retrieval.algorithms.auto import Ablation, Auto
+from retrieval.algorithms.auto_graph import (
+    MENTIONS,
+    RESTART,
+    local_graph,
+    seeds,
+    worth_opening,
+)
+from retrieval.algorithms.auto_words import (
+    as_written,
+    possible_names,
+    question_names,
+    stems,
+)
+from retrieval.driving import run
+from retrieval.filters import parse_filter
+from retrieval.protocols import StoredSentence, WalkOptions
+from retrieval.questions import check_question, refused
+from retrieval.readers.memory import MemoryGraph, MemoryReader
+from retrieval.traverse import compared_algorithms
+from retrieval.walk import ChunkText
+
+if TYPE_CHECKING:
+    from retrieval.walk import Trail
+
+QUESTION = "Where was the composer of Nightfall born?"
+TEXTS = {
+    "a": "Nightfall is an opera by Ida Brandt.",
+    "b": "Ida Brandt was born in Kolding.",
+    "c": "Operas are often composed for a stage where singers stand.",
+    "d": "Where composers were born is listed in many books.",
+    "e": "Kolding has a harbour.",
+}
+NAMES = {"a": ("nightfall", "ida brandt"), "b": ("ida brandt", "kolding"),
+         "c": (), "d": (), "e": ("kolding",)}  # fmt: skip
+NEARNESS = {"a": 0.9, "b": 0.1, "c": 0.7, "d": 0.8, "e": 0.0}
+
+
+def graph(names: dict[str, tuple[str, ...]] = NAMES, **more: Any) -> MemoryGraph:
+    """Return five passages whose cosines to (1, 0) are given."""
+    vectors = np.array([[x, np.sqrt(1 - x * x)] for x in NEARNESS.values()])
+    chunks = tuple(
+        ChunkText(
+            id=key,
+            text=text,
+            index=0,
+            first_sentence=0,
+            last_sentence=0,
+            start_char=0,
+            end_char=len(text),
+            document_id=f"of {key}",
+            title=f"Page {key}",
+        )
+        for key, text in TEXTS.items()
+    )
+    sentences = {
+        key: (
+            StoredSentence(
+                id=f"s{key}",
+                text=TEXTS[key],
+                index=0,
+                start_char=0,
+                end_char=len(TEXTS[key]),
+                vector=vector,
+            ),
+        )
+        for key, vector in zip(TEXTS, vectors, strict=True)
+    }
+    return MemoryGraph(
+        chunks=chunks,
+        vectors=vectors,
+        sentences=sentences,
+        edges={},
+        names=names,
+        **more,
+    )
+
+
+def walk(
+    question: str = QUESTION,
+    names: dict[str, tuple[str, ...]] = NAMES,
+    *,
+    parts: Ablation | None = None,
+    given: dict[str, Any] | None = None,
+    **options: Any,
+) -> Trail:
+    """Walk over the five passages."""
+    reader = MemoryReader(graph(names), filter=parse_filter(given))
+    walking = Auto(parts=parts or Ablation()).walk(
+        np.array([1.0, 0.0]), WalkOptions(question=question, **options)
+    )
+    return run(reader, walking)
+
+
+def visited(trail: Trail) -> str:
+    """Return the ids of the steps' chunks."""
+    return "".join(step.chunk.id for step in trail.steps)
+
+
+def test_a_shared_name_bridges_to_what_the_question_does_not_name() -> None:
+    """The answer shares no name with the question, and is far from it."""
+    trail = walk(max_sentences=2)
+
+    assert visited(trail) == "ab"
+    first, second = trail.steps
+    assert (first.hop, first.reason) == (0, "nearest to the question")
+    assert (second.hop, second.reason) == (
+        1,
+        "names 'Ida Brandt', which 'Page a' names too",
+    )
+    assert second.score == pytest.approx(0.1)
+    assert trail.stop_reason == "sentence_limit"
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("Where are composers born?", NAMES),
+        (QUESTION, {}),
+        (QUESTION, dict.fromkeys(TEXTS, ())),
+    ],
+)
+def test_without_names_the_order_is_the_dense_one(
+    question: str, names: dict[str, tuple[str, ...]]
+) -> None:
+    """A question without names, and a corpus without terms, come out as by cosine."""
+    trail = walk(question, names)
+
+    assert visited(trail) == "adcbe"
+    assert {step.reason for step in trail.steps} == {"nearest to the question"}
+    assert "chunks" not in trail.counts
+    assert trail.stop_reason == "chunks_exhausted"
+
+
+def test_no_hop_means_no_names() -> None:
+    """With max_hops 0 the walk is the dense order; with 1 it may follow one name."""
+    assert visited(walk(max_hops=0)) == "adcbe"
+    assert sum(step.hop > 0 for step in walk(max_hops=1).steps) <= 1
+
+
+def test_a_filter_holds_for_what_names_lead_to() -> None:
+    """What does not pass is not reached through a name either."""
+    trail = walk(given={"title": {"$ne": "Page b"}})
+
+    assert "b" not in visited(trail)
+
+
+def test_each_part_can_be_left_out() -> None:
+    """Without walks the order is dense; without chains nothing names its bridge."""
+    assert visited(walk(parts=Ablation(ranks=False))) == "adcbe"
+    plain = walk(parts=Ablation(rarity=False, coverage=False))
+    assert not any(step.hop for step in plain.steps)
+
+
+def test_a_chunk_budget_takes_all_sentences_of_chunks() -> None:
+    """With a budget of chunks the walk ends at the second."""
+    trail = walk(max_sentences=None, max_chunks=2)
+
+    assert (visited(trail), trail.stop_reason) == ("ab", "chunk_limit")
+
+
+def test_page_rank_is_a_distribution_and_seeds_lead() -> None:
+    """In a closed graph nothing is lost, and a walker is mostly where it starts."""
+    counts = {"x": 2, "y": 2}
+    closed = local_graph({"p": ("x",), "q": ("x", "y"), "r": ("y",)}, counts, 8)
+    start = seeds(("p",), np.array([1.0]), ("x",), counts, 8)
+
+    ranks = closed.page_rank(start)
+
+    assert start.terms == {"x": 1.0}
+    assert ranks.argmax() in {0, 1}
+    assert 0 < ranks[2] < ranks[0]
+    assert ranks.sum() < 1 - RESTART + 1e-9
+
+
+def test_rare_terms_of_good_anchors_are_opened_first() -> None:
+    """A term of too many chunks is passed over, and one of this chunk alone."""
+    counts = {"rare": 2, "common": MENTIONS, "own": 1}
+    start = seeds(("p", "q"), np.array([0.9, 0.1]), (), counts, 10 * MENTIONS)
+
+    opened = worth_opening(
+        start, {"p": ("rare", "common", "own"), "q": ()}, counts, 10 * MENTIONS
+    )
+
+    assert opened == ("rare",)
+
+
+def test_names_of_a_question_are_the_longest() -> None:
+    """Whole words in any case, the longest from the left."""
+    known = {"ida", "ida brandt", "brandt", "the"}
+
+    assert "ida brandt" in possible_names("Was Ida Brandt there?")
+    assert question_names("Was IDA Brandt there?", known) == ("ida brandt",)
+    assert possible_names("") == ()
+
+
+def test_a_long_question_has_a_bounded_number_of_names() -> None:
+    """Only the first 200 words are looked at."""
+    many = possible_names(" ".join(f"word{n}" for n in range(2000)))
+
+    assert len(many) <= 200 * 16
+
+
+def test_words_are_compared_without_their_endings() -> None:
+    """Endings go where enough is left; a name is shown as the text writes it."""
+    assert stems("Operas singing was listed") == {"opera", "sing", "was", "list"}
+    assert as_written("ida brandt", "by Ida-Brandt, in") == "Ida-Brandt"
+    assert as_written("ida brandt", "by nobody") == "ida brandt"
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"anchors": 3}, "starts from many chunks"),
+        ({"lookahead": 1}, "does not look ahead"),
+        ({"preset": "published"}, "has no algorithm 'auto'"),
+    ],
+)
+def test_what_auto_has_no_use_for_is_refused(
+    asked: dict[str, Any], message: str
+) -> None:
+    """One line says so, and a comparison of all leaves it out."""
+    with pytest.raises(InputError, match=message):
+        check_question(QUESTION, algorithm="auto", **asked)
+
+    assert "auto" not in compared_algorithms(None, None, asked)  # type: ignore[arg-type]
+    assert "auto" in compared_algorithms(None)
+    assert refused("query_traversal", **asked) == ""
