@@ -44,6 +44,16 @@ _UNSPACED = (
     "\uac00-\ud7a3\uf900-\ufaff"
 )
 """Scripts written without spaces, and Hangul, whose particles follow without one."""
+_MARKS = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
+    "\u0640\u064b-\u065f\u0670]+"
+)
+"""Accents, and the vowel signs that Hebrew and Arabic texts may leave out."""
+_LETTERS = str.maketrans({
+    "\u0131": "i", "\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u00f0": "d",
+    "\u00e6": "ae", "\u0153": "oe",
+})  # fmt: skip
+"""Letters that people without them on their keyboard write like this."""
 _LAST_CODE_POINT = 0x1FFFF
 
 
@@ -61,18 +71,26 @@ class Name:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text as names are compared: folded case, no punctuation.
+    """Return the words of a text as names are compared: no case, accents, punctuation.
 
     Letters of scripts without spaces are words of their own, so that a name is found
     inside a run of them.
     """
-    return _spaced(unicodedata.normalize("NFKC", text).casefold()).split()
+    return _spaced(_folded(text)).split()
 
 
 def small_words(text: str) -> set[str]:
     """Return the words of a text that stand there without a capital, folded."""
     words = _spaced(unicodedata.normalize("NFKC", text)).split()
-    return {word.casefold() for word in words if word.islower()}
+    return set(_folded(" ".join(filter(str.islower, words))).split())
+
+
+def _folded(text: str) -> str:
+    """Return a text without case and accents (`Dvo\u0159\u00e1k` is `dvorak`)."""
+    if text.isascii():
+        return text.casefold()
+    bare = _MARKS.sub("", unicodedata.normalize("NFKD", text).casefold())
+    return unicodedata.normalize("NFKC", bare).translate(_LETTERS)
 
 
 def _spaced(text: str) -> str:
@@ -100,13 +118,16 @@ def names_in(text: str) -> Iterator[Name]:
 
     A phrase at the beginning of a sentence is uncertain, since any word has a capital
     there; without its first word it is certain. The English article is left out at the
-    beginning, where it comes and goes. A text all in capitals has no names.
+    beginning, where it comes and goes. A text all in capitals has no names. Letters of
+    scripts without spaces end a phrase.
 
     Args:
         text: A sentence, or several.
     """
-    if text.isupper():
+    if text.isupper() and all(char.isupper() for char in text if char.isalpha()):
         return
+    if not text.isascii():
+        text = _splitters()[1].sub("|", text)
     for found in _phrase().finditer(text):
         phrase = found.group()
         words = phrase.split()

@@ -28,7 +28,7 @@ __all__ = [
     "segments",
 ]
 
-TERM_RULES = 1
+TERM_RULES = 2
 """Raised when the same texts would give other terms."""
 MOST_LINKED = 100
 """Chunks that any term may be linked from, however small the corpus."""

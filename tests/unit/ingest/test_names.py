@@ -29,6 +29,8 @@ CERTAIN = [
     ("Barack Obama spoke", ["Obama"]),
     ("«Then» he said. However, nobody came", []),
     ("東京は日本の首都です", []),
+    ("北京的Apple公司和IBM", ["Apple", "IBM"]),
+    ("هذه منظمة NATO", ["NATO"]),
     ("हिन्दी भारत की भाषा है", []),
     ("A HEADING IN CAPITALS", []),
     ("", []),
@@ -62,7 +64,12 @@ def test_a_long_run_of_capitals_is_no_name() -> None:
     ("text", "words"),
     [
         ("The U.S.'s Coca-Cola", ["the", "u", "s", "s", "coca", "cola"]),
-        ("Straße ﬁne ÉCOLE", ["strasse", "fine", "école"]),
+        ("Straße ﬁne ÉCOLE", ["strasse", "fine", "ecole"]),
+        ("İstanbul ISTANBUL ıstanbul", ["istanbul"] * 3),
+        ("Dvořák Łódź Ærø", ["dvorak", "lodz", "aero"]),
+        ("ΑΘΗΝΑΣ Αθήνας", ["αθηνασ"] * 2),
+        ("كِتَاب كتاب", ["كتاب"] * 2),
+        ("ガ", ["ガ"]),
         ("東京 tower", ["東", "京", "tower"]),
         ("สวัสดี", ["ส", "วั", "ส", "ดี"]),
         ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
@@ -70,13 +77,15 @@ def test_a_long_run_of_capitals_is_no_name() -> None:
     ],
 )
 def test_words_are_folded_and_split_by_script(text: str, words: list[str]) -> None:
-    """Case and punctuation go, marks stay with their letter, unspaced scripts split."""
+    """Case, accents and punctuation go, other marks stay, unspaced scripts split."""
     assert words_of(text) == words
 
 
 def test_small_words_are_those_without_a_capital() -> None:
     """Numbers and names are not among them."""
-    assert small_words("The moon, moon of Earth in 1969") == {"moon", "of", "in"}
+    text = "The moon, moon of Earth à \u0131 in 1969"
+
+    assert small_words(text) == {"moon", "of", "a", "i", "in"}
 
 
 @pytest.mark.parametrize(
