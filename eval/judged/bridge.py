@@ -32,22 +32,32 @@ def quiet_deepeval() -> Iterator[None]:
         MissingExtraError: If the extra `deepeval` is not installed.
     """
     keep_deepeval_quiet()
+    loggers = [logging.getLogger(name) for name in ("deepeval", "httpx")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        # It draws its progress on standard output, which is for data, and says there
+        # at its import that it writes no files.
+        with redirect_stdout(io.StringIO()):
+            _need_deepeval()
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def _need_deepeval() -> None:
+    """Import DeepEval.
+
+    Raises:
+        MissingExtraError: If the extra `deepeval` is not installed.
+    """
     try:
         import deepeval  # noqa: F401 - must be there
     except ImportError as error:
         msg = "DeepEval is not installed: pip install 'knowtrail[deepeval]'."
         raise MissingExtraError(msg) from error
-    loggers = [logging.getLogger(name) for name in ("deepeval", "httpx")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.WARNING)
-    try:
-        # It draws its progress on standard output, which is for data.
-        with redirect_stdout(io.StringIO()):
-            yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
 
 
 def deepeval_version() -> str:

@@ -258,14 +258,53 @@ def test_the_synthesizer_leaves_out_what_its_critic_does_not_like(
     assert [failure.step for failure in made.failures] == ["critique"]
 
 
-def test_telemetry_is_off_whatever_the_environment_says(tmp_path: Path) -> None:
-    """DeepEval itself says that it sends nothing, and writes no folder of its own."""
-    code = (
-        "from eval.judged.bridge import quiet_deepeval\n"
-        "with quiet_deepeval():\n"
-        "    from deepeval.telemetry import telemetry_opt_out\n"
-        "assert telemetry_opt_out()\n"
-    )
+WATCHED = """
+import json, sys
+reached, started = set(), []
+def watch(event, given):
+    if event == "socket.connect":
+        reached.add(str(given[1][0] if isinstance(given[1], tuple) else given[1]))
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
+        reached.add(str(given[0]))
+    elif event in ("subprocess.Popen", "os.system", "os.posix_spawn"):
+        started.append(str(given[0]))
+sys.addaudithook(watch)
+from pathlib import Path
+from eval.generation import QuestionOptions, generate_questions
+from eval.generation.synthesizer import deepeval_writer
+from eval.judged.bridge import quiet_deepeval
+from eval.kept_replies import KeptRespondent
+from eval.skn.state import State
+from graph.language_models import load_language_model
+from graph.settings import Settings
+from tests.contract import test_deepeval as cases
+url, folder = sys.argv[1:]
+model = load_language_model(cases.MODEL, settings=Settings(ollama_url=url))
+judged = cases._judged(Path(folder), model, cases.CASE)
+with State(Path(folder)) as state:
+    options = QuestionOptions(evolutions={"comparative": 1.0})
+    writer = deepeval_writer(model, state=state, options=options)
+    made = generate_questions([cases._group()], writer, state=state, options=options)
+with quiet_deepeval():
+    from deepeval.telemetry import telemetry_opt_out
+found = {
+    "judged": len(judged.answers[0].values),
+    "made": len(made.questions),
+    "off": telemetry_opt_out(),
+    "reached": sorted(reached),
+    "started": started,
+}
+print(json.dumps(found))
+"""
+"""Judges a case and makes a question, and says which addresses were looked for."""
+
+
+def test_nothing_is_sent_whatever_the_environment_says(
+    tmp_path: Path, parrot: Parrot
+) -> None:
+    """No address but the model's is looked for, no file or line is left behind."""
+    kept, place = tmp_path / "kept", tmp_path / "place"
+    place.mkdir()
     env = dict(os.environ) | {
         "PYTHONPATH": str(ROOT),
         "DEEPEVAL_TELEMETRY_OPT_OUT": "NO",
@@ -273,8 +312,8 @@ def test_telemetry_is_off_whatever_the_environment_says(tmp_path: Path) -> None:
     }
 
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
+        [sys.executable, "-c", WATCHED, parrot.url, str(kept)],
+        cwd=place,
         env=env,
         capture_output=True,
         text=True,
@@ -282,7 +321,15 @@ def test_telemetry_is_off_whatever_the_environment_says(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0, done.stderr
-    assert list(tmp_path.iterdir()) == []
+    assert json.loads(done.stdout) == {
+        "judged": 6,
+        "made": 1,
+        "off": True,
+        "reached": ["127.0.0.1"],
+        "started": [],
+    }
+    assert done.stderr == ""
+    assert list(place.iterdir()) == []
 
 
 @pytest.mark.parametrize("suffix", [".json", ".csv"])
