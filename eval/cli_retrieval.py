@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,7 +78,7 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
     type=click.Choice(["auto", "cypher", "snapshot"]),
     default="auto",
     show_default=True,
-    help="Where walks read.",
+    help="Where systems read; snapshot makes one where none is current.",
 )
 @click.option("--model", "model_name", help="Language model of those that ask one.")
 @click.option("--answers", help="A model that answers from what was found.")
@@ -123,6 +124,7 @@ def retrieval(
     from graph.embedders import load_embedder
     from graph.progress import progress_bars
 
+    _check_place(report)
     options = EvaluationOptions(
         unit=Unit(
             name=asked["unit"],
@@ -192,6 +194,19 @@ def _judging(answers: str | None, judge: str | None) -> JudgingOptions | None:
     from eval.judged import JudgingOptions
 
     return JudgingOptions(answers=answers, judge=judge)
+
+
+def _check_place(path: Path | None) -> None:
+    """Check that a report can be written, before there is one.
+
+    Raises:
+        InputError: If its folder is missing or may not be written.
+    """
+    from graph.errors import InputError
+
+    if path is not None and not os.access(path.parent, os.W_OK):
+        msg = f"Cannot write {path}: no folder {path.parent} that may be written."
+        raise InputError(msg)
 
 
 def _write(path: Path, text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eval.report import shown_text
-from eval.retrieval.output import main_k
+from eval.retrieval.output import main_k, table_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,8 +32,8 @@ def matrix(evaluation: Evaluation) -> Iterator[str]:
     measure = f"recall@{k}"
     questions = results[0].questions
     yield (
-        f"<h2>Question by question</h2><p>Recall at {k} in per cent; n = "
-        f"{len(questions)}. Blue is all of the gold, red none.</p>"
+        f"<h2>Question by question</h2><p>Recall at {k} in per cent; blue is all of "
+        f"the gold, red none. {shown_text(table_facts(evaluation, len(questions)))}</p>"
         '<div class="wide"><table class="matrix"><thead><tr><th>question</th>'
     )
     yield "".join(f"<th><span>{shown_text(r.name)}</span></th>" for r in results)

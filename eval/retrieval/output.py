@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,9 +11,10 @@ if TYPE_CHECKING:
     from eval.retrieval.summary import Difference, SystemSummary
     from eval.statistics import Interval
 
-__all__ = ["TITLES", "as_dict", "facts_of", "lines", "main_k"]
+__all__ = ["TITLES", "as_dict", "facts_of", "lines", "main_k", "table_facts"]
 
 _DIGITS = 6
+_IDS = 20
 
 TITLES = {
     "all": "All questions",
@@ -78,7 +78,8 @@ def _systems(part: Part) -> dict[str, dict[str, Any]]:
 def _system(system: SystemSummary) -> dict[str, Any]:
     """Return the means of a system."""
     found: dict[str, Any] = {
-        name: _interval(each) for name, each in system.measures.items()
+        name: _interval(each) | ({"n": each.n} if each.n != system.n else {})
+        for name, each in system.measures.items()
     }
     found["milliseconds"] = {
         name: _interval(each, "value") for name, each in system.latency.items()
@@ -124,10 +125,26 @@ def facts_of(evaluation: Evaluation) -> dict[str, str]:
         "unit": str(options.unit),
         "embedder": evaluation.embedder,
         "corpus": evaluation.corpus,
+        "reader": str(evaluation.facts.get("reader", options.reader)),
         "seed": str(options.seed),
         "commit": evaluation.commit,
         "checksum": dataset.checksum,
     }
+
+
+def table_facts(evaluation: Evaluation, n: int) -> str:
+    """Return what every table must say, as one sentence.
+
+    Args:
+        evaluation: What came out.
+        n: How many questions the table is about.
+    """
+    options = evaluation.options
+    return (
+        f"n = {n} questions; a chunk is a {options.unit}; seed {options.seed}; "
+        f"{evaluation.embedder}; corpus {evaluation.corpus}; commit "
+        f"{evaluation.commit}."
+    )
 
 
 def lines(evaluation: Evaluation) -> Iterator[str]:
@@ -145,10 +162,12 @@ def lines(evaluation: Evaluation) -> Iterator[str]:
 
 def _told(evaluation: Evaluation) -> Iterator[str]:
     """Yield what is wrong with the data set, and notes."""
-    counts = Counter(problem.kind for problem in evaluation.dataset.problems)
-    for kind, count in sorted(counts.items()):
-        shown = [p.message for p in evaluation.dataset.problems if p.kind == kind]
-        yield f"{kind}: {count}, such as: {shown[0]}"
+    problems = evaluation.dataset.problems
+    for kind in sorted({problem.kind for problem in problems}):
+        found = [problem for problem in problems if problem.kind == kind]
+        ids = ", ".join(problem.id for problem in found[:_IDS])
+        more = ", ..." if len(found) > _IDS else ""
+        yield f"{kind}: {len(found)} ({ids}{more}), such as: {found[0].message}"
     yield from evaluation.notes
 
 

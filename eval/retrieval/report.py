@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eval.report import Table, facts, html_page, interval_cells, shown_text, table
 from eval.retrieval.cases import matrix, worst_cases
-from eval.retrieval.output import TITLES, facts_of, main_k
+from eval.retrieval.output import TITLES, facts_of, main_k, table_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,16 +47,14 @@ def _part(evaluation: Evaluation, part: Part) -> Iterator[str]:
     """Yield the tables of a part of the questions."""
     name = TITLES[part.name]
     about = (
-        f"n = {part.n} questions; a chunk is a {evaluation.options.unit}; seed "
-        f"{evaluation.options.seed}; {evaluation.embedder}; corpus "
-        f"{evaluation.corpus}; commit {evaluation.commit}. Means in per cent with "
-        "their 95 % bootstrap intervals over questions. The highest mean of a column "
-        "is in bold type, which says nothing about the differences: see below."
+        f"{table_facts(evaluation, part.n)} Means in per cent with their 95 % "
+        "bootstrap intervals over questions. The highest mean of a column is in bold "
+        "type, which says nothing about the differences: see below."
     )
     yield f"<h2>{name}</h2><p>{shown_text(about)}</p>"
     yield from _means(evaluation.measures, part.systems)
     yield from _drawn(evaluation, part)
-    yield from table(_costs(part))
+    yield from table(_costs(evaluation, part))
     if part.differences:
         yield from table(_differences(evaluation, part))
 
@@ -86,7 +84,8 @@ def _means(measures: Sequence[str], systems: Sequence[SystemSummary]) -> Iterato
                 if found.low == found.low
                 else "no interval"
             )
-            cells.append(f"<td>{value}<small>{ends}</small></td>")
+            fewer = f", n = {found.n}" if found.n != system.n else ""
+            cells.append(f"<td>{value}<small>{ends}{fewer}</small></td>")
         yield f"<tr><th>{shown_text(system.name)}</th>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
 
@@ -110,7 +109,7 @@ def _drawn(evaluation: Evaluation, part: Part) -> Iterator[str]:
     yield "</tbody></table>"
 
 
-def _costs(part: Part) -> Table:
+def _costs(evaluation: Evaluation, part: Part) -> Table:
     """Return time and what was returned."""
     rows = []
     for system in part.systems:
@@ -127,10 +126,11 @@ def _costs(part: Part) -> Table:
     return Table(
         title=f"{TITLES[part.name]}: time and extent",
         note=(
-            f"n = {part.n}. Milliseconds without embedding the question, median and "
-            "95th percentile with 95 % intervals. The others are means; filled is the "
-            "share of passages that come from the dense ranking after a walk's end, "
-            "empty the number of questions for which nothing was found."
+            f"{table_facts(evaluation, part.n)} Milliseconds without embedding the "
+            "question, median and 95th percentile with 95 % intervals. The others are "
+            "means; filled is the share of passages that come from the dense ranking "
+            "after a walk's end, empty the number of questions for which nothing was "
+            "found."
         ),
         columns=("system", "p50 ms", "p95 ms", *_COUNTED.values(), "filled", "empty"),
         rows=rows,
@@ -164,9 +164,9 @@ def _differences(evaluation: Evaluation, part: Part) -> Table:
     return Table(
         title=f"{TITLES[part.name]}: differences from {base}",
         note=(
-            f"n = {part.n}, paired by question, in points with 95 % bootstrap "
-            "intervals; p from a permutation test, corrected by Holm's method for the "
-            "number of systems, * below 0.05."
+            f"{table_facts(evaluation, part.n)} Paired by question, in points with "
+            "95 % bootstrap intervals; p from a permutation test, corrected by Holm's "
+            "method for the number of systems, * below 0.05."
         ),
         columns=("system", "measure", "difference", "interval", "p"),
         rows=rows,

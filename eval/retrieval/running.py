@@ -100,6 +100,7 @@ def _run(
         ranking = None if journal is None else journal.get(system.name, question.id)
         if ranking is None:
             if not prepared:
+                bench.embed_questions(progress)
                 system.prepare(bench)
                 prepared = True
             ranking = system.rank(question, ks[-1])

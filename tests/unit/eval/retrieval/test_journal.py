@@ -45,7 +45,9 @@ class _Frail:
 
 def _bench() -> Any:
     """Return what a system needs of a bench here: the questions."""
-    return SimpleNamespace(dataset=dataset(*QUESTIONS))
+    return SimpleNamespace(
+        dataset=dataset(*QUESTIONS), embed_questions=lambda progress: None
+    )
 
 
 def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:

@@ -85,7 +85,14 @@ def test_lines_say_what_a_table_must_say() -> None:
     """Number of questions, corpus, embedder, seed, commit, problems, every system."""
     text = "\n".join(lines(evaluation()))
 
-    wanted = ("n = 4", "eval-trees", "hash:32", "seed: 0", "1.0+abc", "no_gold: 1")
+    wanted = (
+        "n = 4",
+        "eval-trees",
+        "hash:32",
+        "seed: 0",
+        "1.0+abc",
+        "no_gold: 1 (<q9>)",
+    )
     assert [piece for piece in wanted if piece not in text] == []
     assert "dense" in text
     assert "62.5 [" in text
