@@ -1,4 +1,4 @@
-// purpose: labels that nodes have
+// purpose: labels that the database knows
 // params:
 // since: 5.26
 CALL db.labels() YIELD label

@@ -1,4 +1,4 @@
-// purpose: types that relationships have
+// purpose: types that the database knows
 // params:
 // since: 5.26
 CALL db.relationshipTypes() YIELD relationshipType

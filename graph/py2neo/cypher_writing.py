@@ -21,6 +21,7 @@ __all__ = [
 ]
 
 _SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_REFUSED = re.compile(r"[\0\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _NAMED = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _TEMPORAL = {
@@ -77,11 +78,14 @@ def cypher_escape(identifier: str) -> str:
     if not isinstance(identifier, str):
         msg = f"A name in Cypher is text, not {type(identifier).__name__}."
         raise UnsupportedValueError(msg)
-    if not identifier or "\0" in identifier:
-        msg = f"{identifier!r} cannot be a name in Cypher: use at least one character."
-        raise InputError(msg)
     if _SIMPLE.fullmatch(identifier):
         return identifier
+    if not identifier or _REFUSED.search(identifier):
+        msg = (
+            f"{identifier!r} cannot be a name in Cypher: use at least one character, "
+            "and neither null nor half of one."
+        )
+        raise InputError(msg)
     doubled = identifier.replace("\\", "\\u005C").replace("`", "``")
     return f"`{doubled}`"
 
@@ -188,6 +192,22 @@ def cypher_str(value: Any) -> str:
         TypeError: As for `cypher_repr`.
     """
     return value if isinstance(value, str) else cypher_repr(value)
+
+
+def key_text(name: str) -> str:
+    """Return a name for people: escaped, also where Neo4j would refuse it."""
+    try:
+        return cypher_escape(name)
+    except InputError:
+        return f"`{ascii(name)[1:-1]}`"
+
+
+def value_text(value: Any) -> str:
+    """Return a value for people: as Cypher writes it, or else as Python does."""
+    try:
+        return cypher_repr(value)
+    except (TypeError, InputError):
+        return repr(value)
 
 
 def _integer_text(value: int) -> str:

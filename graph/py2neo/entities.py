@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, MutableSet
 from typing import TYPE_CHECKING, Any, Self
 
-from graph.errors import InputError
-from graph.py2neo.cypher_writing import cypher_escape, cypher_repr
+from graph.py2neo.cypher_writing import key_text, value_text
 from graph.py2neo.properties import PropertyDict
 from graph.py2neo.walkables import Walkable
 
@@ -141,7 +140,7 @@ class LabelSet(MutableSet[str]):
 
     def __repr__(self) -> str:
         """Return the labels as Cypher writes them."""
-        return "".join(f":{cypher_escape(label)}" for label in self if label)
+        return "".join(f":{key_text(label)}" for label in self if label)
 
 
 def checked_label(label: object) -> str:
@@ -275,11 +274,6 @@ def _local_node(labels: tuple[str, ...], properties: dict[str, Any]) -> Node:
 
 def literal_text(entity: Entity) -> str:
     """Return properties as Cypher writes them, by key; others as Python does."""
-    parts = []
-    for key, value in sorted(entity.items()):
-        try:
-            text = cypher_repr(value)
-        except (TypeError, InputError):
-            text = repr(value)
-        parts.append(f"{cypher_escape(key) if key else '``'}: {text}")
+    pairs = sorted(entity.items())
+    parts = (f"{key_text(key)}: {value_text(value)}" for key, value in pairs)
     return f"{{{', '.join(parts)}}}"

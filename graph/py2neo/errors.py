@@ -153,6 +153,10 @@ class UnsupportedValueError(ours.InputError, TypeError):
     """A value is of a type that Neo4j does not have."""
 
 
+_HALF = "Map keys must be strings, not <class 'str'>"
+"""What the driver says of a key that is text, and cannot be encoded."""
+
+
 @contextmanager
 def translated(where: str = "Neo4j") -> Iterator[None]:
     """Turn errors of the driver into those of this module.
@@ -197,6 +201,8 @@ def translated(where: str = "Neo4j") -> Iterator[None]:
         raise ours.InputError(msg) from error
     except (TypeError, ValueError) as error:
         msg = f"{_line(error)}: give what Neo4j has a type for."
+        if msg.startswith(_HALF):
+            msg = "A key has half a character: leave it out."
         raise UnsupportedValueError(msg) from error
 
 

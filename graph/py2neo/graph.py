@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from graph.py2neo.errors import (
+    ConnectionUnavailable,
     ServiceUnavailable,
+    UnsupportedValueError,
     WriteServiceUnavailable,
     translated,
 )
@@ -50,6 +52,7 @@ class Graph:
     Raises:
         ConnectionUnavailable: If nothing answers, or the credentials are refused.
         SettingsError: If a setting is not known.
+        TypeError: If the name is no text.
 
     Example:
         ```python
@@ -64,6 +67,9 @@ class Graph:
         name: str | None = None,
         **settings: Any,
     ) -> None:
+        if name is not None and not isinstance(name, str):
+            msg = f"The name of a graph is text, not {type(name).__name__}: {name!r}."
+            raise UnsupportedValueError(msg)
         self._service = GraphService(profile, **settings)
         self._name = self._service._database if name is None else name
         self._shown = name
@@ -113,8 +119,15 @@ class Graph:
         return ProcedureLibrary(self)
 
     def _session(self, *, readonly: bool = False) -> neo4j.Session:
-        """Open a session of the driver on this database."""
+        """Open a session of the driver on this database.
+
+        Raises:
+            ConnectionUnavailable: If the service was closed.
+        """
         driver = self._service._driver
+        if not self._service._closing.alive:
+            msg = f"The service {self._service.uri!r} was closed: open a new graph."
+            raise ConnectionUnavailable(msg)
         return driver.session(
             database=self._name,
             default_access_mode="READ" if readonly else "WRITE",
@@ -271,9 +284,9 @@ class Graph:
             label: Primary label of its nodes.
             property_keys: Property keys that together are their primary key.
         """
-        keys: list[str] = []
+        keys: list[Any] = []
         for key in property_keys:
-            keys += [key] if isinstance(key, str) else key
+            keys += key if isinstance(key, list | tuple) else [key]
         with self.begin() as tx:
             tx.merge(subgraph, label, tuple(keys))
 

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from graph.errors import SettingsError
+from graph.py2neo.errors import UnsupportedValueError
 from graph.settings import Settings
 
 __all__ = ["ConnectionProfile", "ServiceProfile"]
@@ -74,7 +75,7 @@ class ConnectionProfile(Mapping[str, Any]):
             self._read_uri(profile)
         elif profile is not None:
             msg = f"Profile {profile!r} is neither a URI nor a profile."
-            raise TypeError(msg)
+            raise UnsupportedValueError(msg)
         self._apply(settings)
 
     def _read_uri(self, uri: str) -> None:
@@ -121,8 +122,11 @@ class ConnectionProfile(Mapping[str, Any]):
         auth = settings.get("auth")
         if isinstance(auth, str):
             self.user, _, self.password = auth.partition(":")
-        elif auth is not None:
+        elif isinstance(auth, list | tuple) and len(auth) == 2:
             self.user, self.password = auth
+        elif auth is not None:
+            msg = "auth is neither a pair nor USER:PASSWORD: give ('neo4j', '...')."
+            raise SettingsError(msg)
 
     @property
     def scheme(self) -> str:

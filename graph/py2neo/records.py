@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from graph.py2neo.cypher_writing import value_text
 from graph.py2neo.subgraphs import SetView, Subgraph
 
 if TYPE_CHECKING:
@@ -124,8 +125,8 @@ class Record(tuple[Any, ...]):
         return f"Record({self.data()!r})"
 
     def __str__(self) -> str:
-        """Return the values with tabs between."""
-        return "\t".join(map(str, self))
+        """Return the values as Cypher writes them, with tabs between."""
+        return "\t".join(map(value_text, self))
 
     def __reduce__(self) -> Any:
         """Copy and pickle as keys and values."""

@@ -27,12 +27,12 @@ class Schema:
 
     @property
     def node_labels(self) -> frozenset[str]:
-        """Return the labels that nodes of the graph have."""
+        """Return the labels that the graph knows, of nodes and of its schema."""
         return self._names("py2neo/labels")
 
     @property
     def relationship_types(self) -> frozenset[str]:
-        """Return the types that relationships of the graph have."""
+        """Return the types that the graph knows, of relationships and of its schema."""
         return self._names("py2neo/types")
 
     def create_index(self, label: str, *property_keys: str) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from graph.py2neo.graph import Graph, SystemGraph
     from graph.server import ServerLease
 
-__all__ = ["GraphService"]
+__all__ = ["GraphService", "Version"]
 
 _OPTIONS = {
     "user_agent": "user_agent",
@@ -27,6 +27,31 @@ _OPTIONS = {
     "connection_timeout": "connection_timeout",
 }
 """Setting of a service -> option of the driver."""
+
+
+class Version(tuple[int, ...]):
+    """A version: its numbers, and the text that it was written as.
+
+    Args:
+        text: The version, such as `5.26.30`.
+    """
+
+    _text: str
+
+    def __new__(cls, text: str) -> Version:
+        """Read the numbers, up to what follows a hyphen or plus sign."""
+        numbers = text.partition("-")[0].partition("+")[0].split(".")
+        version = super().__new__(cls, (int(n) for n in numbers if n.isdigit()))
+        version._text = text
+        return version
+
+    def __str__(self) -> str:
+        """Return the text."""
+        return self._text
+
+    def __reduce__(self) -> tuple[type[Version], tuple[str]]:
+        """Copy and pickle as the text."""
+        return Version, (self._text,)
 
 
 class GraphService:
@@ -158,10 +183,9 @@ class GraphService:
         return row["name"], row["versions"][0], row["edition"]
 
     @property
-    def kernel_version(self) -> tuple[int, ...]:
+    def kernel_version(self) -> Version:
         """Return the version of Neo4j in numbers, such as `(5, 26, 30)`."""
-        text = self._component()[1].partition("-")[0].partition("+")[0]
-        return tuple(int(part) for part in text.split(".") if part.isdigit())
+        return Version(self._component()[1])
 
     @property
     def product(self) -> str:

@@ -88,7 +88,7 @@ def _merge_key(
     """
     label = node.__primarylabel__ or label
     key = node.__primarykey__ or key
-    keys = (key,) if isinstance(key, str) else tuple(key or ())
+    keys = tuple(key) if isinstance(key, list | tuple) else (key,) if key else ()
     if not label or not keys:
         msg = (
             "Primary label and primary key are required for MERGE operation: write "
@@ -179,10 +179,12 @@ def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 def _gone(entity: Entity) -> ClientError:
     """Return the error for an entity that is not stored any more."""
-    what = f"{entity!r} with identity {entity.identity!r}"
+    msg = (
+        f"{entity!r} with identity {entity.identity!r} is not in the database: it was "
+        "deleted."
+    )
     if entity.identity is None:
-        what = f"a node at an end of {entity!r}"
-    msg = f"The database has no {what}: it was deleted."
+        msg = f"A node at an end of {entity!r} is not in the database: it was deleted."
     return ClientError(msg, "Neo.ClientError.Statement.EntityNotFound")
 
 

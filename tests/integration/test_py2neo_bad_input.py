@@ -105,9 +105,11 @@ def test_numbers_of_more_than_64_bits_are_refused(graph: Graph) -> None:
 
 
 def test_half_characters_are_refused(graph: Graph) -> None:
-    """A lone surrogate cannot be sent."""
+    """A lone surrogate cannot be sent, neither in a value nor in a key."""
     with pytest.raises(ValueError, match="half a character"):
         graph.create(Node("Person", name="\ud800"))
+    with pytest.raises(ValueError, match="key has half a character"):
+        graph.create(Node("Person", **{"\ud800": 1}))
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -124,6 +126,8 @@ def test_merging_needs_a_primary_label_and_key(graph: Graph) -> None:
     for arguments in ((), ("Person",), (None, "name")):
         with pytest.raises(ValueError, match="Primary label and primary key are"):
             graph.merge(alice, *arguments)
+    with pytest.raises(InputError, match="is text, not int"):
+        graph.merge(alice, "Person", 3)
     assert len(graph.nodes) == 0
 
 
@@ -176,7 +180,7 @@ def test_relationships_of_deleted_nodes_are_refused(graph: Graph) -> None:
     alice, bob = Node("Person", name="Alice"), Node("Person", name="Bob")
     graph.create(alice | bob)
     graph.run("MATCH (n {name: 'Bob'}) DELETE n")
-    with pytest.raises(ClientError, match="a node at an end"):
+    with pytest.raises(ClientError, match="A node at an end"):
         graph.create(Relationship(alice, "KNOWS", bob))
     assert len(graph) == 0
 
@@ -200,6 +204,65 @@ def test_a_finished_transaction_is_refused(graph: Graph, wish: str) -> None:
         getattr(tx, wish)(*arguments.get(wish, [PERSON]))
     assert isinstance(caught.value, TypeError)
     assert isinstance(caught.value, InputError)
+
+
+def test_a_closed_service_is_said(server: Settings) -> None:
+    """After its service was closed a graph says so, whatever it is asked."""
+    graph = Graph(server.uri, auth=(server.username, server.password))
+    graph.service.close()
+    with pytest.raises(ConnectionUnavailable, match="was closed"):
+        graph.run("RETURN 1")
+    with pytest.raises(ConnectionUnavailable, match="was closed"):
+        graph.begin()
+    with pytest.raises(ConnectionUnavailable, match="was closed"):
+        len(graph.nodes)
+
+
+def test_the_name_of_a_graph_is_text(server: Settings) -> None:
+    """A number is refused before the server is asked."""
+    with pytest.raises(UnsupportedValueError, match="is text"):
+        Graph(server.uri, name=3)  # type: ignore[arg-type]
+
+
+def test_nothing_is_left_open_after_errors(graph: Graph) -> None:
+    """Whatever failed, and however, the server has no transaction of it."""
+    failures: list[Any] = [
+        lambda: graph.run("BAD"),
+        lambda: graph.run("UNWIND [1, 0] AS n RETURN 1 / n"),
+        lambda: graph.create(Node("Person", value={"a": 1})),
+        lambda: graph.create(Node("Person", value=object())),
+        lambda: graph.push(Node("Person")),
+        lambda: graph.update(lambda tx: tx.run("BAD")),
+        lambda: graph.query("CREATE (:Person)"),
+        lambda: graph.begin(readonly=True).create(Node("Person")),
+        lambda: graph.begin().run("BAD"),
+        lambda: _interrupted(graph),
+    ]
+    raised = 0
+    for failure in failures:
+        with pytest.raises(BaseException):  # noqa: B017, PT011  (each another)
+            failure()
+        raised += 1
+    open_ones = graph.run("SHOW TRANSACTIONS YIELD currentQuery").data()
+    assert raised == len(failures)
+    assert [row["currentQuery"][:17] for row in open_ones] == ["SHOW TRANSACTIONS"]
+    assert len(graph.nodes) == 0
+
+
+def _interrupted(graph: Graph) -> None:
+    """Create a node and be interrupted."""
+    with graph.begin() as tx:
+        tx.create(Node("Person"))
+        raise KeyboardInterrupt
+
+
+def test_a_statement_that_takes_too_long_is_ended(graph: Graph) -> None:
+    """The server ends it, and the error says that it timed out."""
+    for_ever = "UNWIND range(1, 1000000000) AS n WITH n WHERE n % 3 = 7 "
+    with pytest.raises(ClientError, match="TimedOut"):
+        graph.query(f"{for_ever} RETURN n", timeout=0.3)
+    with pytest.raises(ClientError, match="TimedOut"):
+        graph.update(f"{for_ever} CREATE (:Person)", timeout=0.3)
 
 
 def test_a_failed_statement_finishes_its_transaction(graph: Graph) -> None:

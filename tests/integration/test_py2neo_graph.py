@@ -433,6 +433,7 @@ def test_a_service_describes_itself(graph: Graph, server: Settings) -> None:
     service = GraphService(server.uri, auth=(server.username, server.password))
     with service:
         assert service.kernel_version >= (5, 26)
+        assert str(service.kernel_version) in service.product
         assert service.product.startswith("Neo4j Kernel")
         assert list(service) == ["neo4j", "system"]
         assert service["neo4j"].name == "neo4j"

@@ -54,7 +54,7 @@ def test_escaped_name_ends_where_it_should_and_reads_as_it_was(name: str) -> Non
         assert inner == name
 
 
-@pytest.mark.parametrize("name", ["", "a\0b"])
+@pytest.mark.parametrize("name", ["", "a\0b", "a\ud800"])
 def test_impossible_names_are_refused(name: str) -> None:
     """Nothing at all, and characters that the server refuses, are no names."""
     with pytest.raises(InputError, match="cannot be a name"):

@@ -162,6 +162,8 @@ def test_a_type_has_at_least_one_character() -> None:
     """An empty type is refused with py2neo's ValueError, which is ours too."""
     with pytest.raises(InputError, match="cannot be a name"):
         Relationship.type("")
+    with pytest.raises(InputError, match="half of one"):
+        Relationship.type("\ud800")
 
 
 def test_names_that_are_no_identifiers_are_shown_escaped() -> None:
@@ -169,6 +171,12 @@ def test_names_that_are_no_identifiers_are_shown_escaped() -> None:
     node = Node("A `B` \N{GRINNING FACE}", **{"a b": 1})
     assert str(node) == "(:`A ``B`` \N{GRINNING FACE}` {`a b`: 1})"
     assert repr(node) == "Node('A `B` \N{GRINNING FACE}', **{'a b': 1})"
+
+
+def test_what_neo4j_refuses_can_be_shown() -> None:
+    """A node with impossible names and values has a text for people."""
+    node = Node("", "\0", **{"": 1, "\ud800": {1}})
+    assert str(node) == "(:`\\x00` {``: 1, `\\ud800`: {1}})"
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])

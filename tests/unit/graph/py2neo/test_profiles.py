@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from graph.errors import SettingsError
-from graph.py2neo import ConnectionProfile, ServiceProfile
+from graph.py2neo import ConnectionProfile, ServiceProfile, UnsupportedValueError
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +88,8 @@ def test_profiles_are_equal_by_address_and_credentials() -> None:
         ("http://a:7474", {}, "HTTP is not spoken"),
         ("bolt://a:port", {}, "cannot be used"),
         (None, {"colour": "red"}, "Unknown setting"),
+        (None, {"auth": ("a", "b", "c")}, "neither a pair"),
+        (None, {"auth": 3}, "neither a pair"),
     ],
 )
 def test_what_is_not_known_is_refused(
@@ -100,5 +102,5 @@ def test_what_is_not_known_is_refused(
 
 def test_a_profile_is_a_text_or_a_profile() -> None:
     """A number is refused as py2neo does it."""
-    with pytest.raises(TypeError, match="neither a URI nor a profile"):
+    with pytest.raises(UnsupportedValueError, match="neither a URI nor"):
         ServiceProfile(3)  # type: ignore[arg-type]

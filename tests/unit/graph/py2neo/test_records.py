@@ -22,7 +22,7 @@ def test_a_record_is_read_by_position_and_by_key() -> None:
     assert list(ROW) == ["Alice", 33]
     assert dict(ROW) == {"name": "Alice", "age": 33}
     assert ROW[:1] == Record(["name"], ["Alice"])
-    assert str(ROW) == "Alice\t33"
+    assert str(ROW) == "'Alice'\t33"
 
 
 def test_a_record_is_filtered_by_keys() -> None:
