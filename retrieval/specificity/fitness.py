@@ -56,7 +56,6 @@ UNSAID = 0.35
 BEYOND = 0.35
 """It has a word that no template answers."""
 
-
 RESIDUE = (0.0, 0.1, 0.2, 0.28)
 """It has so many words that are neither names nor words that questions are made of."""
 
@@ -132,7 +131,7 @@ def _misfit(
 
 
 def _takes_other(template: Template, kind: str) -> bool:
-    """Return whether a template needs a place, and of another kind than is spoken of."""
+    """Return whether a template needs a place of another kind than is spoken of."""
     needed = {s.type for s in template.slots.values() if s.required} & PLACES
     return bool(needed) and kind not in needed
 

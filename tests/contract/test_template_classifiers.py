@@ -50,7 +50,7 @@ def check(classifier: TemplateClassifier, question: str, language: str) -> None:
     assert found.template_id in TEMPLATES
     assert 0 <= found.confidence <= 1
     assert found.language in {"en", "nl"}
-    assert found.by in {"embedding", "dspy"}
+    assert found.by in {"embedding", "words", "dspy"}
 
 
 @pytest.mark.parametrize(("question", "language"), QUESTIONS)
@@ -125,9 +125,27 @@ def test_a_threshold_is_a_share(threshold: float) -> None:
         DspyTemplateClassifier(TEMPLATES, None, threshold=threshold)
 
 
+def test_a_question_that_words_decide_is_not_embedded(tmp_path: Path) -> None:
+    """No example is embedded for it; for others they are."""
+    classifier = EmbeddingTemplateClassifier(
+        TEMPLATES, HashEmbedder(16), cache=tmp_path
+    )
+
+    plain, other = "Welke archieven zijn er in Utrecht?", "Anything old at Utrecht?"
+    found = classifier.classify(plain, FINDER.find(plain), language="nl")
+    untouched = not list(tmp_path.iterdir())
+    doubtful = classifier.classify(other, FINDER.find(other))
+
+    assert (found.template_id, found.by) == ("list_institutions_by_type_city", "words")
+    assert found.confidence > 0.9
+    assert untouched
+    assert doubtful.by == "embedding"
+    assert list(tmp_path.iterdir())
+
+
 def test_vectors_of_examples_are_kept(tmp_path: Path) -> None:
     """The second classifier embeds no example; a broken file costs only time."""
-    question = "Which archives are in Amsterdam?"
+    question = "Anything worth a visit around Amsterdam?"
     first = EmbeddingTemplateClassifier(TEMPLATES, HashEmbedder(16), cache=tmp_path)
     found = first.classify(question, FINDER.find(question))
     (kept,) = tmp_path.iterdir()
