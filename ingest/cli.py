@@ -52,7 +52,8 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--terms/--no-terms",
             default=None,
-            help="Whether names that connect chunks become terms. [default: terms]",
+            help="Whether names that connect chunks become terms; --terms also adds "
+            "them to a corpus that has none. [default: terms]",
         ),
         click.option("--json", "as_json", is_flag=True, help="Report as JSON."),
     ]

@@ -72,6 +72,7 @@ class StoredCorpus:
         dimensions: Length of the vectors.
         options: How it was built.
         theme_model: The language model that names its themes, None without one.
+        term_rules: The rules that its terms come from, None before there were terms.
         version: Counts committed changes.
         status: `complete`, `unfinished` (an ingest was interrupted) or `deleting`.
     """
@@ -82,6 +83,7 @@ class StoredCorpus:
     dimensions: int
     options: IngestOptions
     theme_model: str | None
+    term_rules: int | None
     version: int
     status: str
 
@@ -141,7 +143,6 @@ def open_corpus(
     if stored is None or stored.status == "deleting":
         msg = f"Corpus {name!r} is being deleted: finish with knowtrail corpus delete."
         raise InputError(msg)
-    stored = _with_terms(connection, stored, options)
     if options is not None and options != stored.options:
         _refuse_drift(stored, options)
     if stored.theme_model not in {None, language_model}:
@@ -151,21 +152,10 @@ def open_corpus(
         )
         raise CorpusDriftError(msg)
     apply_schema(connection, dimensions=stored.dimensions)
-    if connection.write(
-        "ingest/corpus_term_rules", name=name, rules=TERM_RULES
-    ).changed:
-        stored = stored_corpus(connection, name)
-    return stored
-
-
-def _with_terms(
-    connection: Connection, stored: StoredCorpus, options: IngestOptions | None
-) -> StoredCorpus:
-    """Settle whether a corpus made before there were terms has them from now on."""
     terms = (options or stored.options).terms
-    if connection.write("ingest/corpus_terms", name=stored.name, terms=terms).changed:
-        return stored_corpus(connection, stored.name)
-    return stored
+    settled = connection.write("ingest/corpus_terms", name=name, terms=terms)
+    settled += connection.write("ingest/corpus_term_rules", name=name, rules=TERM_RULES)
+    return stored_corpus(connection, name) if settled.changed else stored
 
 
 def _check_embedder(connection: Connection, model: str) -> None:
@@ -195,9 +185,11 @@ def check_dimensions(stored: StoredCorpus, found: int) -> None:
 
 
 def _refuse_drift(stored: StoredCorpus, options: IngestOptions) -> None:
-    """Say which option differs from the stored one."""
+    """Say which option differs from the stored one; terms can be added."""
     for field in fields(IngestOptions):
         old, new = getattr(stored.options, field.name), getattr(options, field.name)
+        if field.name == "terms" and (new or stored.term_rules is None):
+            continue
         if old != new:
             option = field.name.replace("_", "-")
             msg = (
@@ -226,6 +218,7 @@ def _stored(properties: dict[str, Any]) -> StoredCorpus:
             if key in properties
         }),
         theme_model=properties.get("themeModel"),
+        term_rules=properties.get("termRules"),
         version=properties["version"],
         status=properties["status"],
     )
@@ -288,9 +281,7 @@ def list_corpora(connection: Connection) -> list[dict[str, Any]]:
             "version": None,
             "status": None,
         }
-    return [
-        found[name] | {"custodians": counts.get(name, 0)} for name in sorted(found)
-    ]
+    return [found[name] | {"custodians": counts.get(name, 0)} for name in sorted(found)]
 
 
 def check_corpus(connection: Connection, name: str) -> None:

@@ -190,10 +190,13 @@ class _TermLinker:
         )
 
     def _link(self, documents: Sequence[_Found]) -> Counters:
-        """Write the NAMES of some documents' chunks where they differ."""
+        """Write the NAMES of some documents' chunks where they differ.
+
+        What two processes that did not know of each other wrote twice is mended.
+        """
         chunks = [chunk for _, found in documents for chunk, _ in found]
         rows = self._connection.read("ingest/term_names_stored", ids=chunks)
-        stored = {row["id"]: set(row["terms"]) for row in rows}
+        stored = {row["id"]: Counter(row["terms"]) for row in rows}
         removed: list[dict[str, Any]] = []
         added: dict[str, list[str]] = {}
         touched = []
@@ -201,10 +204,11 @@ class _TermLinker:
             before = len(removed), len(added)
             for chunk, numbers in found:
                 keys = {key for n in numbers if (key := self._keys[n]) is not None}
-                old = stored.get(chunk, set())
-                if excess := old - keys:
+                old = stored.get(chunk, Counter())
+                once = {key for key, times in old.items() if times == 1}
+                if excess := old.keys() - (keys & once):
                     removed.append({"id": chunk, "terms": sorted(excess)})
-                if missing := keys - old:
+                if missing := keys - once:
                     added[chunk] = sorted(missing)
             if (len(removed), len(added)) != before:
                 touched.append(document)

@@ -231,8 +231,8 @@ def test_very_frequent_terms_are_kept_without_links(connection, ingest, monkeypa
     assert sound(connection) == []
 
 
-def test_corpus_without_terms_stays_without(connection, ingest):
-    """`terms` is recorded, and another value is refused later."""
+def test_corpus_without_terms_stays_without_until_they_are_added(connection, ingest):
+    """`terms` is recorded; they can be added, also by an ingest of nothing."""
     without = IngestOptions(themes="none", terms=False)
     ingest(TEXTS, options=without)
 
@@ -241,8 +241,34 @@ def test_corpus_without_terms_stays_without(connection, ingest):
     assert links(connection) == {}
     assert sound(connection) == []
     assert stored_corpus(connection, "made").options == without
-    with pytest.raises(CorpusDriftError, match="made with terms False, not True"):
-        ingest(TEXTS, options=PLAIN)
+    with pytest.raises(CorpusDriftError, match="window 3, not 50"):
+        ingest([], options=WHOLE)
+    assert not stored_corpus(connection, "made").options.terms
+
+    ingest([], options=PLAIN)
+    added = corpus_digest(connection, "made")
+
+    assert stored_corpus(connection, "made").version == 2
+    with pytest.raises(CorpusDriftError, match="made with terms True, not False"):
+        ingest(TEXTS, options=without)
+    delete_corpus(connection, "made")
+    ingest(TEXTS)
+    assert corpus_digest(connection, "made") == added
+
+
+def test_links_that_two_processes_wrote_are_mended(connection, ingest):
+    """The next change leaves one of each."""
+    ingest(TEXTS)
+    before = links(connection)
+    connection.run_schema(
+        "MATCH (c:Chunk)-[:NAMES]->(t:Term) WHERE t.name STARTS WITH 'c' "
+        "CREATE (c)-[:NAMES]->(t)"
+    )
+
+    ingest([page("Empty", "Nothing is here.")])
+
+    assert sound(connection) == []
+    assert links(connection) == before | {"empty": ["Empty"]}
 
 
 @pytest.mark.parametrize("terms", [True, False])
@@ -292,6 +318,7 @@ def test_verify_finds_what_is_wrong_with_terms(connection, ingest):
         "CREATE (c)-[:NAMES]->(t)",
         "MATCH (c:Chunk {corpus: 'other', index: 0}), (t:Term {corpus: 'made'}) "
         "WHERE t.name = 'moon' WITH c, t LIMIT 1 CREATE (c)-[:NAMES]->(t)",
+        "MATCH (k:Corpus {name: 'made'}) SET k.chunks = 99",
     ):
         connection.run_schema(change)
 
@@ -302,6 +329,7 @@ def test_verify_finds_what_is_wrong_with_terms(connection, ingest):
     outside = "chunks that name a term of another corpus, or one twice"
     assert sorted(made[counts]) == ["apollo 11", "moon", "museum"]
     assert len(made[outside]) == 1
+    assert ("99",) in made.values()
     assert other == {outside: 1}
 
 

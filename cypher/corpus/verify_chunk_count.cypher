@@ -1,0 +1,6 @@
+// purpose: corpora whose count of chunks, by which rare terms are told, is not right
+// params: corpus
+// since: 5.26
+MATCH (k:Corpus {name: $corpus})
+WHERE k.chunks <> COUNT { (k)<-[:IN_CORPUS]-(:Document)<-[:FROM_DOCUMENT]-(:Chunk) }
+RETURN count(k) AS count, collect(toString(k.chunks)) AS examples
