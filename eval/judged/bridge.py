@@ -32,32 +32,36 @@ def quiet_deepeval() -> Iterator[None]:
         MissingExtraError: If the extra `deepeval` is not installed.
     """
     keep_deepeval_quiet()
-    loggers = [logging.getLogger(name) for name in ("deepeval", "httpx")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    try:
-        # It draws its progress on standard output, which is for data, and says there
-        # at its import that it writes no files.
-        with redirect_stdout(io.StringIO()):
-            _need_deepeval()
+    # It draws its progress on standard output, which is for data, and says there at
+    # its import that it writes no files.
+    with redirect_stdout(io.StringIO()):
+        _need_deepeval()
+        loggers = [logging.getLogger(name) for name in ("deepeval", "httpx")]
+        levels = [logger.level for logger in loggers]
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
+        try:
             yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)
 
 
 def _need_deepeval() -> None:
-    """Import DeepEval.
+    """Import DeepEval, which warns at its import that it writes no files.
 
     Raises:
         MissingExtraError: If the extra `deepeval` is not installed.
     """
+    before = logging.root.manager.disable
+    logging.disable(max(before, logging.WARNING))
     try:
         import deepeval  # noqa: F401 - must be there
     except ImportError as error:
         msg = "DeepEval is not installed: pip install 'knowtrail[deepeval]'."
         raise MissingExtraError(msg) from error
+    finally:
+        logging.disable(before)
 
 
 def deepeval_version() -> str:

@@ -259,7 +259,8 @@ def test_the_synthesizer_leaves_out_what_its_critic_does_not_like(
 
 
 WATCHED = """
-import json, sys
+import json, logging, sys
+logging.basicConfig(level=logging.WARNING)
 reached, started = set(), []
 def watch(event, given):
     if event == "socket.connect":
