@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrieval.algorithms.auto_words import stems
+from retrieval.algorithms.auto_words import stems, stems_among
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -155,7 +155,7 @@ def _coverage(
     has = {
         row: np.array([word in found for word in asked], dtype=np.float64)
         for row in {*firsts.tolist(), *read.tolist()}
-        for found in (stems(text_of(graph.ids[row])),)
+        for found in (stems_among(text_of(graph.ids[row]), asked),)
     }
     others = [has[row] for row in read.tolist() if graph.ids[row] not in anchors]
     counts = np.sum(others, axis=0) if others else np.zeros(len(asked))

@@ -12,7 +12,7 @@ from retrieval.rerank.words import words
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["as_written", "possible_names", "question_names", "stems"]
+__all__ = ["as_written", "possible_names", "question_names", "stems", "stems_among"]
 
 _LONGEST = 200
 """Words of a question that names are looked for in."""
@@ -52,6 +52,20 @@ def stems(text: str) -> frozenset[str]:
     That is so little of English that it does other languages no harm.
     """
     return frozenset(map(_stem, words(text)))
+
+
+def stems_among(text: str, asked: Iterable[str]) -> frozenset[str]:
+    """Return those of some stems that the words of a text have.
+
+    A word's stem is a beginning of it, so that few words need to be looked at.
+
+    Args:
+        text: Any text.
+        asked: Stems.
+    """
+    wanted = tuple(asked)
+    near = {word for word in words(text) if word.startswith(wanted)}
+    return frozenset(map(_stem, near)).intersection(wanted)
 
 
 def _stem(word: str) -> str:

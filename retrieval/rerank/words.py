@@ -34,13 +34,25 @@ def words(text: str) -> list[str]:
     folded = unicodedata.normalize("NFKC", text).casefold()
     if folded.isascii():
         return _ASCII.findall(folded)
-    spaced = "".join(c if _in_word(c) else " " for c in folded)
+    spaced = folded.translate(_SPACED)
+    if _UNSPACED.search(spaced) is None:
+        return spaced.split()
     return [part for word in spaced.split() for part in _parts(word)]
 
 
-def _in_word(character: str) -> bool:
-    """Return whether a character is a letter, a digit, or a mark on one."""
-    return unicodedata.category(character)[0] in "LNM"
+class _Spaced(dict[int, int]):
+    """Code of a character -> itself in letters, digits and marks on them, else space.
+
+    Filled as characters come.
+    """
+
+    def __missing__(self, code: int) -> int:
+        """Look a character up, the first time it comes."""
+        self[code] = code if unicodedata.category(chr(code))[0] in "LNM" else ord(" ")
+        return self[code]
+
+
+_SPACED = _Spaced()
 
 
 def _parts(word: str) -> list[str]:

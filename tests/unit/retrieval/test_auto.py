@@ -21,6 +21,7 @@ from retrieval.algorithms.auto_words import (
     possible_names,
     question_names,
     stems,
+    stems_among,
 )
 from retrieval.driving import run
 from retrieval.filters import parse_filter
@@ -214,6 +215,9 @@ def test_a_long_question_has_a_bounded_number_of_names() -> None:
 def test_words_are_compared_without_their_endings() -> None:
     """Endings go where enough is left; a name is shown as the text writes it."""
     assert stems("Operas singing was listed") == {"opera", "sing", "was", "list"}
+    asked = stems("Is an opera singing of singers?")
+    for text in ("She sang operas; singing.", "", "Operates signs. ISLES, éoper"):
+        assert stems_among(text, asked) == asked & stems(text)
     assert as_written("ida brandt", "by Ida-Brandt, in") == "Ida-Brandt"
     assert as_written("ida brandt", "by nobody") == "ida brandt"
 
