@@ -90,6 +90,8 @@ class JudgedAnswer:
         values: Measure -> value from 0 to 1; one that is missing was not measured.
         errors: Measure -> why it was not measured.
         reasons: Measure -> what the judge says about it, where it was asked to.
+        doubts: Measure -> why its value, which is DeepEval's, is doubtful: the judge
+            did not give one verdict on each thing that it was to judge.
         passed: Whether all four judged measures are high enough; None where one is
             missing.
     """
@@ -98,6 +100,7 @@ class JudgedAnswer:
     values: Mapping[str, float] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
+    doubts: Mapping[str, str] = field(default_factory=dict)
     passed: bool | None = None
 
     def as_values(self) -> dict[str, float]:
@@ -209,15 +212,20 @@ class _Judge:
 
     def judged(self, record: JudgedRecord) -> JudgedAnswer:
         """Return what comes of a case."""
-        values, errors, said = word_measures(record), {}, {}
+        values = word_measures(record)
+        errors: dict[str, str] = {}
+        said: dict[str, str] = {}
+        doubts: dict[str, str] = {}
         for name in self._measures:
-            value, told = self._measured(name, record)
-            if value is None:
-                errors[name] = told
-            else:
-                values[name] = value
-                if told:
-                    said[name] = told
+            one = self._measured(name, record)
+            if one.value is None:
+                errors[name] = one.told
+                continue
+            values[name] = one.value
+            if one.told:
+                said[name] = one.told
+            if one.doubt:
+                doubts[name] = one.doubt
         judged = [values[name] for name in self._measures if name in values]
         whole = len(judged) == len(JUDGED_MEASURES)
         return JudgedAnswer(
@@ -225,28 +233,29 @@ class _Judge:
             values=values,
             errors=errors,
             reasons=said,
+            doubts=doubts,
             passed=min(judged) >= self._threshold if whole else None,
         )
 
-    def _measured(self, name: str, record: JudgedRecord) -> tuple[float | None, str]:
-        """Return a measure of a case, or None and why there is none."""
+    def _measured(self, name: str, record: JudgedRecord) -> _Measured:
+        """Return a measure of a case, or why there is none."""
         if name in _NEED_EXPECTED and record.expected is None:
-            return None, "no answer is expected"
+            return _Measured(told="no answer is expected")
         if not record.retrieved:
-            return 0.0, "nothing was retrieved"
+            return _Measured(value=0.0, told="nothing was retrieved")
         if name not in _NEED_EXPECTED and not record.answer:
-            return None, "no answer came"
+            return _Measured(told="no answer came")
         try:
             return self._asked(name, record)
         except UselessAnswerError as error:
             _LOG.info("No %s of case %s: %s", name, record.id, error)
-            return None, str(error)
+            return _Measured(told=str(error))
         except ModelError as error:
             if not is_refusal(error):
                 raise
-            return None, str(error)
+            return _Measured(told=str(error))
 
-    def _asked(self, name: str, record: JudgedRecord) -> tuple[float | None, str]:
+    def _asked(self, name: str, record: JudgedRecord) -> _Measured:
         """Have DeepEval measure a case with an object made for it alone."""
         with quiet_deepeval():
             import deepeval.metrics
@@ -267,5 +276,32 @@ class _Judge:
             metric.measure(case, _show_indicator=False)
         score = metric.score
         if not isinstance(score, int | float) or not math.isfinite(score):
-            return None, f"the judge's verdicts give {score!r}, no number"
-        return min(1.0, max(0.0, float(score))), str(metric.reason or "")
+            told = f"the judge's verdicts give {score!r}, no number"
+            return _Measured(told=told)
+        return _Measured(
+            value=min(1.0, max(0.0, float(score))),
+            told=str(metric.reason or ""),
+            doubt=_doubt(name, metric, record),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measured:
+    """A measure of a case, or None and what is told about it."""
+
+    value: float | None = None
+    told: str = ""
+    doubt: str = ""
+
+
+def _doubt(name: str, metric: Any, record: JudgedRecord) -> str:
+    """Return what is wrong with the number of verdicts, empty where it is right."""
+    judged = {
+        "contextual_precision": list(record.retrieved),
+        "answer_relevancy": getattr(metric, "statements", None),
+        "faithfulness": getattr(metric, "claims", None),
+    }.get(name)
+    verdicts = getattr(metric, "verdicts", None)
+    if judged is None or verdicts is None or len(judged) == len(verdicts):
+        return ""
+    return f"{len(verdicts)} verdicts on {len(judged)} things"

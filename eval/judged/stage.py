@@ -6,9 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from eval.judged.answering import answer_question
+from eval.judged.bridge import deepeval_version
 from eval.judged.judging import (
     ANSWER_MEASURES,
     JUDGED_MEASURES,
+    PASS_THRESHOLD,
     JudgedRecord,
     judge_answers,
     word_measures,
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from langchain_core.language_models import BaseChatModel
 
-    from eval.retrieval.dataset import RetrievalDataset, RetrievalQuestion
+    from eval.retrieval.dataset import Passage, RetrievalDataset, RetrievalQuestion
     from eval.retrieval.running import SystemResult
     from eval.retrieval.system import Ranking
     from graph.language_models import LanguageModel
@@ -140,7 +142,7 @@ class _Stage:
         state: State,
         progress: Progress,
     ) -> None:
-        self._texts = {passage.id: passage.text for passage in dataset.passages}
+        self._texts = {passage.id: _text(passage) for passage in dataset.passages}
         self._reasons = options.reasons
         self._progress = progress
         self._who = KeptRespondent(
@@ -156,6 +158,7 @@ class _Stage:
         self.stopped = ""
         self._unanswered = 0
         self._unjudged: dict[str, int] = {}
+        self._doubtful: dict[str, int] = {}
 
     def system(self, result: SystemResult) -> SystemResult:
         """Return a system's result with the measures of its answers."""
@@ -174,6 +177,8 @@ class _Stage:
             for answer in judged.answers:
                 for name in answer.errors:
                     self._unjudged[name] = self._unjudged.get(name, 0) + 1
+                for name in answer.doubts:
+                    self._doubtful[name] = self._doubtful.get(name, 0) + 1
         rows = [
             {**row, **values.get(question.id, {})}
             for question, row in zip(result.questions, result.values, strict=True)
@@ -222,7 +227,16 @@ class _Stage:
 
     def notes(self, folder: Path) -> list[str]:
         """Return what a reader of the figures must know."""
-        notes = []
+        notes = [
+            f"Answers are those of {self._who.name}, from the sentences that a system "
+            f"returns, or from its first {PASSAGES} passages where it returns none."
+        ]
+        if self._judge is not None:
+            notes.append(
+                f"The judge is {self._judge.name}, through DeepEval "
+                f"{deepeval_version()}; a case passes where all four of its measures "
+                f"are at least {PASS_THRESHOLD:g}."
+            )
         if self.stopped:
             notes.append(
                 f"Answers and judgements broke off: {self.stopped} What there was is "
@@ -237,4 +251,16 @@ class _Stage:
             f"{count} cases have no {name}: the judge's answers were of no use."
             for name, count in sorted(self._unjudged.items())
         ]
+        notes += [
+            f"In {count} cases {name} rests on more or fewer verdicts than there were "
+            "things to judge: do not trust it, take a larger judge."
+            for name, count in sorted(self._doubtful.items())
+        ]
         return notes
+
+
+def _text(passage: Passage) -> str:
+    """Return a passage as it is read: after its title, unless it begins with it."""
+    if not passage.title or passage.text.startswith(passage.title):
+        return passage.text
+    return f"{passage.title}: {passage.text}"

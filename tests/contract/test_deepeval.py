@@ -169,6 +169,18 @@ def test_useless_verdicts_leave_one_measure_out(
     assert len(set(JUDGED_MEASURES) & set(answer.values)) == 3
 
 
+def test_verdicts_that_are_missing_make_a_measure_doubtful(
+    tmp_path: Path, parrot: Parrot, model: LanguageModel
+) -> None:
+    """The value is DeepEval's, and what is wrong with it is said."""
+    parrot.answers = _script(ContextualPrecisionVerdict={"verdicts": [YES]})
+
+    (answer,) = _judged(tmp_path, model, CASE).answers
+
+    assert answer.values["contextual_precision"] == 1.0
+    assert answer.doubts == {"contextual_precision": "1 verdicts on 2 things"}
+
+
 def test_a_judge_that_breaks_off_loses_nothing(
     tmp_path: Path,
     parrot: Parrot,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -101,6 +102,32 @@ def test_answers_are_measured_beside_what_was_measured(
     assert judged.answers == {"dense": {"q1": "Paris", "q2": "Rome"}}
 
 
+def test_notes_name_the_model_that_answered(
+    tmp_path: Path, dataset: RetrievalDataset
+) -> None:
+    """A table without it says nothing."""
+    judged = _run(tmp_path, dataset, Reader(asked=[]))
+
+    assert [note.partition(",")[0] for note in judged.notes] == [
+        "Answers are those of reader"
+    ]
+
+
+def test_passages_are_read_under_their_titles(
+    tmp_path: Path, dataset: RetrievalDataset
+) -> None:
+    """A passage may speak of 'it' and mean its title."""
+    passages = (
+        Passage(id="p1", title="Paris", text="It is a town."),
+        *dataset.passages[1:],
+    )
+    model = Reader(asked=[])
+
+    _run(tmp_path, replace(dataset, passages=passages), model)
+
+    assert "[1] Paris: It is a town." in model.asked[0]
+
+
 def test_a_later_run_asks_nothing_twice(
     tmp_path: Path, dataset: RetrievalDataset
 ) -> None:
@@ -124,7 +151,7 @@ def test_a_model_that_breaks_off_leaves_what_there_was(
     judged = _run(tmp_path, dataset, Reader(said=["Paris", *down], asked=[]))
 
     assert [len(row) for row in judged.results[0].values] == [3, 1]
-    assert "the same command goes on" in judged.notes[0]
+    assert "the same command goes on" in judged.notes[1]
 
 
 def test_questions_without_answers_are_refused(
