@@ -4,7 +4,7 @@
 // since: 5.26
 MATCH (t:Term)
 WHERE ($corpus IS NULL OR t.corpus = $corpus)
-  AND ($term IS NULL OR t.name = toLower($term) OR t.label = $term)
+  AND ($term IS NULL OR t.name = toLower($term) OR toLower(t.label) = toLower($term))
 WITH t
 ORDER BY t.chunks DESC, t.name, t.id
 LIMIT coalesce($limit, 25)
