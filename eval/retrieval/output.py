@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,7 +12,15 @@ if TYPE_CHECKING:
     from eval.retrieval.summary import Difference, SystemSummary
     from eval.statistics import Interval
 
-__all__ = ["TITLES", "as_dict", "facts_of", "lines", "main_k", "table_facts"]
+__all__ = [
+    "TITLES",
+    "as_dict",
+    "facts_of",
+    "lines",
+    "main_k",
+    "per_cent",
+    "table_facts",
+]
 
 _DIGITS = 6
 _IDS = 20
@@ -198,12 +207,25 @@ def main_k(evaluation: Evaluation) -> int:
     return min(evaluation.options.ks, key=lambda k: (abs(k - 5), k))
 
 
+def per_cent(value: float, sign: str = "") -> str:
+    """Return a share in per cent with one digit after the point, 5 rounded up.
+
+    Args:
+        value: The share; as a difference it may be below 0. NaN is written as `-`.
+        sign: `+` writes the sign of a gain too.
+    """
+    if value != value:
+        return "-"
+    scaled = math.copysign(math.floor(abs(value) * 1000 + 0.5 + 1e-9) / 10, value)
+    return f"{scaled:{sign}.1f}"
+
+
 def _cell(found: Mapping[str, Interval], name: str) -> str:
     """Return a mean in per cent with its interval."""
     if name not in found:
         return f"{'-':>{_CELL}}"
     each = found[name]
     if each.low != each.low:
-        return f"{100 * each.value:{_CELL}.1f}"
-    ends = f"[{100 * each.low:.1f}, {100 * each.high:.1f}]"
-    return f"{f'{100 * each.value:.1f} {ends}':>{_CELL}}"
+        return f"{per_cent(each.value):>{_CELL}}"
+    ends = f"[{per_cent(each.low)}, {per_cent(each.high)}]"
+    return f"{f'{per_cent(each.value)} {ends}':>{_CELL}}"

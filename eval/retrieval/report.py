@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eval.report import Table, facts, html_page, interval_cells, shown_text, table
 from eval.retrieval.cases import matrix, worst_cases
-from eval.retrieval.output import TITLES, facts_of, main_k, table_facts
+from eval.retrieval.output import TITLES, facts_of, main_k, per_cent, table_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,11 +76,11 @@ def _means(measures: Sequence[str], systems: Sequence[SystemSummary]) -> Iterato
                 cells.append("<td>-</td>")
                 continue
             found = system.measures[name]
-            value = f"{100 * found.value:.1f}"
+            value = per_cent(found.value)
             if len(systems) > 1 and found.value == best[name] > 0:
                 value = f"<b>{value}</b>"
             ends = (
-                f"{100 * found.low:.1f} to {100 * found.high:.1f}"
+                f"{per_cent(found.low)} to {per_cent(found.high)}"
                 if found.low == found.low
                 else "no interval"
             )
@@ -153,9 +153,9 @@ def _differences(evaluation: Evaluation, part: Part) -> Table:
         (
             each.name,
             _label(each.measure),
-            f"{100 * each.found.difference.value:+.1f}",
-            f"{100 * each.found.difference.low:+.1f} to "
-            f"{100 * each.found.difference.high:+.1f}",
+            per_cent(each.found.difference.value, "+"),
+            f"{per_cent(each.found.difference.low, '+')} to "
+            f"{per_cent(each.found.difference.high, '+')}",
             f"{each.p_value:.4f}{' *' if each.p_value < _ALPHA else ''}",
         )
         for each in part.differences

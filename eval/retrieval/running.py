@@ -66,7 +66,7 @@ def run_systems(
         ks: Places at which rankings are cut; rankings are as long as the greatest.
         journal: What an interrupted run has found already, and where this one keeps
             what it finds.
-        progress: Told of each system.
+        progress: Told of the rankings.
 
     Raises:
         InputError: If two systems share a name, or a k is out of range.
@@ -77,41 +77,57 @@ def run_systems(
         raise InputError(
             f"The systems are {', '.join(names) or 'none'}: name each once."
         )
+    found = _asked(bench, systems, cuts[-1], journal=journal, progress=progress)
     return tuple(
-        _run(bench, system, cuts, journal=journal, progress=progress)
-        for system in systems
+        _result(bench.dataset.questions, name, found[name], cuts) for name in names
     )
 
 
-def _run(
+def _asked(
     bench: Bench,
-    system: System,
-    ks: Sequence[int],
+    systems: Sequence[System],
+    k: int,
     *,
     journal: Journal | None,
     progress: Progress,
-) -> SystemResult:
-    """Ask one system every question that it has not answered yet."""
-    questions = bench.dataset.questions
-    rankings: list[Ranking] = []
-    prepared = False
+) -> dict[str, list[Ranking]]:
+    """Return the rankings of every system, those that are not known already made now.
+
+    Each question is put to all systems before the next, and each time another one is
+    the first, so that what else the machine does and what the last system left in
+    memory slows and helps them alike.
+    """
+    questions, count = bench.dataset.questions, len(systems)
+    found: dict[str, list[Ranking]] = {system.name: [] for system in systems}
+    prepared: set[str] = set()
     for place, question in enumerate(questions):
-        progress(system.name, place, len(questions))
-        ranking = None if journal is None else journal.get(system.name, question.id)
-        if ranking is None:
-            if not prepared:
-                bench.embed_questions(progress)
-                system.prepare(bench)
-                prepared = True
-            ranking = system.rank(question, ks[-1])
-            if journal is not None:
-                journal.add(system.name, question.id, ranking)
-        rankings.append(ranking)
-    progress(system.name, len(questions), len(questions))
-    values = measure_rankings(questions, rankings, ks=ks)
+        for turn in range(count):
+            progress("rankings", place * count + turn, len(questions) * count)
+            system = systems[(place + turn) % count]
+            known = None if journal is None else journal.get(system.name, question.id)
+            if known is None:
+                if system.name not in prepared:
+                    bench.embed_questions(progress)
+                    system.prepare(bench)
+                    prepared.add(system.name)
+                known = system.rank(question, k)
+                if journal is not None:
+                    journal.add(system.name, question.id, known)
+            found[system.name].append(known)
+    progress("rankings", len(questions) * count, len(questions) * count)
+    return found
+
+
+def _result(
+    questions: tuple[RetrievalQuestion, ...],
+    name: str,
+    rankings: Sequence[Ranking],
+    ks: Sequence[int],
+) -> SystemResult:
+    """Return what a system found, measured."""
     return SystemResult(
-        name=system.name,
+        name=name,
         questions=questions,
         rankings=tuple(rankings),
-        values=tuple(values),
+        values=tuple(measure_rankings(questions, rankings, ks=ks)),
     )

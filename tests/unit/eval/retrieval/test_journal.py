@@ -64,6 +64,32 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     )
 
 
+class _Noted:
+    """A system that notes when it is asked."""
+
+    def __init__(self, name: str, notes: list[str]) -> None:
+        self.name = name
+        self._notes = notes
+
+    def prepare(self, bench: Any) -> None:
+        """Take no corpus."""
+
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Answer."""
+        self._notes.append(f"{self.name} {question.id}")
+        return ranking("ash")
+
+
+def test_each_system_is_asked_first_in_turn() -> None:
+    """A question is put to all systems, and another one begins each time."""
+    notes: list[str] = []
+
+    found = run_systems(_bench(), [_Noted("a", notes), _Noted("b", notes)])
+
+    assert notes == ["a q1", "b q1", "b q2", "a q2", "a q3", "b q3"]
+    assert [(each.name, len(each.rankings)) for each in found] == [("a", 3), ("b", 3)]
+
+
 def test_a_line_that_was_cut_is_dropped(tmp_path: Path) -> None:
     """The rankings before it are kept, and those after it are whole."""
     journal = Journal(tmp_path, "key")

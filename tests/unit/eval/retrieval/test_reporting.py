@@ -10,7 +10,7 @@ import pytest
 from eval.retrieval.dataset import DatasetProblem
 from eval.retrieval.evaluation import Evaluation, EvaluationOptions, parts_of
 from eval.retrieval.measures import measure_names, measure_rankings
-from eval.retrieval.output import as_dict, lines
+from eval.retrieval.output import as_dict, lines, per_cent
 from eval.retrieval.report import retrieval_page
 from eval.retrieval.running import SystemResult
 from eval.retrieval.summary import differences, quantile_interval, summarise
@@ -175,3 +175,17 @@ def test_a_part_of_the_questions_can_be_summarised() -> None:
     assert summary.n == 2
     assert summary.measures["recall@2"].value == 1
     assert summary.latency["p50"].value == 1.5
+
+
+def test_per_cent_rounds_a_five_up() -> None:
+    """As a reader would, whichever way the binary fraction leans."""
+    shares = (0.4425, 0.4435, 0.7775, -0.00125, 0.0)
+
+    assert [per_cent(share) for share in shares] == [
+        "44.3",
+        "44.4",
+        "77.8",
+        "-0.1",
+        "0.0",
+    ]
+    assert per_cent(0.155, "+") == "+15.5"
