@@ -39,6 +39,9 @@ CREATE (u2:Custodian:Favourite {id: 'u2', name: 'Old Archive', city: 'Utrecht',
 CREATE (u3:Custodian {id: 'u3', uri: 'not an iri', name: 'X', city: 'Fox',
   founded: 'about 1800'})-[:INSTANCE_OF]->(m)
 CREATE (u4:Custodian {uri: 'urn:only:uri', name: 'Fox'})
+CREATE (:Document:Custodian {id: 'two', title: 'Fox', name: 'X', language: 'en',
+  city: 'Utrecht', institutionType: 'M'})-[:INSTANCE_OF]->(m)
+CREATE (:Corpus:Custodian {id: 'u5', name: 'both', city: 'Utrecht', n: 7})
 CREATE (:Stray {id: 's'})-[:KNOWS]->(u1), (u1)-[:KNOWS {since: 1999}]->(u2)
 CREATE (:_NsPrefDef {ex: 'http://ex.org/', xsd: 'http://www.w3.org/2001/XMLSchema#'})
 CREATE (r1:Resource:ex__Person {uri: 'http://ex.org/p1', ex__name: ['Anna', 'Ann@en'],

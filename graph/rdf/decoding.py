@@ -7,7 +7,7 @@ how Neo4j compares values.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rdflib.term import URIRef
@@ -24,7 +24,7 @@ from graph.rdf.statements import numbered
 from graph.rdf.terms import literal_term, node_term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Mapping as Dictionary
 
     from rdflib.term import Node
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Decoder", "Edge", "Entity", "Field"]
 
+_ORDER = {label: place for place, label in enumerate(LABELS)}
 _SHORT = 24
 _REMEMBERED = 1_000
 
@@ -44,10 +45,13 @@ _REMEMBERED = 1_000
 class Entity:
     """A node of the statement.
 
+    A node follows the rule of the first of its labels in the table, its leading one.
+
     Attributes:
         term: What it stands for in the pattern; a number for one that has no term.
         variable: Its name in the statement.
-        labels: Labels that it must have one of, None for any.
+        held: Lists of labels; it must have one of each.
+        leads: Labels in the table that its leading one must be among, None for any.
         arms: Where it is looked up, None where it is not.
         place: The parameter of a row that says what to look for there.
         columns: Numbers of its labels, `id`, `name` and `uri`, None where not needed.
@@ -55,15 +59,43 @@ class Entity:
 
     term: Any
     variable: str
-    labels: list[str] | None = None
+    held: list[list[str]] = field(default_factory=list)
+    leads: frozenset[str] | None = None
     arms: tuple[Arm, ...] | None = None
     place: str = ""
     columns: tuple[int | None, ...] = ()
 
-    def narrow(self, labels: Sequence[str]) -> None:
-        """Allow only labels that are among these, too."""
-        held = self.labels
-        self.labels = [x for x in labels if held is None or x in held]
+    def hold(self, labels: Sequence[str]) -> None:
+        """Demand one of some labels."""
+        if list(labels) not in self.held:
+            self.held.append(list(labels))
+
+    def lead(self, labels: Iterable[str]) -> None:
+        """Demand that the leading label is one of some."""
+        chosen = frozenset(labels)
+        self.leads = chosen if self.leads is None else self.leads & chosen
+
+    @property
+    def possible(self) -> list[str]:
+        """Return the labels that can be its leading one, in the table's order."""
+        last = [max(_ORDER.get(x, len(_ORDER)) for x in one) for one in self.held]
+        return [
+            label
+            for label, place in _ORDER.items()
+            if (self.leads is None or label in self.leads)
+            and all(place <= most for most in last)
+        ]
+
+    @property
+    def labels(self) -> list[str] | None:
+        """Return labels that it has one of, as few as can be; None for any."""
+        if self.leads is None and not self.held:
+            return None
+        possible = self.possible if self.leads is not None else None
+        if not self.held or not possible:
+            return possible if possible is not None else self.held[0]
+        fewest = min(self.held, key=len)
+        return fewest if len(fewest) <= len(possible) else possible
 
     @property
     def label(self) -> str | None:
@@ -190,7 +222,7 @@ class Decoder:
             if len(labels) == 1 and labels[0] in LABELS
             else self.mapping.primary(labels)
         )
-        if primary is None:
+        if primary is None or (entity.leads and primary not in entity.leads):
             return None
         properties = {"id": values[1], "name": values[2], "uri": values[3]}
         iri = self.mapping.node_iri(primary, properties)

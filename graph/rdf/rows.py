@@ -75,6 +75,9 @@ class Rows:
         self._preferred = [*others.items(), *known.items()]
         self._types = table_types(mapping)
         self._terms = {(rule.label, mapping.term(rule)): rule for rule in TERMS}
+        self._special = {
+            mapping.own_type(label): label for label, rule in LABELS.items() if rule.own
+        }
 
     def statement(self, iri: str, facts: Facts) -> tuple[str, str, str] | None:
         """Return source, type and target of a relationship as a statement.
@@ -239,20 +242,21 @@ class Rows:
         )
 
     def label_of(self, iri: str, types: Iterable[str]) -> str:
-        """Return the label of the table that a node has."""
+        """Return the label of the table whose rule a node follows.
+
+        An IRI that a key leads to has that label; any other is a node's own `uri`.
+        """
         parsed = self.mapping.vocabulary.parse_node(iri)
-        own = [
+        if parsed is not None and parsed[0] in LABELS and parsed[0] != "Resource":
+            return parsed[0]
+        own = (
             label
             for label, rule in LABELS.items()
             if rule.uri
             and label != "Resource"
             and self.mapping.own_type(label) in types
-        ]
-        if own:
-            return own[0]
-        if parsed is not None and parsed[0] in LABELS and parsed[0] != "Resource":
-            return parsed[0]
-        return "Resource"
+        )
+        return next(own, "Resource")
 
     def _key(self, label: str, iri: str, properties: dict[str, Any]) -> tuple[str, str]:
         """Return the property that a node is found by, and what it holds.
@@ -278,6 +282,9 @@ class Rows:
         classes: list[str] = []
         for kind in types:
             if kind in known:
+                continue
+            if kind in self._special and label != "Resource":
+                others.append(self._special[kind])
                 continue
             own = self.mapping.vocabulary.named("class", kind)
             plain = own is not None and self.mapping.expand(own) is None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from graph.rdf.clauses import Statement
 from graph.rdf.decoding import Decoder, Edge, Entity, Field
-from graph.rdf.mapping import LABELS
+from graph.rdf.mapping import LABELS, TERMS
 from graph.rdf.readings import (
     NODE,
     STATEMENT,
@@ -133,20 +133,23 @@ class Translation:
                 if reading.form == "type" and not is_variable(found):
                     self._narrow_by_type(entity, reading)
                 elif reading.labels is not None:
-                    entity.narrow(sorted(reading.labels))
+                    entity.lead(reading.labels)
             if reading.form == "relationship":
                 self._edge(None, subject, found, reading.names)
             elif reading.form == "class":
-                self._node(subject).narrow(["Custodian"])
+                self._node(subject).lead(["Custodian"])
                 self._edge(None, subject, found, ("INSTANCE_OF",))
-                self._node(found).narrow(["OntologyClass"])
+                self._node(found).lead(["OntologyClass"])
         for term in {r.pattern[0]: 0 for r in self.chosen if r.subject == STATEMENT}:
             self._gather_statement(term)
 
     def _narrow_by_type(self, entity: Entity, reading: Reading) -> None:
-        """Allow the labels of a given type."""
-        if all(name in LABELS for name in reading.names):
-            entity.narrow(reading.names)
+        """Allow the labels of a given type: a standard one is of the leading label."""
+        kind = str(reading.pattern[2])
+        if any(kind == self.mapping.own_type(name) for name in reading.names):
+            entity.hold(reading.names)
+        elif all(name in LABELS for name in reading.names):
+            entity.lead(reading.names)
         else:
             self._conditions.append(
                 self._statement.has_label(entity.variable, reading.names)
@@ -258,9 +261,8 @@ class Translation:
             held = " OR ".join(
                 statement.has_value(holder, name, f"row.{key}") for name in names
             )
-            if are_texts and len(names) == 1 and self._has_one_label(reading):
-                seek = statement.can_seek(holder, names[0], f"row.{key}")
-                self._conditions.append(seek)
+            if are_texts and self._has_one_label(reading):
+                self._conditions += self._seeks(reading, names, f"row.{key}")
         self._conditions.append(f"({held})" if held else "false")
         for sign, number in self.bounds.get(found, ()):
             members = statement.members(holder, names)
@@ -269,6 +271,25 @@ class Translation:
                 f"any(x IN {members} WHERE CASE WHEN x IS :: INTEGER | FLOAT "
                 f"THEN x {sign} {place} ELSE true END)"
             )
+
+    def _seeks(self, reading: Reading, names: Sequence[str], values: str) -> list[str]:
+        """Return a condition that an index on the subject's label answers, if any.
+
+        A node with a second label, of which another property is meant, meets it too.
+        """
+        entity = self._nodes[reading.pattern[0]]
+        own = self._rule_names(reading, [entity.label or ""]) or names
+        others = [
+            label
+            for label in entity.possible
+            if set(self._rule_names(reading, [label])) - set(own)
+        ]
+        if len(own) != 1:
+            return []
+        seek = self._statement.can_seek(entity.variable, own[0], values)
+        if not others:
+            return [seek]
+        return [f"({seek} OR {self._statement.has_label(entity.variable, others)})"]
 
     def _has_one_label(self, reading: Reading) -> bool:
         """Return whether the subject is found by its one label."""
@@ -281,16 +302,16 @@ class Translation:
         """Return the properties that a reading can mean for the labels allowed."""
         if reading.subject == STATEMENT or reading.labels is None:
             return list(reading.names)
-        from graph.rdf.mapping import TERMS
+        return self._rule_names(reading, self._nodes[reading.pattern[0]].possible)
 
+    def _rule_names(self, reading: Reading, allowed: Collection[str]) -> list[str]:
+        """Return the properties that the table has for a reading under some labels."""
         predicate = str(reading.pattern[1])
-        allowed = self._nodes[reading.pattern[0]].labels
         return list(
             dict.fromkeys(
                 rule.name
                 for rule in TERMS
-                if self.mapping.term(rule) == predicate
-                and (allowed is None or rule.label in allowed)
+                if self.mapping.term(rule) == predicate and rule.label in allowed
             )
         )
 
@@ -338,7 +359,7 @@ class Translation:
             return (
                 column(f"labels({variable})"),
                 column(f"{variable}.id"),
-                column(f"CASE WHEN {variable}:Corpus THEN {variable}.name END"),
+                column(_corpus_name(variable)),
                 column(f"{variable}.uri"),
             )
         rule = LABELS[label]
@@ -346,9 +367,14 @@ class Translation:
         return (
             column(several),
             column(f"{variable}.id") if rule.key == "id" else None,
-            column(f"{variable}.name") if rule.key == "name" else None,
+            column(_corpus_name(variable)) if "Corpus" in entity.possible else None,
             column(f"{variable}.uri") if rule.uri else None,
         )
+
+
+def _corpus_name(variable: str) -> str:
+    """Return the expression of the name that is a corpus's key."""
+    return f"CASE WHEN {variable}:Corpus THEN {variable}.name END"
 
 
 def _count(edge: Edge) -> str:

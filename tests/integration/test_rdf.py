@@ -143,7 +143,7 @@ def test_slots_are_only_ever_terms(odd: Connection) -> None:
     found = list(live.query(text, initBindings={"name": Literal(hostile)}))
 
     assert [str(row[0]) for row in found] == [f"{BASE}Custodian/h"]
-    assert len(list(live.query(text))) == 5
+    assert len(list(live.query(text))) == 6
 
 
 def test_prepared_queries_and_describe_are_answered(odd: Connection) -> None:
