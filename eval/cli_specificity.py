@@ -133,7 +133,7 @@ def _outcomes(
         else:
             connection = stack.enter_context(open_connection(settings))
             pipeline = open_pipeline(
-                connection, settings, embedder=embedder, record=False
+                connection, settings, corpus=corpus, embedder=embedder, record=False
             )
             key = key_of(found, corpus)
         progress = stack.enter_context(progress_bars())

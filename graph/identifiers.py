@@ -67,10 +67,13 @@ def parse_ghcid(text: str) -> Ghcid:
     subregion = f"{country}-{subdivision}"
     codes = _pycountry()
     if codes.countries.get(alpha_2=country) is None:
-        msg = f"GHCID {text[:60]!r}: {country} is no country of ISO 3166-1."
+        msg = f"GHCID {text[:60]!r}: {country} is no country of ISO 3166-1: correct it."
         raise InputError(msg)
     if codes.subdivisions.get(code=subregion) is None:
-        msg = f"GHCID {text[:60]!r}: {subregion} is no subdivision of ISO 3166-2."
+        msg = (
+            f"GHCID {text[:60]!r}: {subregion} is no subdivision of ISO 3166-2: "
+            "correct it."
+        )
         raise InputError(msg)
     return Ghcid(
         text=found[0],

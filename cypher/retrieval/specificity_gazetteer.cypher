@@ -1,7 +1,8 @@
-// purpose: names, places and identifiers of all custodians
-// params:
+// purpose: names, places and identifiers of custodians, of all where the corpus is null
+// params: corpus
 // since: 5.26
 MATCH (c:Custodian)
+WHERE $corpus IS NULL OR c.corpus = $corpus
 RETURN
   c.name AS name,
   c.city AS city,

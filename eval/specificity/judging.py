@@ -78,7 +78,8 @@ class Outcome:
         answer: What it said.
         expected_classes: Classes that the answer is about; empty for no class.
         kept_classes: Classes that the filter kept.
-        all_classes: How many classes there were.
+        all_classes: How many classes there were; 0 where none were filtered, as in
+            sessions of the control group.
         seconds: How long the pipeline took.
     """
 
@@ -110,7 +111,7 @@ def judge(
     """
     wanted = _wanted_slots(question, key)
     found = _found_slots(result, key)
-    classes = result.classes
+    classes = None if result.group == "control" else result.classes
     kept = () if classes is None else classes.names
     dropped = 0 if classes is None else len(classes.dropped)
     return Outcome(

@@ -129,7 +129,8 @@ class _Reader:
         try:
             return parse(text)
         except InputError as error:
-            self.findings.refuse(self.place, name, str(error))
+            told = f"{str(error).rstrip('.')}; {name} left out"
+            self.findings.refuse(self.place, name, told)
             return None
 
     def guessed(self, name: str, guess: Guess | None) -> Guess | None:
@@ -196,7 +197,8 @@ def _type(reader: _Reader, ghcid: Ghcid | None, *, guess: bool) -> dict[str, Any
         reader.findings.refuse(
             reader.place,
             "ghcid",
-            f"GHCID {ghcid.text} says type {ghcid.type}, the row {letter}",
+            f"GHCID {ghcid.text} says type {ghcid.type}, the row {letter}: {letter} "
+            "is taken; correct one of them",
         )
     if letter is None and ghcid is not None:
         letter = ghcid.type
@@ -229,7 +231,8 @@ def _place(
         reader.findings.refuse(
             reader.place,
             "ghcid",
-            f"GHCID {ghcid.text} says country {ghcid.country}, the row {code}",
+            f"GHCID {ghcid.text} says country {ghcid.country}, the row {code}: {code} "
+            "is taken; correct one of them",
         )
     if code is None and ghcid is not None:
         code = ghcid.country

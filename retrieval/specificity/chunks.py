@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ChunkSearch", "corpora_with_classes"]
 
 MOST_CLASSES = 190
-"""A filter holds 200 tests."""
+"""Classes of one search, as a filter holds 200 tests; more take several searches."""
 
 
 def corpora_with_classes(connection: Connection) -> tuple[str, ...]:
@@ -51,13 +51,23 @@ class ChunkSearch:
             classes: Chunks of other classes are not looked at; None looks at all.
             k: How many at most.
         """
+        if classes is None:
+            return self._nearest(question, None, k)
+        names = sorted(set(classes))
+        found = [
+            chunk
+            for begin in range(0, len(names), MOST_CLASSES)
+            for chunk in self._nearest(question, names[begin : begin + MOST_CLASSES], k)
+        ]
+        return tuple(sorted(found, key=lambda c: (-c.similarity, c.chunk_id))[:k])
+
+    def _nearest(
+        self, question: str, classes: Sequence[str] | None, k: int
+    ) -> tuple[RankedChunk, ...]:
+        """Return the nearest chunks of at most as many classes as one search takes."""
         from retrieval.search import search
 
-        if classes is not None and not classes:
-            return ()
-        where = None
-        if classes is not None:
-            where = {"className": {"$in": list(classes)[:MOST_CLASSES]}}
+        where = None if classes is None else {"className": {"$in": list(classes)}}
         found = search(
             self._connection,
             self._embedder,

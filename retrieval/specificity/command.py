@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["answered_by_template", "forget"]
 
 _LOG = logging.getLogger(__name__)
-_NO_INSTITUTIONS = (
-    "Templates need institutions, and the graph has none: put some in with knowtrail "
-    "ingest custodians, or use --route graph."
-)
 _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]+")
 
 
@@ -56,7 +52,8 @@ def answered_by_template(
         question: What is asked.
         route: `auto` or `templates`.
         conversation: Name of the conversation that it belongs to.
-        corpus: Whose chunks are searched.
+        corpus: Whose institutions are found and whose chunks are searched; None for
+            all institutions.
         model: Writes the answer; None answers in fixed words.
         record: Whether the turn is stored.
         as_json: Whether JSON is written.
@@ -65,17 +62,26 @@ def answered_by_template(
         Whether it was answered; False leaves it to the graph.
 
     Raises:
-        InputError: If templates are wanted and there are no custodians.
+        InputError: If templates are wanted and there are no institutions.
+        UnknownCorpusError: If they are wanted of a corpus that is not stored.
     """
-    from retrieval.specificity.opening import has_custodians, open_pipeline
+    from retrieval.specificity.opening import (
+        Route,
+        has_custodians,
+        open_pipeline,
+        refuse_empty,
+    )
 
     if not record and conversation is not None:
         msg = "A conversation is stored: leave --no-record out, or --conversation."
         raise InputError(msg)
-    if not has_custodians(connection):
+    if not has_custodians(connection, corpus):
         if route == "templates" or conversation is not None:
-            raise InputError(_NO_INSTITUTIONS)
-        _LOG.info("Route: graph, because no institutions are stored")
+            refuse_empty(connection, corpus)
+        if corpus is None or not has_custodians(connection):
+            _LOG.info("Route: graph, because no institutions are stored")
+        else:
+            _say(Route(name="graph", reason=f"corpus {corpus!r} has no institutions"))
         return False
     pipeline = open_pipeline(
         connection, settings, corpus=corpus, model=model, record=record

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from retrieval.specificity.instantiation import Instantiated
 
-__all__ = ["Execution", "check_reading", "execute", "namespaces"]
+__all__ = ["Execution", "check_reading", "execute", "namespaces", "variables_found"]
 
 DEFAULT_BASE = "https://knowtrail.example/"
 SECONDS = 10.0
@@ -57,12 +57,21 @@ class Execution:
 
 
 def namespaces(base: str = DEFAULT_BASE) -> dict[str, Any]:
-    """Return the prefixes that queries of templates may use."""
+    """Return the prefixes that queries of templates may use.
+
+    Args:
+        base: What the IRIs of ours begin with, with or without a slash at its end.
+
+    Raises:
+        SettingsError: If the base is not an absolute IRI.
+    """
     from rdflib import Namespace
     from rdflib.namespace import RDF, SDO, XSD
 
+    from graph.rdf.vocabulary import Vocabulary
+
     return {
-        "hc": Namespace(f"{base}ontology/heritage#"),
+        "hc": Namespace(Vocabulary(base).heritage),
         "schema": SDO,
         "rdf": RDF,
         "xsd": XSD,
@@ -76,6 +85,44 @@ def check_reading(sparql: str) -> None:
         InputError: If it cannot be read, changes something, or asks elsewhere.
     """
     _prepared(sparql, DEFAULT_BASE)
+
+
+def variables_found(sparql: str, base: str = DEFAULT_BASE) -> frozenset[str]:
+    """Return the variables that the body of a query always has a value for.
+
+    Those of filters, of OPTIONAL and of only one side of a UNION are left out, and
+    those that a query within the query keeps to itself.
+
+    Args:
+        sparql: A SELECT query.
+        base: Where the graph's own names begin.
+
+    Raises:
+        InputError: If it is none.
+    """
+    part = _prepared(sparql, base).algebra
+    while part.name != "Project":
+        part = part.p
+    return frozenset(str(name) for name in _bound_in(part.p))
+
+
+def _bound_in(part: Any) -> set[Any]:
+    """Return the variables that a part of a query always has a value for."""
+    from rdflib import Variable
+
+    name = getattr(part, "name", "")
+    if name == "BGP":
+        return {t for triple in part.triples for t in triple if isinstance(t, Variable)}
+    if name == "Join":
+        return _bound_in(part.p1) | _bound_in(part.p2)
+    if name == "Union":
+        return _bound_in(part.p1) & _bound_in(part.p2)
+    if name in {"LeftJoin", "Minus"}:
+        return _bound_in(part.p1)
+    if name == "Project":
+        return _bound_in(part.p) & set(part.PV)
+    below = part.get("p") if isinstance(part, dict) else None
+    return set() if below is None else _bound_in(below)
 
 
 @contextmanager

@@ -72,9 +72,10 @@ class Gazetteer:
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def read_gazetteer(connection: Connection) -> Gazetteer:
-    """Read the names of the graph in the database."""
-    return build_gazetteer(connection.read("retrieval/specificity_gazetteer"))
+def read_gazetteer(connection: Connection, corpus: str | None = None) -> Gazetteer:
+    """Read the names of the graph in the database, or of one corpus in it."""
+    rows = connection.read("retrieval/specificity_gazetteer", corpus=corpus)
+    return build_gazetteer(rows)
 
 
 def gazetteer_of_graph(graph: Graph, *, base: str) -> Gazetteer:

@@ -29,7 +29,19 @@ if TYPE_CHECKING:
     from retrieval.specificity.experiment import SpecificityExperiment
     from retrieval.specificity.monitoring import SpecificityMetrics
 
-__all__ = ["Route", "RouteName", "choose_route", "has_custodians", "open_pipeline"]
+__all__ = [
+    "Route",
+    "RouteName",
+    "choose_route",
+    "has_custodians",
+    "open_pipeline",
+    "refuse_empty",
+]
+
+_NO_INSTITUTIONS = (
+    "Templates need institutions, and the graph has none: put some in with knowtrail "
+    "ingest custodians, or use --route graph."
+)
 
 RouteName: TypeAlias = Literal["templates", "graph"]
 
@@ -47,9 +59,30 @@ class Route:
     reason: str
 
 
-def has_custodians(connection: Connection) -> bool:
-    """Return whether there is anything that templates could find."""
+def has_custodians(connection: Connection, corpus: str | None = None) -> bool:
+    """Return whether templates could find anything, in a corpus or in all."""
+    if corpus is not None:
+        return bool(connection.read("corpus/has_custodians", name=corpus)[0]["found"])
     return bool(connection.read("retrieval/specificity_custodians")[0]["custodians"])
+
+
+def refuse_empty(connection: Connection, corpus: str | None) -> None:
+    """Refuse a corpus, or a database, without institutions.
+
+    Raises:
+        UnknownCorpusError: If a corpus is named and nothing is stored under the name.
+        InputError: If it has no institutions.
+    """
+    if has_custodians(connection, corpus):
+        return
+    if corpus is None:
+        raise InputError(_NO_INSTITUTIONS)
+    check_corpus(connection, corpus)
+    msg = (
+        f"Corpus {corpus!r} has texts and no institutions: name a corpus of "
+        "institutions, none for all, or use --route graph."
+    )
+    raise InputError(msg)
 
 
 def open_pipeline(
@@ -71,8 +104,9 @@ def open_pipeline(
     Args:
         connection: The database; it is left open.
         settings: Where models are found.
-        corpus: Whose chunks are searched, if it has any; None takes the one corpus
-            whose chunks have classes, and searches none where none or several do.
+        corpus: Whose institutions are found and whose chunks, if it has any, are
+            searched. None finds all institutions, and searches the one corpus whose
+            chunks have classes, or none where none or several do.
         embedder: For questions; None loads that of the settings.
         model: Writes answers; None answers in fixed words.
         record: Whether turns are stored, and the scores of classes.
@@ -84,10 +118,13 @@ def open_pipeline(
 
     Raises:
         UnknownCorpusError: If a corpus is named and nothing is stored under the name.
+        InputError: If a corpus is named that has no institutions.
     """
     from graph.embedders import load_embedder
     from graph.rdf.store import live_graph
 
+    if corpus is not None:
+        refuse_empty(connection, corpus)
     known, lookup = load_templates(templates), load_lookup()
     if record:
         write_scores(connection, lookup, base=Vocabulary(base).base)
@@ -99,7 +136,7 @@ def open_pipeline(
         search = ChunkSearch(connection, searched, settings=settings)
     return TemplatePipeline(
         live_graph(connection, base=base, seconds=seconds),
-        read_gazetteer(connection),
+        read_gazetteer(connection, corpus),
         templates=known,
         classifier=EmbeddingTemplateClassifier(
             known, embedder, cache=settings.home / "templates"
@@ -110,7 +147,7 @@ def open_pipeline(
         store=connection if record else None,
         metrics=metrics,
         experiment=experiment,
-        options=PipelineOptions(base=base, query_seconds=seconds),
+        options=PipelineOptions(base=base, query_seconds=seconds, corpus=corpus),
     )
 
 
@@ -118,14 +155,10 @@ def _searched(connection: Connection, corpus: str | None) -> str | None:
     """Return the corpus whose chunks are searched, None to search none.
 
     A corpus of institutions alone has no chunks.
-
-    Raises:
-        UnknownCorpusError: If one is named and nothing is stored under the name.
     """
     if corpus is None:
         classed = corpora_with_classes(connection)
         return classed[0] if len(classed) == 1 else None
-    check_corpus(connection, corpus)
     stored = {info.name for info in corpora(connection)}
     return corpus if corpus in stored else None
 

@@ -54,6 +54,7 @@ class PipelineOptions:
         query_seconds: Time limit of the queries of one question.
         answer_seconds: Time that a language model has.
         rows: Rows of a query at most.
+        corpus: Only institutions of this corpus are found; None finds all.
     """
 
     base: str = DEFAULT_BASE
@@ -61,6 +62,7 @@ class PipelineOptions:
     query_seconds: float = SECONDS
     answer_seconds: float = ANSWER_SECONDS
     rows: int = 1_000
+    corpus: str | None = None
 
 
 class TemplatePipeline:

@@ -12,6 +12,7 @@ from retrieval.specificity.answering import answer_prompt, build_context, model_
 from retrieval.specificity.conversation import context_boosts
 from retrieval.specificity.execution import execute
 from retrieval.specificity.instantiation import missing_slots
+from retrieval.specificity.limiting import limited
 from retrieval.specificity.phrases import (
     asking_for,
     doubt_text,
@@ -136,15 +137,18 @@ class Run:
         slots: Slots = self.known["slots"]
         with self._timed("instantiate"):
             query = pipeline.instantiator.instantiate(template, slots.values)
+            options = pipeline.options
+            if options.corpus is not None:
+                query = limited(query, options.corpus, base=options.base)
             self.known["instantiated"] = query
         with self._timed("query"):
             try:
                 found = execute(
                     pipeline.graph,
                     query,
-                    base=pipeline.options.base,
-                    seconds=pipeline.options.query_seconds,
-                    rows=pipeline.options.rows,
+                    base=options.base,
+                    seconds=options.query_seconds,
+                    rows=options.rows,
                 )
             except QueryTimeoutError as error:
                 return str(error)
@@ -162,17 +166,19 @@ class Run:
             scores = pipeline.scores.get_all_scores(context)
             boosts = context_boosts(self.before)
             classes = pipeline.class_filter.filter(scores, boosts)
+            group = self._group()
             self.known |= {
                 "context_template": context,
                 "boosts": boosts,
                 "classes": classes,
-                "group": self._group(),
+                "group": group,
             }
-        pipeline.count_filtered(context, len(scores), len(classes.kept))
+        restricted = group != "control"  # whose questions are not filtered
+        if restricted:
+            pipeline.count_filtered(context, len(scores), len(classes.kept))
         if pipeline.search is None:
             return
         with self._timed("search"):
-            restricted = self.known["group"] != "control"
             chunks = pipeline.search.search(
                 self.known["resolution"].question,
                 classes.names if restricted else None,

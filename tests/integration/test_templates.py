@@ -8,10 +8,14 @@ from dataclasses import replace
 from threading import Barrier
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
+from prometheus_client import generate_latest
 
 from graph.embedders import HashEmbedder
-from graph.errors import QueryTimeoutError
+from graph.errors import InputError, QueryTimeoutError, UnknownCorpusError
+from ingest.options import IngestOptions
+from ingest.pipeline import ingest_corpus
 from retrieval.specificity.chunks import ChunkSearch
 from retrieval.specificity.conversation import Conversation
 from retrieval.specificity.execution import execute
@@ -23,6 +27,7 @@ from retrieval.specificity.instantiation import (
     TemplateInstantiator,
 )
 from retrieval.specificity.lookup import load_lookup
+from retrieval.specificity.monitoring import SpecificityMetrics
 from retrieval.specificity.opening import choose_route, has_custodians, open_pipeline
 from retrieval.specificity.storing import (
     delete_conversation,
@@ -32,7 +37,9 @@ from retrieval.specificity.storing import (
 )
 from retrieval.specificity.templates import load_templates
 from tests.command_line import CommandLine
+from tests.corpora import ListSource, article
 from tests.heritage import rdf_custodians, write_custodians
+from tests.serving import serving
 
 if TYPE_CHECKING:
     from graph.connection import Connection
@@ -336,7 +343,8 @@ def test_chunks_are_searched_among_kept_classes_only(
 def test_a_control_session_is_not_filtered(
     connection: Connection, server: Settings, command_line: CommandLine
 ) -> None:
-    """The control group searches all chunks, and its turn says which group it is."""
+    """The control group searches all chunks; its turn says so, no metric counts it."""
+    metrics = SpecificityMetrics()
     command_line.run("ingest", "custodians", "--example", "--corpus", "heritage")
     embedder = HashEmbedder(32)
     pipeline = open_pipeline(
@@ -344,6 +352,7 @@ def test_a_control_session_is_not_filtered(
         server,
         embedder=embedder,
         experiment=SpecificityExperiment(traffic_split=0.0),
+        metrics=metrics,
     )
     pipeline.search = ChunkSearch(connection, "heritage", embedder=embedder)
 
@@ -353,5 +362,107 @@ def test_a_control_session_is_not_filtered(
 
     rows = connection.query("MATCH (t:Turn) RETURN t.experimentGroup AS named")
     assert result.group == "control"
+    assert b"specificity_classes_after_filter_count 0.0" in generate_latest(
+        metrics.registry
+    )
     assert rows == [{"named": "control"}]
     assert not {c.class_name for c in result.chunks} <= set(result.relevant_classes)
+
+
+def test_many_classes_take_several_searches(
+    connection: Connection, server: Settings, command_line: CommandLine
+) -> None:
+    """More classes than a filter holds leave none out: the nearest chunks are found."""
+    command_line.run("ingest", "custodians", "--example", "--corpus", "heritage")
+    search = ChunkSearch(connection, "heritage", embedder=HashEmbedder(32))
+    classes = ["Archive", "Museum", "Library"]
+    padding = [f"Made{number:03d}" for number in range(400)]
+
+    few = search.search("Old letters and maps", classes, k=8)
+    many = search.search("Old letters and maps", [*padding, *classes], k=8)
+
+    assert len(few) == 8
+    assert {c.chunk_id: c.similarity for c in many} == pytest.approx({
+        c.chunk_id: c.similarity for c in few
+    })
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_corpus_limits_institutions(
+    connection: Connection, command_line: CommandLine, server: Settings
+) -> None:
+    """Of two corpora, answers, names and routes are those of the one that is named."""
+    command_line.run(
+        "ingest", "custodians", "--example", "--corpus", "other", "--no-documents"
+    )
+    question = "How many archives are in Amsterdam?"
+    counts = {
+        corpus: json.loads(
+            command_line.run(
+                *("ask", "--route", "templates", "--no-record", "--json"),
+                *(["--corpus", corpus] if corpus else []),
+                question,
+            ).out
+        )["rows"][0][0]
+        for corpus in (None, "heritage", "other")
+    }
+    elsewhere = open_pipeline(connection, server, corpus="other", record=False)
+    unknown = elsewhere.forward("Where is the Scheldemuseum?")
+    nowhere = command_line.run("ask", "--route", "templates", "--corpus", "x", question)
+
+    assert counts["heritage"] == 1
+    assert counts[None] == counts["heritage"] + counts["other"] > counts["other"]
+    assert not unknown.execution or not unknown.execution.rows
+    assert nowhere.code == 2
+    assert "No corpus 'x'" in nowhere.errors[-1]
+    with pytest.raises(UnknownCorpusError):
+        open_pipeline(connection, server, corpus="x", record=False)
+
+
+def test_a_corpus_of_texts_alone_has_nothing_for_templates(
+    stored: Connection, server: Settings
+) -> None:
+    """It is refused with what to do, rather than asked in vain."""
+    ingest_corpus(
+        stored,
+        [ListSource([article(0)])],
+        corpus="texts",
+        embedder=HashEmbedder(32),
+        settings=server,
+        options=IngestOptions(themes="none"),
+    )
+
+    with pytest.raises(InputError, match="'texts' has texts and no institutions"):
+        open_pipeline(stored, server, corpus="texts", record=False)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("stored")
+def test_templates_are_served(server: Settings, connection: Connection) -> None:
+    """A running server answers, goes on with a conversation, and counts."""
+    words = ("--uri", server.uri or "", "--embedder", "hash:32", "serve")
+    env = {"NEO4J_PASSWORD": server.password or ""}
+    with serving(*words, env=env, ready=False) as served:
+        address = f"{served.url}/templates"
+        with httpx.Client(timeout=60) as client:
+            asked = {"conversation": "h", "question": "Archives in Amsterdam?"}
+            first = client.get(address, params=asked)
+            second = client.post(
+                address, json={"conversation": "h", "question": "en in Utrecht?"}
+            )
+            bad = client.get(address, params={"question": "Archives?", "k": "0"})
+            counted = client.get(f"{served.url}/metrics")
+        code = served.stop()
+
+    assert first.status_code == second.status_code == 200
+    assert "Stadsarchief Waterkant" in first.json()["answer"]
+    assert "Domarchief Utrecht" in second.json()["answer"]
+    assert bad.status_code == 400
+    assert "k is 0" in bad.text
+    assert (
+        "specificity_template_classifications_total"
+        '{template_id="list_institutions_by_type_city"} 2.0'
+    ) in counted.text
+    assert code == 0
+    turns = connection.query("MATCH (t:Turn) RETURN count(*) AS n")
+    assert turns == [{"n": 2}]

@@ -90,6 +90,22 @@ def test_list_is_compared_as_a_set() -> None:
     assert not _right(question, _result(("urn:1",), ("urn:2",), ("urn:3",)))
 
 
+def test_a_control_session_says_nothing_about_the_filter() -> None:
+    """Its classes were not filtered, so that no number of the filter counts it."""
+    classes = FilteredClasses(
+        kept={"Archive": 0.9}, dropped={"Museum": 0.1}, threshold=0.5
+    )
+    question = _question(slots={"institution_type": "A"}, ids=frozenset({"G1"}))
+
+    treated = judge(question, _result(classes=classes), KEY, seconds=0.1)
+    control = judge(
+        question, _result(classes=classes, group="control"), KEY, seconds=0.1
+    )
+
+    assert class_scores(treated) is not None
+    assert class_scores(control) is None
+
+
 def test_superlative_is_what_comes_first() -> None:
     """Of the oldest, the first rows count."""
     question = _question(ids=frozenset({"G2"}), relation="oldest")
