@@ -50,6 +50,7 @@ class CorpusInfo:
         dimensions: Length of its vectors; None before the first ingest is complete.
         version: Counts its committed changes.
         stamp: Tells it from another corpus of the same name.
+        terms: Whether it has terms, which `auto` follows.
     """
 
     name: str
@@ -58,6 +59,7 @@ class CorpusInfo:
     dimensions: int | None
     version: int = 0
     stamp: str | None = None
+    terms: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -143,6 +145,7 @@ def _info(row: dict[str, Any]) -> CorpusInfo:
         dimensions=row["dimensions"],
         version=row["version"] or 0,
         stamp=row["stamp"],
+        terms=row["terms"],
     )
 
 

@@ -8,6 +8,7 @@ RETURN
   k.queryPrompt AS queryPrompt,
   k.dimensions AS dimensions,
   k.version AS version,
+  coalesce(k.terms AND k.termRules IS NOT NULL, false) AS terms,
   coalesce(toString(k.createdAt), elementId(k)) AS stamp,
   k.status AS status
 ORDER BY name

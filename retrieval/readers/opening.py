@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from retrieval.readers.cypher import AsyncCypherReader, CypherReader
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenReader", "open_areader", "open_reader"]
 
+_LOG = logging.getLogger(__name__)
 ReaderT = TypeVar("ReaderT")
 
 
@@ -53,6 +56,7 @@ def open_reader(
     Raises:
         SnapshotError: If a snapshot is asked for and none is current.
     """
+    _look_at_terms(corpus, task)
     if (snapshot := _snapshot(corpus, task, settings)) is not None:
         return OpenReader(reader=snapshot, name="snapshot")
     reader = CypherReader(connection, corpus=corpus.name, filter=task.filter)
@@ -70,11 +74,28 @@ async def open_areader(
 
     A snapshot is opened, and a filter decided for its chunks, in a thread.
     """
+    _look_at_terms(corpus, task)
     snapshot = await asyncio.to_thread(_snapshot, corpus, task, settings)
     if snapshot is not None:
         return OpenReader(reader=snapshot, name="snapshot")
     reader = AsyncCypherReader(connection, corpus=corpus.name, filter=task.filter)
     return OpenReader(reader=reader, name="cypher")
+
+
+def _look_at_terms(corpus: CorpusInfo, task: Task) -> None:
+    """Say where `auto` has no names to follow, and how to add them."""
+    if task.algorithm.name == "auto" and task.options.max_hops and not corpus.terms:
+        _warn(corpus)
+
+
+@lru_cache(maxsize=16)
+def _warn(corpus: CorpusInfo) -> None:
+    """Say it once a process and state of a corpus."""
+    _LOG.warning(
+        "Corpus %s has no terms, so auto ranks by similarity alone: ingest any of its "
+        "documents again with --terms",
+        corpus.name,
+    )
 
 
 def _snapshot(

@@ -6,6 +6,8 @@ import asyncio
 import threading
 from typing import TYPE_CHECKING
 
+import pytest
+
 from graph.settings import Settings
 from retrieval.corpora import CorpusInfo
 from retrieval.questions import check_question
@@ -13,8 +15,6 @@ from retrieval.readers import opening
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_snapshot_is_opened_beside_the_event_loop(
@@ -45,3 +45,22 @@ def test_snapshot_is_opened_beside_the_event_loop(
     assert asyncio.run(open_it()) == "cypher"
     assert looked_in != []
     assert threading.main_thread() not in looked_in
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "terms", "lines"),
+    [("auto", False, 1), ("auto", True, 0), ("basic_retrieval", False, 0)],
+)
+def test_a_corpus_without_terms_is_told_of_once(
+    caplog: pytest.LogCaptureFixture, algorithm: str, terms: bool, lines: int
+) -> None:
+    """Only where names would be followed, with the way to add them."""
+    corpus = CorpusInfo(
+        name="owls", embedder="m", query_prompt="", dimensions=2, terms=terms
+    )
+    task = check_question("Who sings?", algorithm=algorithm)
+
+    for _ in range(2):
+        opening.open_reader(None, corpus, task)  # type: ignore[arg-type]
+
+    assert len([r for r in caplog.records if "--terms" in r.getMessage()]) == lines
