@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         GeneratedQuestions,
         QuestionOptions,
     )
+    from eval.skn.models import ModelOptions
     from graph.settings import Settings
 
 __all__ = ["dataset"]
@@ -166,7 +167,7 @@ def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
 
     output: Path = given["output"]
     check_output(output, [".jsonl"] if given["groups_only"] else FORMATS)
-    plan, options = _plan(given), _options(given)
+    plan, options, models = _plan(given), _options(given), _models(given)
     with open_connection(settings) as connection, progress_bars() as progress:
         name = pick_corpus(corpora(connection), corpus).name
         source = GraphContexts(connection, name)
@@ -175,7 +176,7 @@ def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
     if given["groups_only"]:
         write_groups(output, grouped, as_json=given["as_json"])
         return
-    made = _made(settings, grouped.groups, given, options)
+    made = _made(settings, grouped.groups, given, options, models)
     write_made(output, made, grouped, passages, as_json=given["as_json"])
 
 
@@ -230,25 +231,40 @@ def _options(given: dict[str, Any]) -> QuestionOptions:
     )
 
 
+def _models(given: dict[str, Any]) -> ModelOptions:
+    """Return how models are asked, checked.
+
+    Raises:
+        MissingExtraError: If what is asked for needs DeepEval, which is not there.
+    """
+    from eval.skn.models import ModelOptions
+
+    if given["synthesizer"] == "deepeval" and not given["groups_only"]:
+        from eval.judged.bridge import quiet_deepeval
+
+        with quiet_deepeval():
+            pass
+    return ModelOptions(
+        temperature=given["temperature"],
+        tokens=given["tokens"],
+        seconds=given["seconds"],
+    )
+
+
 def _made(
     settings: Settings,
     groups: tuple[ContextGroup, ...],
     given: dict[str, Any],
     options: QuestionOptions,
+    models: ModelOptions,
 ) -> GeneratedQuestions:
     """Ask for the questions; what is finished is in the working folder."""
     from eval.generation import chain_writer, generate_questions
-    from eval.skn.models import ModelOptions
     from eval.skn.state import State
     from graph.progress import progress_bars
 
     work: Path = given["work"] or given["output"].with_name(
         f"{given['output'].name}.work"
-    )
-    models = ModelOptions(
-        temperature=given["temperature"],
-        tokens=given["tokens"],
-        seconds=given["seconds"],
     )
     make = chain_writer
     if given["synthesizer"] == "deepeval":

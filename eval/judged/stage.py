@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from eval.judged.answering import answer_question
-from eval.judged.bridge import deepeval_version
+from eval.judged.bridge import deepeval_version, quiet_deepeval
 from eval.judged.judging import (
     ANSWER_MEASURES,
     JUDGED_MEASURES,
@@ -57,6 +57,16 @@ class JudgingOptions:
     judge: str | BaseChatModel | LanguageModel | None = None
     models: ModelOptions = field(default_factory=lambda: ModelOptions(tokens=1_024))
     reasons: bool = False
+
+    def __post_init__(self) -> None:
+        """Check, before anything is measured, that a judge can be asked.
+
+        Raises:
+            MissingExtraError: If there is one and the extra `deepeval` is missing.
+        """
+        if self.judge is not None:
+            with quiet_deepeval():
+                pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

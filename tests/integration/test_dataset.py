@@ -196,6 +196,7 @@ def test_no_question_is_an_error_and_writes_no_file(
         (CORPUS, "--output", "a.jsonl", "--grouping", "inter_document"),
         (CORPUS, "--output", "a.jsonl", "--evolution", "reasoning=much"),
         (CORPUS, "--output", "a.jsonl", "--goldens", "0"),
+        (CORPUS, "--output", "a.jsonl", "--tokens", "1"),
     ],
 )
 def test_mistakes_are_told_in_a_line(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from eval.judged import JudgingOptions, judge_results
 from eval.retrieval.dataset import Passage, RetrievalDataset, RetrievalQuestion
 from eval.retrieval.running import SystemResult
 from eval.retrieval.system import RankedDocument, Ranking, ReturnedSentence
-from graph.errors import InputError
+from graph.errors import InputError, MissingExtraError
 from graph.settings import Settings
 
 if TYPE_CHECKING:
@@ -173,3 +174,13 @@ def test_questions_without_answers_are_refused(
             options=options,
             settings=Settings.from_env(env={}, home=tmp_path),
         )
+
+
+def test_a_judge_without_deepeval_is_refused_before_anything_is_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The message names the extra."""
+    monkeypatch.setitem(sys.modules, "deepeval", None)
+
+    with pytest.raises(MissingExtraError, match=r"knowtrail\[deepeval\]"):
+        JudgingOptions(answers=Reader(), judge=Reader())
