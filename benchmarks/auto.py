@@ -7,11 +7,11 @@ contexts, one passage a text; recall there is of what five places can hold. Gain
 paired, with 95 % bootstrap intervals; the floor is a random walk with the question's
 terms, without chains and without the gate. With the triples that a language model
 extracted (`--triples`), their entities take the place of the terms, as an ablation.
+Then come questions that nothing was chosen on, and each constant halved and doubled.
 """
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from dataclasses import dataclass, replace
@@ -19,17 +19,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from auto_checks import (
+    CONSTANTS,
+    changed,
+    entities,
+    joined_questions,
+    key_of,
+    single_questions,
+)
 from measure import Server, Table, served, warmed
 
 from eval.datasets.loading import load_dataset
 from eval.retrieval.bench import open_bench
-from eval.retrieval.dataset import halves
+from eval.retrieval.dataset import RetrievalQuestion, halves
 from eval.retrieval.units import Unit
 from eval.statistics import bootstrap_interval, compare_paired
 from graph.embedders import load_embedder
 from graph.schema import apply_schema
 from graph.settings import DEFAULT_EMBEDDER, Settings
-from ingest.names import is_nameable, name_key, words_of
 from retrieval.algorithms.auto import Ablation, Auto
 from retrieval.driving import run as drive
 from retrieval.protocols import WalkOptions, anchor_hits
@@ -89,10 +96,15 @@ class Set:
         found = (chunks[step.chunk.id].document for step in trail.steps)
         return list(dict.fromkeys(found))[:PLACES]
 
-    def measured(self, reader: GraphReader, parts: Ablation) -> dict[str, list[float]]:
+    def measured(
+        self,
+        reader: GraphReader,
+        parts: Ablation,
+        questions: Sequence[RetrievalQuestion] = (),
+    ) -> dict[str, list[float]]:
         """Return for each measure one figure a question, in percent."""
         out: dict[str, list[float]] = {"R@2": [], "R@5": [], "R@10": [], "all@5": []}
-        for question in self.bench.dataset.questions:
+        for question in questions or self.bench.dataset.questions:
             gold = set(question.gold_documents)
             ranking = self.rank(reader, parts, question.text)
             for k in (2, 5, 10):
@@ -126,7 +138,11 @@ def run(given: argparse.Namespace) -> None:
             )
             found = Set(name=name, bench=bench, halved=halved)
             _parts(server, found, given)
-            if halved:
+            if unit.name == "passage" and not given.small:
+                _constants(server, found)
+            if halved and unit == Unit():
+                _unseen(server, found, given.data / "musique")
+            if halved and unit.title:
                 _times(server, found, given.rounds or (1 if given.small else 3))
 
 
@@ -140,10 +156,16 @@ def _sets(
     sets = [("MuSiQue-100", "musique", musique, Unit(), True)]
     if given.small:
         return sets
-    sets.append(("MuSiQue-100", "musique", musique, Unit(name="windows"), True))
-    return sets + [
+    sets += [
         (path.stem[:12], "deepeval", [path], Unit(title=False), False)
         for path in sorted((given.data / "traversal_questions").glob("*.csv"))
+    ]
+    return [
+        *sets,
+        *(
+            ("MuSiQue-100", "musique", musique, unit, True)
+            for unit in (Unit(title=False), Unit(name="windows"))
+        ),
     ]
 
 
@@ -186,6 +208,55 @@ def _parts(server: Server, found: Set, given: argparse.Namespace) -> None:
     table.print(server)
 
 
+def _unseen(server: Server, found: Set, data: Path) -> None:
+    """Measure on questions that are made by rule from the same files."""
+    dataset = found.bench.dataset
+    reader = _snapshot(server, found)
+    table = Table(
+        title=f"auto on other questions over {found.name}, {found.bench.unit}",
+        columns=("questions", "parts", "R@2", "R@5", "all@5", "R@5 over dense"),
+    )
+    for name, questions in (
+        ("single steps", single_questions(data / "musique_train.json", dataset)),
+        (
+            "joined triples of other passages",
+            joined_questions(data / "openie_musique_train.json", dataset),
+        ),
+    ):
+        base: list[float] = []
+        for part in ("dense", FLOOR, WHOLE):
+            side = found.measured(reader, PARTS[part], questions)
+            base = base or side["R@5"]
+            table.add(
+                f"{name} ({len(questions)})",
+                part,
+                *(_interval(side[measure]) for measure in ("R@2", "R@5", "all@5")),
+                _gain(base, side["R@5"]),
+            )
+    table.print(server)
+
+
+def _constants(server: Server, found: Set) -> None:
+    """Halve and double each constant."""
+    reader = _snapshot(server, found)
+    base = found.measured(reader, Ablation())
+    table = Table(
+        title=f"constants of auto on {found.name}, {found.bench.unit}: halved, doubled",
+        columns=("constant", "value", "R@2", "R@5", "all@5", "R@5 over auto"),
+    )
+    for module, name in CONSTANTS:
+        for factor in (0.5, 2):
+            with changed(module, name, factor) as value:
+                side = found.measured(reader, Ablation())
+            table.add(
+                name,
+                value,
+                *(f"{statistics.fmean(side[m]):.1f}" for m in ("R@2", "R@5", "all@5")),
+                _gain(base["R@5"], side["R@5"]),
+            )
+    table.print(server)
+
+
 def _by_half(side: dict[str, list[float]]) -> list[float]:
     """Return R@5 and all-recall@5 of the development half, then of the test half."""
     return [
@@ -212,17 +283,12 @@ def _gain(first: Sequence[float], second: Sequence[float]) -> str:
 
 def _with_entities(found: Set, reader: GraphReader, data: Path) -> MemoryGraph:
     """Return the corpus with the entities of given triples in place of its terms."""
-    path = data / "musique" / "openie_musique_train.json"
-    entities: dict[str, set[str]] = {}
-    for row in json.loads(path.read_text("utf-8"))["docs"]:
-        words = (words_of(entity) for entity in row["extracted_entities"])
-        names = {name_key(w) for w in words if is_nameable(w)}
-        entities.setdefault(_squeezed(row["title"], row["text"]), set()).update(names)
+    of_passage = entities(data / "musique" / "openie_musique_train.json")
     bench = found.bench
     ids = sorted(bench.chunks)
     visits = reader.expand(ids, neighbours=False)
     passages = {i: bench.by_id[bench.chunks[i].document] for i in ids}
-    named = {i: entities[_squeezed(p.title, p.text)] for i, p in passages.items()}
+    named = {i: of_passage[key_of(p.title, p.text)] for i, p in passages.items()}
     return MemoryGraph(
         chunks=tuple(visits[i].chunk for i in ids),
         vectors=np.stack([_vector(visits[i].vector) for i in ids]),
@@ -230,11 +296,6 @@ def _with_entities(found: Set, reader: GraphReader, data: Path) -> MemoryGraph:
         edges={},
         names={i: tuple(sorted(names)) for i, names in named.items()},
     )
-
-
-def _squeezed(title: str, text: str) -> str:
-    """Return a key of a passage in which the kind of white space does not matter."""
-    return " ".join(f"{title} {text}".split())
 
 
 def _vector(vector: Vector | None) -> Vector:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -154,6 +155,34 @@ def test_a_filter_holds_for_what_names_lead_to() -> None:
     trail = walk(given={"title": {"$ne": "Page b"}})
 
     assert "b" not in visited(trail)
+
+
+def test_one_chunk_and_chunks_without_text() -> None:
+    """A corpus of one chunk gives it; a chunk without sentences is passed over."""
+    whole = graph()
+    one = replace(whole, chunks=whole.chunks[:1], vectors=whole.vectors[:1])
+    blank = replace(whole, sentences={**whole.sentences, "b": ()})
+    options = WalkOptions(max_sentences=None, max_chunks=50, question=QUESTION)
+
+    found = [
+        run(MemoryReader(each), Auto().walk(np.array([1.0, 0.0]), options))
+        for each in (one, blank)
+    ]
+
+    assert [visited(trail) for trail in found] == ["a", "adec"]
+    assert {trail.stop_reason for trail in found} == {"chunks_exhausted"}
+
+
+def test_equal_chunks_come_in_the_order_of_their_ids() -> None:
+    """Where all cosines and names are the same, ids decide, however they are stored."""
+    whole = graph(dict.fromkeys(TEXTS, ("nightfall",)))
+    same = np.tile(np.array([0.6, 0.8]), (len(TEXTS), 1))
+    turned = replace(whole, chunks=whole.chunks[::-1], vectors=same)
+    options = WalkOptions(question="Nightfall and Ida Brandt?")
+
+    trail = run(MemoryReader(turned), Auto().walk(np.array([1.0, 0.0]), options))
+
+    assert visited(trail) == "abcde"
 
 
 def test_each_part_can_be_left_out() -> None:
