@@ -152,6 +152,17 @@ class Cursor:
             self._first_made, place = index, 0
         return self._made[place]
 
+    def _rest(self) -> list[Record]:
+        """Move to the last row and return the records of all that were left."""
+        hydrate = self._hydrate
+        rest = [
+            Record(self._keys, row if hydrate is None else map(hydrate, row))
+            for row in self._rows[self._next :]
+        ]
+        if rest:
+            self._next, self._current = len(self._rows), rest[-1]
+        return rest
+
     def evaluate(self, field: int | str = 0) -> Any:
         """Move on by one row and return one value of it.
 
@@ -179,7 +190,9 @@ class Cursor:
         Raises:
             IndexError: If there is no such position.
         """
-        return [record.data(*keys) for record in self]
+        if keys:
+            return [record.data(*keys) for record in self._rest()]
+        return [dict(zip(self._keys, row, strict=True)) for row in self._rest()]
 
     def preview(self, limit: int | None = None) -> Table | None:
         """Return the next rows as a table, without moving.
@@ -202,7 +215,7 @@ class Cursor:
         """Return the rows that are left as a table."""
         from graph.py2neo.table import Table
 
-        return Table(list(self), self.keys())
+        return Table(self._rest(), self.keys())
 
     def to_subgraph(self) -> Subgraph | None:
         """Return all nodes, relationships and paths of the rows that are left as one.
@@ -210,7 +223,7 @@ class Cursor:
         Returns:
             Their union; None where there are none.
         """
-        return united(list(self))
+        return united(self._rest())
 
     def to_ndarray(self, dtype: Any = None, order: str = "K") -> Any:
         """Return the rows that are left as an array of numpy.
@@ -219,7 +232,9 @@ class Cursor:
             MissingExtraError: If numpy is not installed.
         """
         numpy = _imported("numpy")
-        return numpy.array([list(record) for record in self], dtype=dtype, order=order)
+        return numpy.array(
+            [list(record) for record in self._rest()], dtype=dtype, order=order
+        )
 
     def to_series(
         self, field: int | str = 0, index: Any = None, dtype: Any = None
@@ -230,7 +245,7 @@ class Cursor:
             MissingExtraError: If pandas is not installed.
         """
         pandas = _imported("pandas")
-        values = [record[field] for record in self]
+        values = [record[field] for record in self._rest()]
         return pandas.Series(values, index=index, dtype=dtype)
 
     def to_data_frame(
@@ -248,7 +263,7 @@ class Cursor:
         """
         pandas = _imported("pandas")
         wanted = self.keys() if columns is None else list(columns)
-        rows = [record.values(*wanted) for record in self]
+        rows = [record.values(*wanted) for record in self._rest()]
         return pandas.DataFrame(rows, index=index, columns=wanted, dtype=dtype)
 
     def to_matrix(self, *, mutable: bool = False) -> Any:
@@ -262,7 +277,7 @@ class Cursor:
         """
         sympy = _imported("sympy")
         made = sympy.MutableMatrix if mutable else sympy.ImmutableMatrix
-        return made([list(record) for record in self])
+        return made([list(record) for record in self._rest()])
 
     def __repr__(self) -> str:
         """Return the next rows as a table of text."""

@@ -184,7 +184,7 @@ class Node(Entity):
         """Make a node of what the server sent."""
         node = Node.__new__(Node)
         node._labels = dict.fromkeys(labels)
-        node._replace(properties)
+        dict.update(node, properties)
         return node
 
     @property

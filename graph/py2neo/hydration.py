@@ -44,6 +44,9 @@ class Hydrant:
     """
 
     def __init__(self, graph: Graph, tx: Transaction | None = None) -> None:
+        from neo4j import graph as driver
+
+        self._driver = driver
         self._graph = graph
         self._tx = None if tx is None else weakref.ref(tx)
         self._nodes: dict[str, Node] = {}
@@ -59,13 +62,11 @@ class Hydrant:
             return [self.value(item) for item in value]
         if kind is dict:
             return {key: self.value(item) for key, item in value.items()}
-        from neo4j import graph as driver
-
-        if kind is driver.Node:
+        if kind is self._driver.Node:
             return self.node(value)
-        if isinstance(value, driver.Relationship):
+        if isinstance(value, self._driver.Relationship):
             return self.edge(value)
-        if isinstance(value, driver.Path):
+        if isinstance(value, self._driver.Path):
             return self._path(value)
         return value
 
@@ -74,12 +75,12 @@ class Hydrant:
         identity = value.element_id
         node = self._nodes.get(identity)
         if node is None:
-            node = Node._of(value.labels, dict(value))
+            node = Node._of(value.labels, dict(value.items()))
             node._bind(self._graph, identity)
             self._nodes[identity] = node
             return node
         if node._stale is not None:
-            _fill(node, value.labels, dict(value))
+            _fill(node, value.labels, dict(value.items()))
             self._stale.pop(identity, None)
         return node
 
@@ -89,7 +90,7 @@ class Hydrant:
         edge = self._edges.get(identity)
         if edge is None:
             ends = (self._end(value.nodes[0]), self._end(value.nodes[1]))
-            edge = Relationship._of(value.type, ends, dict(value))
+            edge = Relationship._of(value.type, ends, dict(value.items()))
             edge._bind(self._graph, identity)
             self._edges[identity] = edge
         return edge

@@ -79,7 +79,7 @@ class Relationship(Entity):
         made = Relationship.type(name)
         edge = Entity.__new__(made)
         edge._ends = ends
-        edge._replace(properties)
+        dict.update(edge, properties)
         return edge
 
     @property
