@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from retrieval.specificity.vocabulary import spelling_of
-from retrieval.specificity.words import tokens_of, word_list
+from retrieval.specificity.words import normal, tokens_of, word_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +60,9 @@ _PERSON = re.compile(
     r"|of|or)\b))",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(r"\b(?:how many|hoe ?veel)\s+(\w+)", re.IGNORECASE)
+"""What is counted: of one institution, nothing is but what is said of it anyway."""
+
 _BUDGET = re.compile(r"\b\w*(?:budget|begroting)\w*\b", re.IGNORECASE)
 _CODE = re.compile(
     r"\b(?:isil|ghcid|identifiers?|identificatie\w*|codes?|kenmerk)\b", re.IGNORECASE
@@ -108,8 +111,13 @@ def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
         for found in superlatives
     ):
         return True
-    if _PERSON.match(question) and any(m.kind == "name" for m in mentions):
-        return True
+    if any(m.kind == "name" for m in mentions):
+        if _PERSON.match(question):
+            return True
+        counted = _COUNTED.search(question)
+        typed = any(m.kind in {"institution_type", "generic"} for m in mentions)
+        if counted and not typed and normal(counted[1]) not in _COUNTABLE:
+            return True
     return any(token.form in _BEYOND for token in tokens_of(question))
 
 
@@ -131,3 +139,9 @@ def residue(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
 
 
 _BEYOND = word_list("beyond")
+_COUNTABLE = (
+    word_list("attributes")
+    | word_list("small")
+    | word_list("english")
+    | word_list("dutch")
+)

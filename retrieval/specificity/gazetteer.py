@@ -161,10 +161,12 @@ class _Builder:
             about = "; ".join(_most_specific(places))
             self._add(city, Entry(kind="city", value=city, about=about))
         for region, codes in self._region_codes.items():
-            for code, country in sorted(codes):
-                entry = Entry(kind="region", value=code or region, about=country)
-                if code or len(codes) == 1:
-                    self._add(region, entry)
+            coded = [(code, country) for code, country in sorted(codes) if code]
+            for code, country in coded:
+                self._add(region, Entry(kind="region", value=code, about=country))
+            if not coded:  # some rows of a region may lack its country
+                about = "; ".join(sorted({c for _, c in codes if c}))
+                self._add(region, Entry(kind="region", value=region, about=about))
         self._other_spellings()
         for name, code in _country_names():
             known = code in self._countries
@@ -280,10 +282,10 @@ def place_name(text: str, language: str) -> str:
     if found is None:
         return text
     name = str(getattr(found, "common_name", found.name))
-    if language != "nl":
-        return name
-    dutch = gettext.translation(domain, pycountry.LOCALES_DIR, languages=["nl"])
-    return str(dutch.gettext(name))
+    if language == "nl":
+        dutch = gettext.translation(domain, pycountry.LOCALES_DIR, languages=["nl"])
+        name = str(dutch.gettext(name))
+    return name.partition(" [")[0]
 
 
 @lru_cache(maxsize=8)

@@ -126,6 +126,9 @@ def asking_for(missing: Sequence[str], language: str) -> str:
 def doubt_text(doubt: Doubt, language: str) -> str:
     """Return what is doubtful about a slot value, in words."""
     shown = [_with_names(text, language) for text in doubt.candidates]
+    if doubt.slot == "institution_type":
+        types = type_words().shown
+        shown = [types[t][language][1] if t in types else t for t in shown]
     if language == "nl":
         shown = [_in_dutch(text) for text in shown]
     kind = "near" if doubt.kind == "unknown" and shown else doubt.kind

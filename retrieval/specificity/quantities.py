@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
-__all__ = ["Found", "amounts", "identifiers", "years"]
+__all__ = ["Found", "amounts", "identifiers", "in_euro", "years"]
 
 _SCALES = {
     "k": 3,
@@ -75,12 +75,14 @@ _NUMBERS: dict[str, int | Decimal] = {
 _NUMBER_WORDS = "|".join(sorted(map(re.escape, _NUMBERS), key=len, reverse=True))
 _AMOUNT = re.compile(
     r"(?P<before>\u20ac|\$|\u00a3|\b(?:eur|usd|gbp)\b)?\s*"
-    rf"(?:(?P<digits>\d[\d.,\u00a0' ]*\d|\d)|\b(?P<word>{_NUMBER_WORDS})\b)"
+    r"(?:(?<!\de)(?P<digits>\d[\d.,\u00a0' ]*\d|\d)(?!e\d)"
+    rf"|\b(?P<word>{_NUMBER_WORDS})\b)"
     rf"\s*(?:(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})\b)?\s*"
     r"(?P<after>\u20ac|\$|\u00a3|\b(?:euros?|eur|usd|gbp|dollars?|pounds?|ponden"
     r"|pond)\b)?",
     re.IGNORECASE,
 )
+_BARE = re.compile(r"(?<![\w.,])(\d[\d.,]*\d)(?![.,]?\w)")
 _MONEY_CUE = re.compile(
     r"budget|begroting|\bspend|spending|funding|\bgeven\b.*\buit\b|besteden|uitgeven"
     r"|inkomsten|income|revenue|per jaar|a year|per year|yearly|annual|jaarlijks"
@@ -222,6 +224,20 @@ def amounts(text: str) -> list[Found]:
         foreign = bool(currency and _FOREIGN.search(currency))
         found.append(Found(value=shown, start=start, end=end, foreign=foreign))
     return found
+
+
+def in_euro(text: str) -> str:
+    """Return a text that goes on about budgets with `euro` behind a bare number.
+
+    A number that can be a year stays one, and a small one may be no amount at all.
+    """
+    if amounts(text) or years(text):
+        return text
+    match = _BARE.search(text)
+    number = _number(match[1], None) if match else None
+    if match is None or number is None or number < 1000:
+        return text
+    return f"{text[: match.end()]} euro{text[match.end() :]}"
 
 
 def _number(digits: str | None, word: str | None) -> Decimal | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from retrieval.specificity.cues import residue
 from retrieval.specificity.frames import frame_of, merged, sentence
 from retrieval.specificity.naming import named_kind, question_words
+from retrieval.specificity.quantities import in_euro
 from retrieval.specificity.wording import plain_wording
 from retrieval.specificity.words import tokens_of, word_list
 
@@ -123,10 +124,12 @@ class ConversationContextResolver:
             language: Language of the question.
         """
         question = plain_wording(question)
+        last = conversation.last if conversation else None
+        if last is not None and "budget" in last.slots:
+            question = in_euro(question)
         mentions = self._finder.find(question)
         if (moved := _without_lead(question, mentions)) != question:
             question, mentions = moved, self._finder.find(moved)
-        last = conversation.last if conversation else None
         kinds = {m.kind for m in mentions}
         within = kinds & _ALONE or (kinds & _TYPES and kinds & _PLACES)
         meant_one = _IT.search(question) and not within

@@ -20,6 +20,9 @@ __all__ = ["Doubt", "SlotExtractor", "SlotValues", "Slots", "asked_limit"]
 
 SlotValues = dict[str, "str | tuple[str, ...]"]
 PLACES = ("city", "region", "country")
+LIKE = 75.0
+"""How like an unknown place a name must be to be asked about, of 100."""
+
 _CHOICES: dict[str, tuple[tuple[str, str], ...]] = {
     "order": (
         (
@@ -202,7 +205,7 @@ class SlotExtractor:
         """Return what is doubtful about a place."""
         same = [o for o in mention.options if o.kind == kind]
         if not mention.value and not mention.options:
-            near, _ = self._finder.nearest(mention.text, PLACES, cutoff=60.0)
+            near, _ = self._finder.nearest(mention.text, PLACES, cutoff=LIKE)
             return [_doubt("unknown", kind, mention, near)]
         if not value:
             if same:

@@ -55,3 +55,18 @@ def test_part_of_a_name_is_every_institution_that_has_it() -> None:
 def test_codes_are_shown_as_names(code: str, language: str, name: str) -> None:
     """What is no code stays as it is."""
     assert place_name(code, language) == name
+
+
+def test_a_region_whose_country_is_missing_in_some_rows_is_found() -> None:
+    """Rows that say less about a region are still rows of that region."""
+    rows = [
+        {"city": "Cardiff", "region": "Wales", "country": "GB"},
+        {"city": "Bangor", "region": "Wales"},
+    ]
+
+    found = build_gazetteer(rows).entries["wales"]
+
+    assert [(e.kind, e.value, e.about) for e in found if e.known] == [
+        ("region", "Wales", "GB")
+    ]
+    assert place_name("GB-WLS", "en") == "Wales"

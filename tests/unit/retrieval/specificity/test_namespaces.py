@@ -13,4 +13,6 @@ def test_a_base_may_end_with_a_slash_or_not(base: str) -> None:
     """With or without a slash a base gives the namespace that the graph has."""
     found = str(namespaces(base)["hc"])
 
-    assert found == "https://a.example/b/ontology/heritage#" == Vocabulary(base).heritage
+    assert (
+        found == "https://a.example/b/ontology/heritage#" == Vocabulary(base).heritage
+    )

@@ -346,3 +346,48 @@ def test_country_behind_its_city_is_no_second_place(
     places = [m.kind for m in finder.find(question) if m.kind in {"city", "country"}]
 
     assert places == kinds
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "value"),
+    [
+        (
+            "Which archives have a budget above 2 million euro?",
+            "and 500,000?",
+            "500000",
+        ),
+        ("Archieven met een budget boven 2 miljoen?", "en 1.5e3?", "2000000"),
+    ],
+)
+def test_a_bare_number_goes_on_about_budgets(
+    pipeline: TemplatePipeline, first: str, then: str, value: str
+) -> None:
+    """After a question for budgets, a number is one; what is no number changes none."""
+    said = pipeline.forward(first).conversation
+
+    result = pipeline.forward(then, conversation=said)
+
+    assert result.slots.values["budget"] == value
+
+
+def test_nothing_is_counted_of_one_institution(pipeline: TemplatePipeline) -> None:
+    """What it is said to have is asked for; how many of anything is not known."""
+    counted = pipeline.understand("How many books does the Scheldemuseum have?")
+    asked = pipeline.understand("Hoeveel budget heeft het Scheldemuseum?")
+
+    assert counted.template_id == "none"
+    assert asked.template_id == "find_institution_by_name"
+
+
+def test_a_misread_type_is_told_in_words(pipeline: TemplatePipeline) -> None:
+    """The letter of a type means nothing to people."""
+    result = pipeline.forward("Which musems are in Amsterdam?")
+
+    assert "I read 'musems' as museums." in result.notes
+
+
+def test_a_far_fetched_place_is_not_asked_about(pipeline: TemplatePipeline) -> None:
+    """Nothing that is stored is like Atlantis."""
+    result = pipeline.forward("Which archives are in Atlantis?")
+
+    assert result.notes == ("I do not know 'Atlantis'.",)
