@@ -119,12 +119,14 @@ def retrieval(
     from eval.retrieval.evaluation import EvaluationOptions, evaluate_retrieval
     from eval.retrieval.output import as_dict, lines
     from eval.retrieval.report import retrieval_page
+    from eval.retrieval.systems import asked_names
     from eval.retrieval.units import Unit
     from graph.cli_session import open_connection
     from graph.embedders import load_embedder
     from graph.progress import progress_bars
 
     _check_place(report)
+    asked_names(base)
     options = EvaluationOptions(
         unit=Unit(
             name=asked["unit"],

@@ -20,7 +20,7 @@ RETURN
   head([m IN metrics WHERE m.name = 'all_recall@5' | round(m.value, 4)]) AS allRecall5,
   head([m IN metrics WHERE m.name = 'mrr' | round(m.value, 4)]) AS mrr,
   head([m IN metrics WHERE m.name = 'milliseconds_p50' | round(m.value, 1)]) AS p50,
-  head([m IN metrics WHERE m.name = 'recall@5' | m.n]) AS n,
+  head([m IN metrics WHERE m.name = 'mrr' | m.n]) AS n,
   r.seed AS seed,
   r.commit AS commit,
   r.id AS run

@@ -192,7 +192,8 @@ def _table(evaluation: Evaluation, part: Part) -> Iterator[str]:
     )
     measures = [name for name in shown if name in evaluation.measures]
     width = max(len(system.name) for system in part.systems)
-    yield " ".join([" " * width, *(f"{name:>{_CELL}}" for name in measures), " p50 ms"])
+    heads = (f"{_head(part, name):>{_CELL}}" for name in measures)
+    yield " ".join([" " * width, *heads, " p50 ms"])
     for system in part.systems:
         cells = [_cell(system.measures, name) for name in measures]
         p50 = system.latency["p50"].value
@@ -200,6 +201,13 @@ def _table(evaluation: Evaluation, part: Part) -> Iterator[str]:
 
 
 _CELL = 18
+
+
+def _head(part: Part, measure: str) -> str:
+    """Return a measure with its number of questions, where it has not all of them."""
+    counts = {s.measures[measure].n for s in part.systems if measure in s.measures}
+    fewer = max(counts, default=part.n)
+    return measure if fewer == part.n else f"{measure} n={fewer}"
 
 
 def main_k(evaluation: Evaluation) -> int:
