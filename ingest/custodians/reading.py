@@ -65,6 +65,7 @@ class CustodianFile:
         self.misplaced = Misplaced()
         self.problems: list[tuple[str, str]] = []
         self.rows_total = 0
+        self._line = 1
         self._json = self._is_json()
         names: Counter[str] = Counter()
         usable = 0
@@ -144,7 +145,10 @@ class CustodianFile:
             msg = f"{self.path} is not UTF-8 ({error.reason}): save it as UTF-8."
             raise SourceError(msg) from error
         except csv.Error as error:
-            msg = f"{self.path} is no CSV file: {error}."
+            msg = (
+                f"{self.path}:{self._line} is no CSV: {error}. Look for a quote that "
+                "is not closed."
+            )
             raise SourceError(msg) from error
 
     def _csv_rows(self) -> Iterator[tuple[str, Row | str]]:
@@ -153,8 +157,10 @@ class CustodianFile:
         try:
             with self.path.open(encoding="utf-8-sig", newline="") as file:
                 reader = csv.reader(file, strict=True)
-                header = [name.strip() for name in next(reader, [])]
+                self._line = 1
+                header = _header(self.path, next(reader, []))
                 for cells in reader:
+                    self._line = reader.line_num + 1
                     place = f"{self.name}:{reader.line_num}"
                     if len(cells) > len(header):
                         yield (
@@ -183,6 +189,23 @@ class CustodianFile:
                         yield place, _flat(line)
                     except InputError as error:
                         yield place, str(error)
+
+
+def _header(path: Path, cells: list[str]) -> list[str]:
+    """Return the names of the columns.
+
+    Raises:
+        SourceError: If two have the same name, or semicolons are between them.
+    """
+    names = [name.strip() for name in cells]
+    twice = [name for name, count in Counter(names).items() if name and count > 1]
+    if twice:
+        msg = f"{path} has several columns {twice[0]!r}: rename all but one."
+        raise SourceError(msg)
+    if len(names) == 1 and ";" in names[0]:
+        msg = f"{path} has semicolons between its columns: save it with commas."
+        raise SourceError(msg)
+    return names
 
 
 def _flat(line: str) -> Row:

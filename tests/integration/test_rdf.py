@@ -55,7 +55,11 @@ def answer(graph: Graph, text: str) -> Any:
         return result.askAnswer
     if result.type == "CONSTRUCT":
         return frozenset(result.graph or ())
-    return Counter(frozenset(row.items()) for row in result.bindings)
+    try:
+        return Counter(frozenset(row.items()) for row in result.bindings)
+    except AttributeError:
+        # rdflib's engine itself fails so where it sums what are no numbers.
+        return "no answer"
 
 
 def picture(connection: Connection) -> Counter[Any]:
