@@ -7,7 +7,6 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from eval.generation.grouping import shares
 from graph.errors import InputError
 
 if TYPE_CHECKING:
@@ -91,10 +90,21 @@ def evolution_plan(count: int, options: QuestionOptions) -> list[tuple[str, ...]
         options: Shares, rounds and seed.
     """
     chance = random.Random(f"evolutions:{options.seed}")  # noqa: S311 - no secret
-    parts = shares(count * options.rounds, options.evolutions) if count else {}
+    parts = _nearest(count * options.rounds, options.evolutions)
     kinds = [name for name, part in parts.items() for _ in range(part)]
     chance.shuffle(kinds)
     return [tuple(kinds[i :: max(count, 1)][: options.rounds]) for i in range(count)]
+
+
+def _nearest(count: int, weights: Mapping[str, float]) -> dict[str, int]:
+    """Divide a number by weights: what is left goes to the largest remainders."""
+    total = sum(weights.values())
+    exact = {name: count * weight / total for name, weight in weights.items()}
+    parts = {name: int(part) for name, part in exact.items()}
+    by_rest = sorted(exact, key=lambda name: parts[name] - exact[name])
+    for name in by_rest[: count - sum(parts.values())]:
+        parts[name] += 1
+    return parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

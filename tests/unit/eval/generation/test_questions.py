@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -232,6 +233,14 @@ def test_evolutions_have_their_shares_and_repeat() -> None:
     assert sorted(kinds) == sorted(
         ["reasoning"] * 4 + ["multi-context"] * 4 + ["comparative"] * 2
     )
+
+
+def test_shares_hold_as_nearly_as_whole_numbers_can() -> None:
+    """What is left over does not all go to the first."""
+    plan = evolution_plan(12, QuestionOptions())
+
+    counts = Counter(kind for kinds in plan for kind in kinds)
+    assert counts == {"reasoning": 5, "multi-context": 5, "comparative": 2}
 
 
 @pytest.mark.parametrize(
