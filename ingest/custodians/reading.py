@@ -159,6 +159,7 @@ class CustodianFile:
                 reader = csv.reader(file, strict=True)
                 self._line = 1
                 header = _header(self.path, next(reader, []))
+                self._line = reader.line_num + 1
                 for cells in reader:
                     self._line = reader.line_num + 1
                     place = f"{self.name}:{reader.line_num}"

@@ -94,6 +94,7 @@ def test_row_with_too_many_cells_fails_alone(tmp_path: Path) -> None:
         (b"", "no usable row"),
         (b"name,city\n", "no usable row"),
         (b"name\nCaf\xe9\n", "not UTF-8"),
+        (b'name\n"open\n', "rows.csv:2 is no CSV"),
         (b'name\nA\n"open\n', "rows.csv:3 is no CSV.*quote that is not closed"),
         (b"name,city,name\nA,B,C\n", "several columns 'name'"),
         (b"name;city\nA;B\n", "semicolons between its columns"),
