@@ -1,4 +1,4 @@
-r"""The other side of bulk loading: py2neo 2021.2.4, the last there was.
+r"""The other side of loading and reading: py2neo 2021.2.4, the last there was.
 
 Runs in an environment of its own and takes orders on standard input, so that all sides
 can be measured in turn:
@@ -28,7 +28,10 @@ from py2neo.bulk import (
 
 
 def load(graph: Any, work: str, given: dict[str, Any]) -> None:
-    """Load the rows of a kind of work, a transaction a batch as its handbook says."""
+    """Load rows, a transaction a batch as its handbook says; or read them all."""
+    if work in given["read"]:
+        graph.run(given["read"][work]).data()
+        return
     rows, keys, size = given["rows"][work], given["keys"], given["batch"]
     ends = {"start_node_key": ("Person", "id"), "end_node_key": ("Person", "id")}
     for start in range(0, len(rows), size):

@@ -1,4 +1,4 @@
-"""Bulk loading of `graph.py2neo` against py2neo itself, and against bare UNWIND.
+"""Loading and reading by `graph.py2neo` against py2neo itself and the bare driver.
 
 The same rows, in batches of the same size, go to one server in turn: by our functions,
 by py2neo's of the same names in a process of their own, and by statements written by
@@ -41,13 +41,20 @@ ENDS = {"start_node_key": ("Person", "id"), "end_node_key": ("Person", "id")}
 LISTS, DICTIONARIES = "create nodes, lists", "create nodes, dictionaries"
 NEW, OLD = "merge nodes, new", "merge nodes, there"
 RELATE, AGAIN = "create relationships", "merge relationships, there"
-WORKS = (LISTS, DICTIONARIES, NEW, OLD, RELATE, AGAIN)
+READ_ROWS, READ_NODES = "read rows", "read nodes"
+READ = {
+    READ_ROWS: "MATCH (n:Person) RETURN n.id AS id, n.name AS name, n.score AS score",
+    READ_NODES: "MATCH (n:Person) RETURN n",
+}
+LOADS = (LISTS, DICTIONARIES, NEW, OLD, RELATE, AGAIN)
+WORKS = (*LOADS, *READ)
 MAP = "id: r[0], name: r[1], born: r[2], score: r[3]"
 BY_HAND = {
     LISTS: f"UNWIND $data AS r CREATE (n:Person {{{MAP}}})",
     DICTIONARIES: "UNWIND $data AS r CREATE (n:Person) SET n = r",
     NEW: f"UNWIND $data AS r MERGE (n:Person {{id: r[0]}}) SET n += {{{MAP}}}",
     OLD: f"UNWIND $data AS r MERGE (n:Person {{id: r[0]}}) SET n += {{{MAP}}}",
+    **READ,
     RELATE: "UNWIND $data AS r MATCH (a:Person {id: r[0]}), (b:Person {id: r[2]}) "
     "CREATE (a)-[:KNOWS {since: r[1][0]}]->(b)",
     AGAIN: "UNWIND $data AS r MATCH (a:Person {id: r[0]}), (b:Person {id: r[2]}) "
@@ -76,11 +83,15 @@ def made_rows(count: int) -> dict[str, list[Any]]:
         OLD: lists,
         RELATE: edges,
         AGAIN: edges,
+        READ_ROWS: [],
+        READ_NODES: [],
     }
 
 
 def load(graph: Graph, work: str, rows: Sequence[Any]) -> None:
-    """Load rows by our functions, a transaction a batch."""
+    """Load rows by our functions, a transaction a batch; or read them all."""
+    if work in READ:
+        graph.run(READ[work]).data()
     for start in range(0, len(rows), BATCH):
         batch, tx = rows[start : start + BATCH], graph.auto()
         if work == LISTS:
@@ -96,8 +107,13 @@ def load(graph: Graph, work: str, rows: Sequence[Any]) -> None:
 
 
 def by_hand(server: Server, work: str, rows: Sequence[Any]) -> None:
-    """Load rows by statements written by hand, a transaction a batch."""
+    """Load rows by statements written by hand, a transaction a batch; or read them."""
     connection = server.connection
+    if work in READ:
+        result = connection.driver.execute_query(
+            READ[work], database_=connection.database
+        )
+        [record.data() for record in result.records]
     for start in range(0, len(rows), BATCH):
         connection.driver.execute_query(
             BY_HAND[work],
@@ -109,7 +125,7 @@ def by_hand(server: Server, work: str, rows: Sequence[Any]) -> None:
 def prepare(server: Server, work: str) -> None:
     """Leave the database as a kind of work needs it."""
     run = server.connection.run_schema
-    kept = work in {OLD, RELATE, AGAIN}
+    kept = work in {OLD, RELATE, AGAIN, *READ}
     if work == RELATE:
         run("MATCH ()-[r]->() CALL (r) { DELETE r } IN TRANSACTIONS OF 10000 ROWS")
     if not kept:
@@ -162,7 +178,13 @@ class Peer:
             "username": settings.username,
             "password": settings.password,
         }
-        given = {"rows": rows, "keys": KEYS, "batch": BATCH, "login": login}
+        given = {
+            "rows": rows,
+            "read": READ,
+            "keys": KEYS,
+            "batch": BATCH,
+            "login": login,
+        }
         with tempfile.TemporaryDirectory(prefix="knowtrail-peer-") as name:
             (Path(name) / "rows.json").write_text(json.dumps(given), "utf-8")
             uv = shutil.which("uv") or f"{Path(sys.executable).parent}/uv"
@@ -269,16 +291,18 @@ def _print(
         rates = spread([count / s for s in seconds], "{:,.0f}")
         table.add(work, side, spread(seconds), rates, cpu(took))
     for other, wanted in (("py2neo", "at most 1"), ("by hand", "at most 1.2")):
-        ratios = [
-            median(times[work, "ours"]) / median(times[work, other])
-            for work in WORKS
-            if (work, other) in times
-        ]
-        if ratios:
-            each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
-            table.notes.append(
-                f"Our time over that of {other} ({wanted} is wanted): {each}; "
-                f"geometric mean {statistics.geometric_mean(ratios):.2f}."
-            )
+        for kind, works in (("Loading", LOADS), ("Reading", tuple(READ))):
+            ratios = [
+                median(times[work, "ours"]) / median(times[work, other])
+                for work in works
+                if (work, other) in times
+            ]
+            if ratios:
+                each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+                wish = f" ({wanted} is wanted)" if works is LOADS else ""
+                table.notes.append(
+                    f"{kind}: our time over that of {other}{wish}: {each}; "
+                    f"geometric mean {statistics.geometric_mean(ratios):.2f}."
+                )
     table.notes.append(note)
     table.print(server)
