@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graph.embedders import HashEmbedder
-from graph.errors import CorpusDriftError
+from graph.errors import CorpusDriftError, InputError
 from graph.schema import delete_data
 from ingest import term_linking
-from ingest.corpus import delete_corpus, open_corpus, stored_corpus
+from ingest.corpus import corpus_lock, delete_corpus, open_corpus, stored_corpus
 from ingest.digest import corpus_digest
 from ingest.options import IngestOptions
 from ingest.pipeline import ingest_corpus
@@ -254,6 +254,19 @@ def test_corpus_without_terms_stays_without_until_they_are_added(connection, ing
     delete_corpus(connection, "made")
     ingest(TEXTS)
     assert corpus_digest(connection, "made") == added
+
+
+def test_a_corpus_is_written_by_one_at_a_time(connection, ingest, server):
+    """A second ingest into it is refused and changes nothing; others go on."""
+    ingest(["Moon"])
+
+    with corpus_lock(server.home, connection, "made"):
+        with pytest.raises(InputError, match="being written by another process"):
+            ingest(TEXTS)
+        ingest(["Coast"], "other")
+
+    assert links(connection) == {"moon": ["Moon"]}
+    assert links(connection, "other") == {"coast": ["Coast"]}
 
 
 def test_links_that_two_processes_wrote_are_mended(connection, ingest):
