@@ -16,7 +16,7 @@ from ingest.store import batched
 from ingest.terms import TERM_RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from graph.connection import Connection, Counters
@@ -232,16 +232,20 @@ def stored_corpus(connection: Connection, name: str) -> StoredCorpus:
     """
     stored = _read(connection, name)
     if stored is None:
-        names = [row["name"] for row in connection.read("corpus/list")]
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = (
-            f"did you mean {near[0]!r}?"
-            if near
-            else f"there is {', '.join(map(repr, names[:5])) or 'none yet'}."
-        )
-        msg = f"No corpus {name!r}: {hint}"
-        raise UnknownCorpusError(msg)
+        raise _unknown(name, connection.read("corpus/list"))
     return stored
+
+
+def _unknown(name: str, stored: Iterable[dict[str, Any]]) -> UnknownCorpusError:
+    """Return the error that a name is that of no corpus, with what there is."""
+    names = [row["name"] for row in stored]
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = (
+        f"did you mean {near[0]!r}?"
+        if near
+        else f"there is {', '.join(map(repr, names[:5])) or 'none yet'}."
+    )
+    return UnknownCorpusError(f"No corpus {name!r}: {hint}")
 
 
 def only_corpus(connection: Connection, name: str | None) -> str:
@@ -290,8 +294,9 @@ def check_corpus(connection: Connection, name: str) -> None:
     Raises:
         UnknownCorpusError: If there is none of that name.
     """
-    if not connection.read("corpus/has_custodians", name=name)[0]["found"]:
-        stored_corpus(connection, name)
+    known = connection.read("corpus/has_custodians", name=name)[0]["found"]
+    if not known and _read(connection, name) is None:
+        raise _unknown(name, list_corpora(connection))
 
 
 def delete_corpus(connection: Connection, name: str) -> Counters:

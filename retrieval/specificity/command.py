@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from graph.errors import InputError
+from ingest.corpus import check_corpus
 from ingest.keys import content_key
 from retrieval.cli_options import own_command
 from retrieval.corpora import corpora
@@ -65,23 +66,13 @@ def answered_by_template(
         InputError: If templates are wanted and there are no institutions.
         UnknownCorpusError: If they are wanted of a corpus that is not stored.
     """
-    from retrieval.specificity.opening import (
-        Route,
-        has_custodians,
-        open_pipeline,
-        refuse_empty,
-    )
+    from retrieval.specificity.opening import open_pipeline
 
     if not record and conversation is not None:
         msg = "A conversation is stored: leave --no-record out, or --conversation."
         raise InputError(msg)
-    if not has_custodians(connection, corpus):
-        if route == "templates" or conversation is not None:
-            refuse_empty(connection, corpus)
-        if corpus is None or not has_custodians(connection):
-            _LOG.info("Route: graph, because no institutions are stored")
-        else:
-            _say(Route(name="graph", reason=f"corpus {corpus!r} has no institutions"))
+    insisted = route == "templates" or conversation is not None
+    if not _has_institutions(connection, corpus, insisted=insisted):
         return False
     pipeline = open_pipeline(
         connection, settings, corpus=corpus, model=model, record=record
@@ -94,6 +85,29 @@ def answered_by_template(
     result = pipeline.forward(question, conversation=name)
     _show(result, settings, as_json=as_json, new=conversation is None)
     return True
+
+
+def _has_institutions(
+    connection: Connection, corpus: str | None, *, insisted: bool
+) -> bool:
+    """Return whether templates could find anything; refuse, or say why they could not.
+
+    Raises:
+        InputError: If templates are insisted on and there are no institutions.
+        UnknownCorpusError: If the corpus is not stored.
+    """
+    from retrieval.specificity.opening import Route, has_custodians, refuse_empty
+
+    if has_custodians(connection, corpus):
+        return True
+    if insisted:
+        refuse_empty(connection, corpus)
+    if corpus is None or not has_custodians(connection):
+        _LOG.info("Route: graph, because no institutions are stored")
+    else:
+        check_corpus(connection, corpus)
+        _say(Route(name="graph", reason=f"corpus {corpus!r} has no institutions"))
+    return False
 
 
 def _fits(

@@ -130,10 +130,6 @@ def open_pipeline(
         write_scores(connection, lookup, base=Vocabulary(base).base)
     if embedder is None:
         embedder = load_embedder(settings.embedder, settings=settings)
-    searched = _searched(connection, corpus)
-    search = None
-    if searched is not None:
-        search = ChunkSearch(connection, searched, settings=settings)
     return TemplatePipeline(
         live_graph(connection, base=base, seconds=seconds),
         read_gazetteer(connection, corpus),
@@ -142,13 +138,23 @@ def open_pipeline(
             known, embedder, cache=settings.home / "templates"
         ),
         scores=lookup,
-        search=search,
+        search=_search(connection, corpus, settings),
         model=model,
         store=connection if record else None,
         metrics=metrics,
         experiment=experiment,
         options=PipelineOptions(base=base, query_seconds=seconds, corpus=corpus),
     )
+
+
+def _search(
+    connection: Connection, corpus: str | None, settings: Settings
+) -> ChunkSearch | None:
+    """Return the search of the corpus whose chunks are searched; None for none."""
+    searched = _searched(connection, corpus)
+    if searched is None:
+        return None
+    return ChunkSearch(connection, searched, settings=settings)
 
 
 def _searched(connection: Connection, corpus: str | None) -> str | None:

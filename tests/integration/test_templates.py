@@ -408,13 +408,19 @@ def test_a_corpus_limits_institutions(
     }
     elsewhere = open_pipeline(connection, server, corpus="other", record=False)
     unknown = elsewhere.forward("Where is the Scheldemuseum?")
-    nowhere = command_line.run("ask", "--route", "templates", "--corpus", "x", question)
+    nowhere = [
+        command_line.run("ask", "--route", route, "--corpus", "x", question)
+        for route in ("templates", "auto")
+    ]
 
     assert counts["heritage"] == 1
     assert counts[None] == counts["heritage"] + counts["other"] > counts["other"]
     assert not unknown.execution or not unknown.execution.rows
-    assert nowhere.code == 2
-    assert "No corpus 'x'" in nowhere.errors[-1]
+    assert [one.code for one in nowhere] == [2, 2]
+    assert all(
+        "No corpus 'x': there is 'heritage', 'other'." in one.errors[-1]
+        for one in nowhere
+    )
     with pytest.raises(UnknownCorpusError):
         open_pipeline(connection, server, corpus="x", record=False)
 
