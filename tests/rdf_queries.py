@@ -122,7 +122,7 @@ class Queries:
         ])
         other = self.random.choice(list(names.values()) or ["?none"])
         return self.random.choice([
-            f"{variable} > {number}" if number == number else "true",
+            f"{variable} > {number}" if abs(number) < 1e9 else "true",
             f"{variable} <= {abs(number)}" if abs(number) < 1e9 else "true",
             f"{variable} = {literal.n3()}",
             f"{variable} != {other}",
