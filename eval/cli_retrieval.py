@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from eval.judged import JudgingOptions
+    from eval.retrieval.evaluation import EvaluationOptions
     from eval.retrieval.system import System
     from graph.settings import Settings
 
@@ -95,18 +98,9 @@ def retrieval(
     *,
     specification: str,
     algorithms: str,
-    ks: str,
-    seed: int,
-    base: str,
-    halves: bool,
     limit: int | None,
     model_name: str | None,
-    answers: str | None,
-    judge: str | None,
     report: Path | None,
-    no_store: bool,
-    no_record: bool,
-    fresh: bool,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -116,34 +110,15 @@ def retrieval(
     A run that is interrupted goes on where it was.
     """
     from eval.datasets import read_specification
-    from eval.retrieval.evaluation import EvaluationOptions, evaluate_retrieval
+    from eval.retrieval.evaluation import evaluate_retrieval
     from eval.retrieval.output import as_dict, lines
     from eval.retrieval.report import retrieval_page
-    from eval.retrieval.systems import asked_names
-    from eval.retrieval.units import Unit
     from graph.cli_session import open_connection
     from graph.embedders import load_embedder
     from graph.progress import progress_bars
 
     _check_place(report)
-    asked_names(base)
-    options = EvaluationOptions(
-        unit=Unit(
-            name=asked["unit"],
-            title=asked["title"],
-            window=asked["window"],
-            stride=asked["stride"],
-        ),
-        ks=_numbers(ks),
-        seed=seed,
-        base=base,
-        halves=halves,
-        reader=asked["reader"],
-        record=not no_record,
-        resume=not fresh,
-        store=not no_store,
-        judging=_judging(answers, judge),
-    )
+    options = _options(asked)
     systems = _systems(algorithms, model_name, settings)
     dataset = read_specification(specification, contexts=asked["contexts"])
     dataset = replace(dataset, questions=dataset.questions[:limit])
@@ -165,6 +140,40 @@ def retrieval(
         return
     for line in lines(evaluation):
         click.echo(line)
+
+
+def _options(asked: Mapping[str, Any]) -> EvaluationOptions:
+    """Return how to measure.
+
+    Args:
+        asked: Options of the command by name.
+
+    Raises:
+        InputError: If the base is no system.
+        UsageError: If a k is no number, or there is a judge and nothing to judge.
+    """
+    from eval.retrieval.evaluation import EvaluationOptions
+    from eval.retrieval.systems import asked_names
+    from eval.retrieval.units import Unit
+
+    asked_names(asked["base"])
+    return EvaluationOptions(
+        unit=Unit(
+            name=asked["unit"],
+            title=asked["title"],
+            window=asked["window"],
+            stride=asked["stride"],
+        ),
+        ks=_numbers(asked["ks"]),
+        seed=asked["seed"],
+        base=asked["base"],
+        halves=asked["halves"],
+        reader=asked["reader"],
+        record=not asked["no_record"],
+        resume=not asked["fresh"],
+        store=not asked["no_store"],
+        judging=_judging(asked["answers"], asked["judge"]),
+    )
 
 
 def _systems(

@@ -146,56 +146,105 @@ def evaluate_retrieval(
     """
     chosen = options or EvaluationOptions()
     ks = check_ks(chosen.ks)
-    bench = open_bench(
-        dataset,
-        connection,
-        embedder,
-        settings=settings,
-        unit=chosen.unit,
-        reader=chosen.reader,
-        record=chosen.record,
-        progress=progress,
-    )
+    bench = _bench(dataset, connection, embedder, settings, chosen, progress)
     commit = code_version()
-    journal = Journal(settings.home / FOLDER, _key(bench, chosen, ks, commit))
-    if not chosen.resume:
-        journal.remove()
+    journal = _journal(settings, chosen, _key(bench, chosen, ks, commit))
     resumed = len(journal)
     results = run_systems(bench, systems, ks=ks, journal=journal, progress=progress)
-    measures = measure_names(ks, sentences=dataset.has_sentences)
-    notes, stopped = _notes(bench, ks), ""
-    if chosen.judging is not None:
-        from eval.judged import judge_results
-
-        judged = judge_results(
-            results,
-            dataset=dataset,
-            options=chosen.judging,
-            settings=settings,
-            progress=progress,
-        )
-        results = judged.results
-        measures = (*measures, *judged.measures)
-        notes += judged.notes
-        stopped = judged.stopped
+    judged = _judged(results, dataset, chosen, ks, settings, progress)
     evaluation = Evaluation(
         dataset=dataset,
         options=chosen,
         corpus=bench.corpus.name,
         embedder=embedder_name(embedder),
         commit=commit,
-        measures=measures,
-        results=results,
-        parts=parts_of(results, measures, chosen),
+        measures=judged.measures,
+        results=judged.results,
+        parts=parts_of(judged.results, judged.measures, chosen),
         facts=_facts(bench, resumed),
-        notes=tuple(notes),
+        notes=(*_notes(bench, ks), *judged.notes),
     )
     if chosen.store:
-        runs = store_evaluation(connection, evaluation)
-        evaluation = replace(evaluation, runs=runs)
-    if not stopped:
+        stored = store_evaluation(connection, evaluation)
+        evaluation = replace(evaluation, runs=stored)
+    if not judged.stopped:
         journal.remove()
     return evaluation
+
+
+def _bench(
+    dataset: RetrievalDataset,
+    connection: Connection,
+    embedder: Embedder,
+    settings: Settings,
+    options: EvaluationOptions,
+    progress: Progress,
+) -> Bench:
+    """Return the corpus of a data set as the options want it."""
+    return open_bench(
+        dataset,
+        connection,
+        embedder,
+        settings=settings,
+        unit=options.unit,
+        reader=options.reader,
+        record=options.record,
+        progress=progress,
+    )
+
+
+def _journal(settings: Settings, options: EvaluationOptions, key: str) -> Journal:
+    """Return what an interrupted run has left, empty where that is not wanted."""
+    journal = Journal(settings.home / FOLDER, key)
+    if not options.resume:
+        journal.remove()
+    return journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """Results with the measures of answers, where answers were asked for.
+
+    Attributes:
+        results: The systems.
+        measures: Names of all measures in the order of a table.
+        notes: What a reader must know, one sentence each.
+        stopped: Why not all was judged; empty where all was.
+    """
+
+    results: tuple[SystemResult, ...]
+    measures: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    stopped: str = ""
+
+
+def _judged(
+    results: tuple[SystemResult, ...],
+    dataset: RetrievalDataset,
+    options: EvaluationOptions,
+    ks: Sequence[int],
+    settings: Settings,
+    progress: Progress,
+) -> _Judged:
+    """Return results with answers measured too, if that is asked for."""
+    measures = measure_names(ks, sentences=dataset.has_sentences)
+    if options.judging is None:
+        return _Judged(results=results, measures=measures)
+    from eval.judged import judge_results
+
+    found = judge_results(
+        results,
+        dataset=dataset,
+        options=options.judging,
+        settings=settings,
+        progress=progress,
+    )
+    return _Judged(
+        results=found.results,
+        measures=(*measures, *found.measures),
+        notes=found.notes,
+        stopped=found.stopped,
+    )
 
 
 def _facts(bench: Bench, resumed: int) -> dict[str, Any]:
