@@ -115,9 +115,7 @@ def open_corpus(
         CorpusDriftError: If embedder, options or language model differ from those
             stored.
     """
-    if not name.strip() or len(name) > 200 or not name.isprintable():
-        msg = f"Corpus name {name[:40]!r}: use 1 to 200 printable characters."
-        raise InputError(msg)
+    _check_name(name)
     model = embedder_name(embedder)
     _check_embedder(connection, model)
     stored = _read(connection, name)
@@ -145,17 +143,29 @@ def open_corpus(
         raise InputError(msg)
     if options is not None and options != stored.options:
         _refuse_drift(stored, options)
-    if stored.theme_model not in {None, language_model}:
-        msg = (
-            f"The themes of corpus {name!r} were named by {stored.theme_model}, not by "
-            f"{language_model}: set KNOWTRAIL_LANGUAGE_MODEL to the former."
-        )
-        raise CorpusDriftError(msg)
+    _check_theme_model(stored, language_model)
     apply_schema(connection, dimensions=stored.dimensions)
     terms = (options or stored.options).terms
     settled = connection.write("ingest/corpus_terms", name=name, terms=terms)
     settled += connection.write("ingest/corpus_term_rules", name=name, rules=TERM_RULES)
     return stored_corpus(connection, name) if settled.changed else stored
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name that a command line cannot give."""
+    if not name.strip() or len(name) > 200 or not name.isprintable():
+        msg = f"Corpus name {name[:40]!r}: use 1 to 200 printable characters."
+        raise InputError(msg)
+
+
+def _check_theme_model(stored: StoredCorpus, language_model: str) -> None:
+    """Refuse another model than the one that named the themes that are stored."""
+    if stored.theme_model not in {None, language_model}:
+        msg = (
+            f"The themes of corpus {stored.name!r} were named by {stored.theme_model}, "
+            f"not by {language_model}: set KNOWTRAIL_LANGUAGE_MODEL to the former."
+        )
+        raise CorpusDriftError(msg)
 
 
 def _check_embedder(connection: Connection, model: str) -> None:

@@ -29,6 +29,7 @@ class Connection:
                 "dimensions": 2,
                 "version": 1,
                 "stamp": "s",
+                "terms": True,
             }
         ]
 
