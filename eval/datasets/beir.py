@@ -44,10 +44,13 @@ def load_beir(folder: Path, split: Path | None = None) -> RetrievalDataset:
             identity=text_of(row, "_id", "id", place=place),
         )
     grades, judged_file = _grades(judged)
-    texts = {
-        text_of(row, "_id", "id", place=place): text_of(row, "text", place=place)
-        for place, row in queries
-    }
+    texts: dict[str, str] = {}
+    for place, row in queries:
+        name = text_of(row, "_id", "id", place=place)
+        if name in texts:
+            message = f"Two queries have the id {name!r:.80}: the first is kept."
+            problems.tell("duplicate", name, message)
+        texts.setdefault(name, text_of(row, "text", place=place))
     questions = [
         _question(name, texts, of, index, problems) for name, of in grades.items()
     ]

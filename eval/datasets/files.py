@@ -25,6 +25,7 @@ __all__ = [
     "as_list",
     "as_object",
     "json_lines",
+    "json_text",
     "read_json",
     "read_table",
     "read_text",
@@ -58,6 +59,8 @@ def read_text(path: Path) -> tuple[str, SourceFile]:
     except OSError as error:
         msg = f"Cannot read {path}: {error.strerror}. Check the path."
         raise SourceError(msg) from error
+    except ValueError as error:
+        raise SourceError(f"{str(path)!r:.200} is no path: {error}.") from error
     if not data.strip():
         raise SourceError(f"{path} is empty: get the file again.")
     try:
@@ -77,11 +80,26 @@ def read_json(path: Path) -> tuple[Any, SourceFile]:
     """
     text, file = read_text(path)
     try:
-        return json.loads(text, object_pairs_hook=JsonObject), file
+        return _value(text, str(path)), file
     except json.JSONDecodeError as error:
         _refuse_json(path, text, error)
+
+
+def _value(text: str, place: str) -> Any:
+    """Return the value of a JSON text.
+
+    Raises:
+        JSONDecodeError: If it is no JSON.
+        SourceError: If it is nested too deeply, or has a number of too many digits.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=JsonObject)
+    except json.JSONDecodeError:
+        raise
     except RecursionError as error:
-        raise SourceError(f"{path} is nested too deeply.") from error
+        raise SourceError(f"{place} is nested too deeply.") from error
+    except ValueError as error:
+        raise SourceError(f"{place} has a number of too many digits.") from error
 
 
 def _refuse_json(path: Path, text: str, error: json.JSONDecodeError) -> NoReturn:
@@ -109,15 +127,13 @@ def json_lines(path: Path) -> tuple[list[tuple[str, JsonObject]], SourceFile]:
             continue
         place = f"{path.name}:{number}"
         try:
-            value = json.loads(line, object_pairs_hook=JsonObject)
+            value = _value(line, place)
         except json.JSONDecodeError as error:
             msg = (
                 f"{place} is not JSON at character {error.pos}: {error.msg}. Write one "
                 "object a line; a last line that breaks off means a truncated file."
             )
             raise SourceError(msg) from error
-        except RecursionError as error:
-            raise SourceError(f"{place} is nested too deeply.") from error
         rows.append((place, as_object(value, place)))
     return rows, file
 
@@ -151,6 +167,23 @@ def _rows(path: Path, text: str, delimiter: str) -> Iterator[dict[str, str]]:
             f"{path} is no table at line {reader.line_num}: {error}. A quoted cell "
             "that never ends means a truncated file."
         )
+        raise SourceError(msg) from error
+
+
+def json_text(text: str, place: str) -> Any:
+    """Return the value of a JSON text that stands inside a file.
+
+    Args:
+        text: The text.
+        place: Where it stands, for the message.
+
+    Raises:
+        SourceError: If it is no JSON.
+    """
+    try:
+        return _value(text, place)
+    except json.JSONDecodeError as error:
+        msg = f"{place} breaks off or is no JSON: {error.msg}."
         raise SourceError(msg) from error
 
 

@@ -143,6 +143,12 @@ class PassageIndex:
                 return known
         named = self._by_title.get(title, [])
         if len(named) == 1:
+            if text is not None:
+                message = (
+                    f"Gold {title!r:.80} of question {question} has another text than "
+                    "the only passage of that title, which is taken."
+                )
+                self._problems.tell("gold_ambiguous", question, message)
             return named[0]
         if named:
             message = (
@@ -253,4 +259,5 @@ def _askable(
                 text=clean_plain(question.text).strip(),
                 gold_documents=tuple(dict.fromkeys(question.gold_documents)),
                 gold_sentences=tuple(dict.fromkeys(question.gold_sentences)),
+                gold_chunks=tuple(dict.fromkeys(question.gold_chunks)),
             )

@@ -8,13 +8,14 @@ smaller and easier corpus than the one that was asked originally.
 
 from __future__ import annotations
 
-import json
+import re
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from eval.datasets.files import (
     JsonObject,
     as_list,
     as_object,
+    json_text,
     read_json,
     read_table,
     text_of,
@@ -35,6 +36,8 @@ __all__ = ["Contexts", "load_goldens"]
 Contexts: TypeAlias = Literal["groups", "items"]
 
 _DELIMITER = "|"
+_LIST = re.compile(r"\s*\[\s*(?:[\"'\]]|\Z)")
+"""How a list of texts begins; a text may begin with a bracket too: `[1] A note.`"""
 _NOTE = (
     "The corpus is the union of the questions' contexts, not the articles that they "
     "were made of: figures published for those articles cannot be reproduced with it."
@@ -179,12 +182,8 @@ def _texts(value: Any, place: str) -> Sequence[str]:
     if value is None:
         return ()
     if isinstance(value, str):
-        if not value.strip().startswith("["):
+        if not _LIST.match(value):
             return [text.strip() for text in value.split(_DELIMITER)]
-        try:
-            value = json.loads(value)
-        except json.JSONDecodeError as error:
-            msg = f"The context of {place} breaks off or is no JSON list: {error.msg}."
-            raise SourceError(msg) from error
+        value = json_text(value, f"The context of {place}")
     texts = as_list(value, f"The context of {place}")
     return [text_of(JsonObject([("text", t)]), "text", place=place) for t in texts]

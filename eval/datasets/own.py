@@ -106,8 +106,9 @@ def _passage(
     name: str, question: str, index: PassageIndex, *, told: bool = False
 ) -> str:
     """Return the id of a passage; one that no passage has is told of once."""
-    if name in index or told:
-        return name
+    for known in (name, folded(name)):
+        if known in index or (told and known == name):
+            return known
     return index.missing(question, name)
 
 

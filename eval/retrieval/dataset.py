@@ -33,9 +33,9 @@ ProblemKind: TypeAlias = Literal[
 """What can be wrong with a question or passage without stopping the rest.
 
 `gold_missing` is gold that points to nothing: it counts as never found.
-`gold_ambiguous` names several passages, of which the first is taken. Questions of
-`no_gold`, and the later ones of `duplicate`s, are left out; so is what is
-`unreadable`.
+`gold_ambiguous` names several passages, of which the first is taken, or has another
+text than the one that is named. Questions of `no_gold`, and the later ones of
+`duplicate`s, are left out; so is what is `unreadable`.
 """
 
 

@@ -100,6 +100,16 @@ def test_gold_of_an_unknown_text_is_told(tmp_path: Path) -> None:
     assert dataset.questions[0].gold_documents == ("Ohio",)
 
 
+def test_gold_of_another_text_under_a_title_of_one_passage_is_told(
+    tmp_path: Path,
+) -> None:
+    """The passage of that title is taken, but not in silence."""
+    dataset = _musique(tmp_path, _asked("q", ("Iowa", "Something else.")))
+
+    assert _kinds(dataset) == [("gold_ambiguous", "q")]
+    assert dataset.questions[0].gold_documents == ("Iowa",)
+
+
 def test_questions_that_cannot_be_asked_are_left_out_by_id(tmp_path: Path) -> None:
     """Duplicates, and questions without gold or text; the rest is kept."""
     gold = ("Iowa", "Another state.")
@@ -225,6 +235,18 @@ def test_judgements_of_another_form_are_refused(tmp_path: Path, judged: str) -> 
         _beir(tmp_path, judged)
 
 
+def test_queries_of_one_id_are_told(tmp_path: Path) -> None:
+    """The first is asked, and the other one is not dropped in silence."""
+    _beir(tmp_path, "query-id\tcorpus-id\tscore\nq\t1\t2\n")
+    with (tmp_path / "queries.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"_id": "q", "text": "Another?"}\n')
+
+    dataset = load_dataset("beir", [tmp_path])
+
+    assert _kinds(dataset) == [("duplicate", "q")]
+    assert dataset.questions[0].text == "Which?"
+
+
 @pytest.mark.parametrize(
     ("contexts", "passages", "gold"), [("groups", 2, 1), ("items", 3, 2)]
 )
@@ -259,6 +281,30 @@ def test_contexts_of_a_table_are_read_in_both_forms(
     dataset = load_dataset("deepeval", [path])
 
     assert dataset.passages[0].sentences == ("One.", "Two.")
+
+
+def test_a_text_may_begin_with_a_bracket(tmp_path: Path) -> None:
+    """A note's number is no list, and a list that breaks off is no text."""
+    path = tmp_path / "g.csv"
+    path.write_text('input,context\nWhy?,"[1] One.|Two."\n', "utf-8")
+
+    dataset = load_dataset("deepeval", [path])
+
+    assert dataset.passages[0].sentences == ("[1] One.", "Two.")
+    path.write_text('input,context\nWhy?,"[""One."\n', "utf-8")
+    with pytest.raises(SourceError, match="breaks off or is no JSON"):
+        load_dataset("deepeval", [path])
+
+
+def test_a_text_that_is_there_twice_is_one_stretch(tmp_path: Path) -> None:
+    """A context of two equal texts has one gold chunk, not two that count double."""
+    rows = [{"input": "Why?", "context": ["One.", "One.", "Two."]}]
+
+    dataset = load_dataset(
+        "deepeval", [_json(tmp_path / "g.json", rows)], contexts="items"
+    )
+
+    assert len(dataset.questions[0].gold_chunks) == 2
 
 
 def test_a_table_that_breaks_off_is_refused(tmp_path: Path) -> None:
@@ -332,6 +378,44 @@ def test_specifications_of_another_form_are_refused(text: str) -> None:
     """The message says how a data set is written."""
     with pytest.raises(InputError, match="writ"):
         read_specification(text)
+
+
+@pytest.mark.parametrize("kind", ["musique", "jsonl"])
+def test_numbers_of_too_many_digits_are_refused(tmp_path: Path, kind: str) -> None:
+    """They are a mistake of the file, not of ours."""
+    path = tmp_path / "big.json"
+    path.write_text('[{"id": ' + "1" * 5000 + "}]", "utf-8")
+
+    with pytest.raises(SourceError, match="too many digits"):
+        load_dataset(kind, [path, path])
+
+
+def test_a_context_nested_without_end_is_refused(tmp_path: Path) -> None:
+    """The message has its place."""
+    path = tmp_path / "g.csv"
+    path.write_text('input,context\nWhy?,"[""a"",' + "[" * 100_000 + '"\n', "utf-8")
+
+    with pytest.raises(SourceError, match="nested too deeply"):
+        load_dataset("deepeval", [path])
+
+
+def test_paths_that_no_file_can_have_are_refused() -> None:
+    """A NUL in a path is a mistake of the user."""
+    with pytest.raises(SourceError, match="is no path"):
+        read_specification("jsonl:a\0b,c")
+
+
+def test_gold_may_be_a_title_with_many_spaces(tmp_path: Path) -> None:
+    """A passage without an id is known by its title, whatever its white space."""
+    dataset = load_dataset(
+        "jsonl",
+        [
+            _lines(tmp_path / "q.jsonl", {"question": "?", "gold_documents": ["B  C"]}),
+            _lines(tmp_path / "p.jsonl", {"title": "B  C", "text": "One."}),
+        ],
+    )
+
+    assert dataset.questions[0].gold_documents == ("B C",)
 
 
 def test_unknown_kinds_are_refused() -> None:
