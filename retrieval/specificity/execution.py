@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from graph.errors import InputError, QueryTimeoutError
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
 
     from retrieval.specificity.instantiation import Instantiated
 
-__all__ = ["Execution", "check_reading", "execute", "namespaces", "variables_found"]
+__all__ = [
+    "Execution",
+    "check_reading",
+    "execute",
+    "in_order",
+    "namespaces",
+    "variables_found",
+]
 
 DEFAULT_BASE = "https://knowtrail.example/"
 SECONDS = 10.0
@@ -229,6 +237,31 @@ def execute(
         seconds=time.monotonic() - begin,
         cut=cut,
     )
+
+
+def in_order(found: Execution, *, newest: bool = False) -> Execution:
+    """Return the rows of several queries in the order that each of them has.
+
+    Rows are ordered by year of founding or, the largest first, by amount; others stay.
+
+    Args:
+        found: Rows of one query after those of another.
+        newest: Whether the latest year comes first.
+    """
+    columns, rows = found.columns, found.rows
+    if "founded" in columns:
+        at = columns.index("founded")
+        rows = tuple(sorted(rows, key=lambda r: _year(r[at]), reverse=newest))
+    elif "amount" in columns:
+        at = columns.index("amount")
+        rows = tuple(sorted(rows, key=lambda r: -float(r[at] or 0)))
+    return replace(found, rows=rows)
+
+
+def _year(founded: Value) -> int:
+    """Return the year that a founding date begins with."""
+    begins = re.match(r"-?\d+", str(founded))
+    return int(begins[0]) if begins else 0
 
 
 def _value(term: Node | None) -> Value:

@@ -56,6 +56,9 @@ UNSAID = 0.35
 BEYOND = 0.35
 """It has a word that no template answers."""
 
+EXCLUDED = 1.0
+"""It asks for all but something, and a query would give just that something."""
+
 RESIDUE = (0.0, 0.1, 0.2, 0.28)
 """It has so many words that are neither names nor words that questions are made of."""
 
@@ -82,13 +85,15 @@ def misfits(
         question: The question itself.
     """
     intents = intents_of(question, mentions)
-    beyond = unanswerable(question, mentions) or excludes(question, mentions)
+    excluded = excludes(question, mentions)
+    beyond = excluded or unanswerable(question, mentions)
     left = min(len(residue(question, mentions)), len(RESIDUE) - 1)
     placed = any(m.kind in PLACES or m.kind == "place" for m in mentions)
     kind = None if placed else named_kind(question)
     return {
         name: _misfit(template, mentions, intents, beyond=beyond, left=left)
         + (OTHER_KIND if kind and _takes_other(template, kind) else 0.0)
+        + (EXCLUDED if excluded and name != NONE else 0.0)
         for name, template in templates.items()
     }
 

@@ -42,6 +42,7 @@ class ClassScores:
         institution_type: The letter that it stands for, if any.
         attributes: Name and range of what it has beyond its parent.
         abstract: Whether nothing is only this.
+        mixins: Other classes that it is a kind of.
     """
 
     name: str
@@ -52,6 +53,7 @@ class ClassScores:
     institution_type: str | None = None
     attributes: tuple[tuple[str, str], ...] = ()
     abstract: bool = False
+    mixins: tuple[str, ...] = ()
 
     def score(self, context_template: str) -> float:
         """Return the score in a context."""
@@ -220,6 +222,7 @@ def _class(name: str, definition: Any, file: str) -> ClassScores:
             (str(n), str(a.range or "string")) for n, a in _items(definition.attributes)
         ),
         abstract=bool(definition.abstract),
+        mixins=tuple(str(mixin) for mixin in definition.mixins),
     )
 
 
@@ -260,21 +263,31 @@ def _score(value: Any, where: str) -> float:
 
 
 def _check_hierarchy(classes: Mapping[str, ClassScores]) -> None:
-    """Refuse parents that are not there, and circles.
+    """Refuse parents and mixins that are not there, and circles.
 
     Raises:
         InputError: If there is one; names the classes.
     """
+    above = {
+        name: (*(() if c.parent is None else (c.parent,)), *c.mixins)
+        for name, c in classes.items()
+    }
+    whole: set[str] = set()
     for name in classes:
-        seen = [name]
-        parent = classes[name].parent
-        while parent is not None:
+        waiting = [(name, iter(above[name]))]
+        while waiting:
+            child, parents = waiting[-1]
+            parent = next((p for p in parents if p not in whole), None)
+            if parent is None:
+                whole.add(child)
+                waiting.pop()
+                continue
             if parent not in classes:
-                msg = f"Class {seen[-1]!r} is a kind of {parent!r}, which is nowhere."
+                msg = f"Class {child!r} is a kind of {parent!r}, which is nowhere."
                 raise InputError(msg)
+            seen = [one for one, _ in waiting]
             if parent in seen:
                 circle = " -> ".join([*seen[seen.index(parent) :], parent])
                 msg = f"Classes are kinds of each other in a circle: {circle}."
                 raise InputError(msg)
-            seen.append(parent)
-            parent = classes[parent].parent
+            waiting.append((parent, iter(above[parent])))

@@ -240,6 +240,10 @@ def _comparison(
     if len(first) == 1:
         end = "has the most." if language == "en" else "heeft de meeste."
         lines.append(f"{first[0]} {end}")
+    elif len(first) < len(numbers):
+        joiner = " and " if language == "en" else " en "
+        end = "have the most." if language == "en" else "hebben de meeste."
+        lines.append(f"{', '.join(first[:-1])}{joiner}{first[-1]} {end}")
     else:
         lines.append(
             "They have as many." if language == "en" else "Ze hebben er evenveel."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 __all__ = ["Found", "amounts", "identifiers", "in_euro", "years"]
@@ -75,7 +75,7 @@ _NUMBERS: dict[str, int | Decimal] = {
 _NUMBER_WORDS = "|".join(sorted(map(re.escape, _NUMBERS), key=len, reverse=True))
 _AMOUNT = re.compile(
     r"(?P<before>\u20ac|\$|\u00a3|\b(?:eur|usd|gbp)\b)?\s*"
-    r"(?:(?<!\de)(?P<digits>\d[\d.,\u00a0' ]*\d|\d)(?!e\d)"
+    r"(?:(?<!\d)(?<!\de)(?<!\de[+-])(?P<digits>\d[\d.,\u00a0' ]*\d|\d)(?!\d|e[+-]?\d)"
     rf"|\b(?P<word>{_NUMBER_WORDS})\b)"
     rf"\s*(?:(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})\b)?\s*"
     r"(?P<after>\u20ac|\$|\u00a3|\b(?:euros?|eur|usd|gbp|dollars?|pounds?|ponden"
@@ -136,17 +136,18 @@ _FILLER = (
 )
 _UNTIL = re.compile(
     r"\b(?:until|up to|tot en met|t/m|by|(?:no|not) later than|niet later dan|uiterlijk"
-    r"|(?:in|on) or before|in of voor|at the latest in|op zijn laatst in|niet na"
-    r"|not after)" + _FILLER,
+    r"|(?:in|on) or before|in of voor|at the latest in|op zijn laatst in"
+    r"|niet (?:\w+ )?na|not (?:\w+ )?after)" + _FILLER,
     re.IGNORECASE,
 )
 _SINCE = re.compile(
     r"\b(?:since|sinds|vanaf|from|(?:no|not) earlier than|niet eerder dan"
     r"|op zijn vroegst"
-    r"|(?:in|on) or after|in of na|as of|niet v(?:oo|\u00f3\u00f3)r|not before)"
-    + _FILLER,
+    r"|(?:in|on) or after|in of na|as of|niet (?:\w+ )?v(?:oo|\u00f3\u00f3)r"
+    r"|not (?:\w+ )?before)" + _FILLER,
     re.IGNORECASE,
 )
+_OR = re.compile(r"\b(?:or|of)\b", re.IGNORECASE)
 _FROM = re.compile(r"\bfrom(?:\s+the)?\s*$", re.IGNORECASE)
 _BEFORE = re.compile(
     r"\b(?:before|v(?:oo|\u00f3\u00f3)r|earlier than|older than|ouder (?:\w+ )?dan"
@@ -163,13 +164,15 @@ _AFTER = re.compile(
     re.IGNORECASE,
 )
 _OR_EARLIER = re.compile(
-    r"\s*(?:,\s*)?(?:or|of|en|and)\s+(?:earlier|before|older|eerder|daarvoor|ouder)\b",
+    r"\s*(?:,\s*)?(?:or|of|en|and)\s+(?:earlier|before|older|eerder|daarvoor|ouder)\b"
+    r"(?!\s+(?:the\s+|than\s+|dan\s+)?(?:year\s+)?\d)",
     re.IGNORECASE,
 )
 _OR_LATER = re.compile(
     r"\s*(?:,\s*)?(?:(?:or|of|en|and)\s+(?:later|after|newer|since|daarna|nieuwer"
     r"|jonger)"
-    r"|onwards?|and onwards?)\b",
+    r"|onwards?|and onwards?)\b"
+    r"(?!\s+(?:the\s+|than\s+|dan\s+)?(?:year\s+)?\d)",
     re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(
@@ -299,7 +302,26 @@ def years(text: str) -> list[Found]:
             if relation == "since" and first != last and _FROM.search(before):
                 relation = "in"
         found.append(Found(value=value, start=start, end=end, relation=relation))
-    return found
+    return _narrowed(found, text)
+
+
+def _narrowed(found: list[Found], text: str) -> list[Found]:
+    """Return years in which `after 1850 and before 1900` is 1851/1899, both times.
+
+    Two ends that leave nothing between them, or that stand beside an `or`, stay.
+    """
+    if len(found) != 2 or _OR.search(text[found[0].end : found[1].start]):
+        return found
+    low, high = 0, 0
+    for one in found:
+        first, _, last = one.value.partition("/")
+        if one.relation in {"after", "since"}:
+            low = int(first) if one.relation == "since" else int(last or first) + 1
+        elif one.relation in {"before", "until"}:
+            high = int(last or first) if one.relation == "until" else int(first) - 1
+    if not 0 < low <= high:
+        return found
+    return [replace(one, value=f"{low}/{high}", relation="in") for one in found]
 
 
 def _tens(match: re.Match[str]) -> int:

@@ -136,7 +136,7 @@ class SlotExtractor:
         for slot in template.slots.values():
             if slot.type in PLACES:
                 continue
-            value, new = self._value(slot, question, mentions)
+            value, new = self._value(slot, question, mentions, each=bool(template.each))
             doubts += new
             if value:
                 values[slot.name] = value
@@ -147,9 +147,16 @@ class SlotExtractor:
         return Slots(values=ordered, doubts=tuple(dict.fromkeys([*doubts, *new])))
 
     def _value(
-        self, slot: Slot, question: str, mentions: Sequence[Mention]
+        self, slot: Slot, question: str, mentions: Sequence[Mention], *, each: bool
     ) -> tuple[str | tuple[str, ...] | None, list[Doubt]]:
-        """Return the value of a slot that is no place."""
+        """Return the value of a slot that is no place.
+
+        Args:
+            slot: Which slot.
+            question: The question.
+            mentions: What it names.
+            each: Whether the query runs once for each place.
+        """
         of_kind = [m for m in mentions if m.kind == slot.type]
         if slot.type == "choice":
             return _choice(slot, question, mentions), []
@@ -160,11 +167,29 @@ class SlotExtractor:
         if slot.type == "institution_type":
             letters = tuple(dict.fromkeys(m.value for m in of_kind))
             doubts = [_typo(m, slot.name, m.value) for m in of_kind if m.score < 100]
+            if each:  # places are compared by one type
+                doubts += [
+                    Doubt(
+                        kind="only", slot=slot.name, text=m.text, candidates=letters[:1]
+                    )
+                    for m in of_kind
+                    if m.value != letters[0]
+                ]
+                letters = letters[:1]
             return (letters[0] if len(letters) == 1 else letters or None), doubts
         if slot.type == "budget" and of_kind and of_kind[0].foreign:
             doubt = Doubt(kind="currency", slot=slot.name, text=of_kind[0].text)
             return None, [doubt]
-        return (of_kind[0].value if of_kind else None), []
+        if not of_kind:
+            return None, []
+        others = (m for m in of_kind[1:] if not _same(m, of_kind[0]))
+        doubts = [
+            Doubt(
+                kind="only", slot=slot.name, text=m.text, candidates=(of_kind[0].text,)
+            )
+            for m in others
+        ]
+        return of_kind[0].value, doubts
 
     def _places(
         self, template: Template, mentions: Sequence[Mention]
@@ -277,11 +302,25 @@ def _choice(slot: Slot, question: str, mentions: Sequence[Mention]) -> str | Non
         return (
             relation if relation in slot.values and relation != slot.default else None
         )
-    text = question.casefold()
+    amounts = [m for m in mentions if m.kind == "budget"]
+    if slot.name == "comparison" and len(amounts) > 1:
+        # The words before the amount that is taken; others speak of the other ones.
+        near = _chosen(slot, question[: amounts[0].end])
+        return near or _chosen(slot, question[: amounts[1].start])
+    return _chosen(slot, question)
+
+
+def _chosen(slot: Slot, text: str) -> str | None:
+    """Return the first value of a choice whose words a text has."""
     for value, pattern in _CHOICES.get(slot.name, ()):
-        if value in slot.values and re.search(rf"\b(?:{pattern})\b", text):
+        if value in slot.values and re.search(rf"\b(?:{pattern})\b", text.casefold()):
             return value
     return None
+
+
+def _same(one: Mention, other: Mention) -> bool:
+    """Return whether two mentions say the same."""
+    return (one.value, one.relation) == (other.value, other.relation)
 
 
 def asked_limit(question: str) -> str | None:

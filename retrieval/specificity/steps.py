@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from graph.errors import ModelError, QueryTimeoutError
 from retrieval.specificity.answering import answer_prompt, build_context, model_answer
 from retrieval.specificity.conversation import context_boosts
-from retrieval.specificity.execution import execute
+from retrieval.specificity.execution import execute, in_order
 from retrieval.specificity.instantiation import missing_slots
 from retrieval.specificity.limiting import limited
 from retrieval.specificity.phrases import (
@@ -152,6 +152,8 @@ class Run:
                 )
             except QueryTimeoutError as error:
                 return str(error)
+        if len(query.runs) > 1 and not template.each:
+            found = in_order(found, newest=slots.first().get("order") == "newest")
         limit = slots.first().get("limit")
         if limit is not None and len(found.rows) > int(limit):
             found = replace(found, rows=found.rows[: int(limit)], cut=False)

@@ -116,6 +116,37 @@ def test_a_circle_over_files_is_told(tmp_path: Path) -> None:
         load_lookup(schema(tmp_path, *texts))
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("mixins: [B]", "A -> B -> A"),
+        ("mixins: [A]", "A -> A"),
+        ("is_a: C\n    mixins: [B]", "A -> B -> A"),
+        ("mixins: [Nowhere]", "'Nowhere', which is nowhere"),
+    ],
+)
+def test_mixins_are_parents_too(tmp_path: Path, body: str, said: str) -> None:
+    """A circle over mixins, or a mixin that is not there, names the classes."""
+    texts = [f"  A:\n    {body}\n", "  B:\n    is_a: A\n", "  C:\n    mixin: true\n"]
+
+    with pytest.raises(InputError, match=said):
+        load_lookup(schema(tmp_path, *texts))
+
+
+def test_a_class_has_two_ways_to_one_parent(tmp_path: Path) -> None:
+    """That is no circle."""
+    texts = [
+        "  A:\n    is_a: B\n    mixins: [C]\n",
+        "  B:\n    mixins: [D]\n",
+        "  C:\n    is_a: D\n",
+        "  D:\n    mixin: true\n",
+    ]
+
+    classes = load_lookup(schema(tmp_path, *texts)).classes
+
+    assert (classes["A"].parent, classes["A"].mixins) == ("B", ("C",))
+
+
 def test_a_class_in_two_files_is_told(tmp_path: Path) -> None:
     """Which score would hold is not guessed."""
     with pytest.raises(InputError, match="'Archive' is in another file"):

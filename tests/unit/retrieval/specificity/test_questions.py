@@ -391,3 +391,122 @@ def test_a_far_fetched_place_is_not_asked_about(pipeline: TemplatePipeline) -> N
     result = pipeline.forward("Which archives are in Atlantis?")
 
     assert result.notes == ("I do not know 'Atlantis'.",)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("founded before 1900 and after 1850", {("1851/1899", "in")}),
+        ("after 1850 in Amsterdam and before 1900", {("1851/1899", "in")}),
+        ("sinds 1850 maar niet na 1900", {("1850/1900", "in")}),
+        ("before 1850 or after 1900", {("1850", "before"), ("1900", "after")}),
+        ("before 1850 and after 1900", {("1850", "before"), ("1900", "after")}),
+        ("in 1950 and later", {("1950", "since")}),
+        ("not founded before 1900", {("1900", "since")}),
+        ("niet opgericht na 1900", {("1900", "until")}),
+    ],
+)
+def test_two_years_are_one_range(text: str, values: set[tuple[str, str]]) -> None:
+    """Where both are ends of it; `and after 1850` says nothing of the year before."""
+    assert {(found.value, found.relation) for found in years(text)} == values
+
+
+@pytest.mark.parametrize(
+    "text", ["above 1e999 euro", "above 1e6 euro", "above 1e+99 euro", "1e-99 euro"]
+)
+def test_the_end_of_a_number_is_no_amount(text: str) -> None:
+    """A number with an exponent is not understood, and not half of it either."""
+    assert amounts(text) == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which archives are not in Amsterdam?",
+        "Welke archieven zijn niet in Amsterdam?",
+        "Which museums are there outside Utrecht?",
+    ],
+)
+def test_all_but_one_place_is_not_answered_with_that_place(
+    pipeline: TemplatePipeline, question: str
+) -> None:
+    """No query leaves something out."""
+    result = pipeline.forward(question)
+
+    assert (result.status, result.execution) == ("none", None)
+
+
+def test_a_second_amount_is_told_and_not_mixed_with_the_first(
+    pipeline: TemplatePipeline,
+) -> None:
+    """The comparison is that of the amount that is taken."""
+    result = pipeline.forward(
+        "Which museums have a budget above 2 million euro and below 5 million euro?"
+    )
+
+    assert result.slots.values["budget"] == "2000000"
+    assert result.slots.values["comparison"] == "above"
+    assert result.notes == (
+        "I left out '5 million euro' and answered for 2 million euro alone: please "
+        "ask for each.",
+    )
+
+
+def test_a_second_year_is_told(pipeline: TemplatePipeline) -> None:
+    """Two years that are no range are asked for one by one."""
+    result = pipeline.forward("Which museums were founded in 1921 or 1975?")
+
+    assert result.notes == (
+        "I left out '1975' and answered for 1921 alone: please ask for each.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        (
+            "What are the 3 oldest libraries and archives?",
+            ("Isarbibliothek", "Domarchief Utrecht", "Archief Scheldemond"),
+        ),
+        (
+            "What are the 2 newest archives and museums?",
+            ("Museum Fort Blauwkapel", "Museum Het Zilveren Anker"),
+        ),
+    ],
+)
+def test_the_oldest_of_several_types_are_so_among_all(
+    pipeline: TemplatePipeline, question: str, names: tuple[str, ...]
+) -> None:
+    """Not those of the first type alone."""
+    result = pipeline.forward(question)
+
+    assert result.execution is not None
+    assert result.execution.column("name") == names
+
+
+def test_budgets_of_several_types_are_in_one_order(pipeline: TemplatePipeline) -> None:
+    """The largest comes first, whatever its type."""
+    result = pipeline.forward(
+        "Which archives and museums have a budget above 3 million euro?"
+    )
+
+    assert result.execution is not None
+    assert result.execution.column("amount") == (12_000_000, 4_000_000, 3_200_000)
+
+
+def test_places_are_compared_by_one_type(pipeline: TemplatePipeline) -> None:
+    """A second one is left out, and that is told."""
+    result = pipeline.forward("Compare museums and archives in Amsterdam and Utrecht")
+
+    assert result.status == "answered"
+    assert "- Amsterdam: 2 museums" in result.answer
+    assert any("I left out 'archives'" in note for note in result.notes)
+
+
+def test_two_of_three_places_have_the_most(pipeline: TemplatePipeline) -> None:
+    """They do not all have as many."""
+    result = pipeline.forward(
+        "Which has more archives, Amsterdam, Utrecht or M\u00fcnchen?"
+    )
+
+    assert "Amsterdam and Utrecht have the most." in result.answer
