@@ -284,8 +284,7 @@ def _bca_tails(
     """Return the tails moved by bias and acceleration, as they are where undefined."""
     from scipy.special import ndtr, ndtri
 
-    # Rounding makes ties look like differences: 1e-12 is far below any real one.
-    near = np.abs(drawn - value) <= 1e-12
+    near = np.abs(drawn - value) <= _rounding(table)
     below = float(((drawn < value) & ~near).mean() + near.mean() / 2)
     if not 0 < below < 1:
         return tails
@@ -371,14 +370,23 @@ def _swap_test(
     n = len(one)
     total = one.sum(axis=0) + two.sum(axis=0)
     change = two - one
+    least = abs(seen) - _rounding(np.vstack([one, two]))
     extreme = tried = 0
     for swaps in _swaps(n, resamples, seed):
         sums = one.sum(axis=0) + swaps @ change
         differences = statistic((total - sums) / n) - statistic(sums / n)
-        extreme += int((np.abs(differences) >= abs(seen) - 1e-12).sum())
+        extreme += int((np.abs(differences) >= least).sum())
         tried += len(swaps)
     # All swaps include the one that was seen; of random ones it is added.
     return extreme / tried if n <= _EXACT else (extreme + 1) / (tried + 1)
+
+
+def _rounding(table: NDArray[np.float64]) -> float:
+    """Return how far apart equal numbers may come out; far below any real difference.
+
+    Rounding makes ties look like differences, and errors grow with the numbers.
+    """
+    return 1e-12 * max(1.0, float(np.abs(table).max()))
 
 
 def _swaps(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:

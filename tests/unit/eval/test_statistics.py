@@ -37,6 +37,19 @@ def test_interval_of_a_mean_is_that_of_scipy(method: str, theirs: str) -> None:
     )
 
 
+@pytest.mark.parametrize("n", [3, 12])
+def test_no_p_value_is_zero_whatever_the_size_of_the_numbers(n: int) -> None:
+    """The swap that was seen counts, rounded as it may be."""
+    rng = np.random.default_rng(0)
+
+    found = [
+        compare_paired(first, first + rng.random(n) * 1e6, resamples=2).p_value
+        for first in rng.random((100, n)) * 1e6
+    ]
+
+    assert min(found) >= 2 / 2**n
+
+
 def test_interval_of_a_ratio_is_that_of_scipy() -> None:
     """A ratio of sums is resampled by records, skewed as it may be."""
     rng = np.random.default_rng(3)
