@@ -13,6 +13,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from eval.records import sendable
 from graph.errors import InputError
 from retrieval.views.files import write_file
 
@@ -159,7 +160,7 @@ def write_passages(path: Path, passages: Iterable[CorpusPassage | Passage]) -> N
         if passage.sentences:
             row["sentences"] = list(passage.sentences)
         rows.append(row)
-    write_file(path, _lines(rows))
+    write_file(path, sendable(_lines(rows)))
 
 
 def write_questions(path: Path, questions: Sequence[ExportedQuestion]) -> None:
@@ -184,7 +185,8 @@ def write_questions(path: Path, questions: Sequence[ExportedQuestion]) -> None:
     else:
         msg = f"{path}: the name must end in {' or '.join(FORMATS)}."
         raise InputError(msg)
-    write_file(path, content)
+    # Models write half surrogate pairs too, which no file of UTF-8 can hold.
+    write_file(path, sendable(content))
 
 
 def _lines(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -143,6 +144,18 @@ def test_csv_has_one_context_a_delimiter(
     (row,) = csv.DictReader(io.StringIO(path.read_text("utf-8")))
     assert len(row["context"].split("|")) == len(questions[0].context) == 3
     assert json.loads(row["additional_metadata"])["id"] == "q1"
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv"])
+def test_half_surrogate_pairs_lose_no_questions(
+    tmp_path: Path, questions: list[ExportedQuestion], suffix: str
+) -> None:
+    """What a model wrote may hold one; UTF-8 may not."""
+    path = tmp_path / f"asked{suffix}"
+
+    write_questions(path, [replace(questions[0], answer="Cold\ud83d.")])
+
+    assert "Cold\\ud83d." in path.read_text("utf-8")
 
 
 def test_other_names_are_refused(tmp_path: Path) -> None:
