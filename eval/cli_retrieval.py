@@ -155,8 +155,10 @@ def _options(asked: Mapping[str, Any]) -> EvaluationOptions:
     from eval.retrieval.evaluation import EvaluationOptions
     from eval.retrieval.systems import asked_names
     from eval.retrieval.units import Unit
+    from graph.errors import InputError
 
-    asked_names(asked["base"])
+    if asked_names(asked["base"]) != (asked["base"],):
+        raise InputError(f"--base {asked['base']!r:.80}: name one system.")
     return EvaluationOptions(
         unit=Unit(
             name=asked["unit"],

@@ -268,7 +268,7 @@ def _key(
         bench.corpus.version,
         str(bench.corpus.stamp),
         ks[-1],
-        options.reader,
+        bench.reader_used,
         options.record,
         commit,
     )

@@ -6,7 +6,7 @@
 | `all_recall@k` | 1 where all of them are, else 0 |
 | `precision@k` | share of the first k that are gold; fewer than k count as wrong |
 | `ndcg@k` | normalised discounted cumulative gain, by grades where there are any |
-| `mrr` | 1 / place of the first gold passage; 0 where none was found |
+| `mrr` | 1 / place of the first gold passage; 0 beyond the greatest k |
 | `chunk_recall@k` | share of its gold stretches that the first k chunks touch |
 | `chunk_precision@k` | share of the first k chunks that touch one |
 | `sentence_precision` | share of the returned sentences that are gold |

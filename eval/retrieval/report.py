@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from eval.retrieval.evaluation import Evaluation, Part
     from eval.retrieval.summary import SystemSummary
+    from eval.statistics import Interval
 
 __all__ = ["retrieval_page"]
 
@@ -117,8 +118,8 @@ def _costs(evaluation: Evaluation, part: Part) -> Table:
         counted = system.quantities
         rows.append((
             system.name,
-            f"{p50.value:.1f} ({p50.low:.1f} to {p50.high:.1f})",
-            f"{p95.value:.1f} ({p95.low:.1f} to {p95.high:.1f})",
+            _milliseconds(p50),
+            _milliseconds(p95),
             *(f"{counted[name].value:.1f}" for name in _COUNTED),
             f"{100 * system.filled:.0f} %",
             str(system.empty),
@@ -135,6 +136,13 @@ def _costs(evaluation: Evaluation, part: Part) -> Table:
         columns=("system", "p50 ms", "p95 ms", *_COUNTED.values(), "filled", "empty"),
         rows=rows,
     )
+
+
+def _milliseconds(found: Interval) -> str:
+    """Return a time with its interval, where there is one."""
+    if found.low != found.low:
+        return f"{found.value:.1f}"
+    return f"{found.value:.1f} ({found.low:.1f} to {found.high:.1f})"
 
 
 _COUNTED = {

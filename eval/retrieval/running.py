@@ -104,7 +104,8 @@ def _asked(
         for turn in range(count):
             progress("rankings", place * count + turn, len(questions) * count)
             system = systems[(place + turn) % count]
-            known = None if journal is None else journal.get(system.name, question.id)
+            kept = _kept_as(system)
+            known = None if journal is None else journal.get(kept, question.id)
             if known is None:
                 if system.name not in prepared:
                     bench.embed_questions(progress)
@@ -112,10 +113,16 @@ def _asked(
                     prepared.add(system.name)
                 known = system.rank(question, k)
                 if journal is not None:
-                    journal.add(system.name, question.id, known)
+                    journal.add(kept, question.id, known)
             found[system.name].append(known)
     progress("rankings", len(questions) * count, len(questions) * count)
     return found
+
+
+def _kept_as(system: System) -> str:
+    """Return what rankings of a system are kept under: not those of another model."""
+    model = getattr(system, "model_name", None)
+    return system.name if model is None else f"{system.name} {model}"
 
 
 def _result(

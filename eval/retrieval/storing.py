@@ -48,16 +48,21 @@ def store_evaluation(connection: Connection, evaluation: Evaluation) -> dict[str
 
 
 def _digest(result: SystemResult) -> str:
-    """Return what tells one measurement of a system from another."""
+    """Return what tells one measurement of a system from another.
+
+    Its values are a part of it: a run whose judge broke off is not the one that has
+    judged all, though both have the same rankings.
+    """
     return content_key(
         result.name,
         *(
             part
-            for ranking in result.rankings
+            for ranking, values in zip(result.rankings, result.values, strict=True)
             for part in (
                 ranking.traversal_id or "",
                 repr(ranking.milliseconds),
                 *(document.id for document in ranking.documents),
+                *(f"{name}={value!r}" for name, value in sorted(values.items())),
             )
         ),
     )
@@ -102,6 +107,7 @@ def _configuration(
         "questions": len(dataset.questions),
         "passages": len(dataset.passages),
         "checksum": dataset.checksum,
+        "notes": list(evaluation.notes),
     }
 
 

@@ -86,6 +86,11 @@ class _Walker:
         """Take the corpus."""
         self._bench = bench
 
+    @property
+    def model_name(self) -> str | None:
+        """Return the name of the language model; None where none is asked."""
+        return None if self._model is None else self._model.name
+
     def _opened(self, task: Task) -> tuple[GraphReader, str]:
         """Return the reader of a task and its name."""
         bench = self._bench
@@ -129,13 +134,12 @@ class _Walker:
         bench = self._bench
         if not bench.record:
             return None
-        model = None if self._model is None else self._model.name
         walk = walked.task.walk(
             bench.corpus.name,
             walked.trail,
             walked.seconds,
             reader=walked.reader,
-            model=model,
+            model=self.model_name,
             k=walked.task.k,
             measuredAs=self.name,
         )

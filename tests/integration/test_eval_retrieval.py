@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
 
 from eval.datasets import read_specification
+from eval.judged import JudgingOptions
 from eval.retrieval.evaluation import EvaluationOptions, evaluate_retrieval
 from eval.retrieval.output import as_dict
 from eval.retrieval.report import retrieval_page
@@ -101,6 +106,52 @@ def test_every_system_is_measured_and_stored(
     judged = "MATCH (:EvalRecord)-[:JUDGES]->(t:Traversal) RETURN count(t) AS n"
     walks = [r for result in found.results for r in result.rankings if r.traversal_id]
     assert _count(connection, judged) == len(walks) > 20
+
+
+class _Reader(BaseChatModel):
+    """Answers with one word, once the server is up again.
+
+    Attributes:
+        down: How many of the next prompts fail, after the first.
+    """
+
+    down: int = 0
+    asked: int = 0
+
+    @property
+    def _llm_type(self) -> str:
+        return "reader"
+
+    def _generate(self, messages: list[Any], *args: Any, **kwargs: Any) -> ChatResult:
+        self.asked += 1
+        if self.asked > 1 and self.down:
+            self.down -= 1
+            raise ConnectionError("down")
+        said = json.dumps({"answer": "Tromsund"})
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(said))])
+
+
+def test_answers_that_broke_off_are_stored_when_they_are_there(
+    connection: Connection,
+    server: Settings,
+    tiny: RetrievalDataset,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The run that goes on is another one than the run of which a part is stored."""
+    monkeypatch.setattr("eval.skn.models.time.sleep", lambda _: None)
+    questions = tuple(replace(q, answer="Tromsund") for q in tiny.questions)
+    answered = replace(tiny, questions=questions)
+    reader = _Reader(down=3)
+    judging = JudgingOptions(answers=reader)
+
+    first = _measured(connection, server, answered, "dense", judging=judging)
+    again = _measured(connection, server, answered, "dense", judging=judging)
+
+    measured = "MATCH (m:Metric {name: 'exact_match'}) RETURN max(m.n) AS n"
+    assert any("broke off" in note for note in first.notes)
+    assert again.facts["resumed"] == 3
+    assert first.parts[0].systems[0].measures["exact_match"].n == 1
+    assert _count(connection, measured) == 3
 
 
 def test_words_find_nothing_where_none_is_shared(

@@ -107,6 +107,34 @@ def test_a_line_that_was_cut_is_dropped(tmp_path: Path) -> None:
     assert again.get("s", "q3") == ranking("cedar")
 
 
+def test_rankings_of_another_model_are_not_taken_up(tmp_path: Path) -> None:
+    """A system that asks a language model is another one with another model."""
+
+    class _Asking(_Noted):
+        model_name = "small"
+
+    notes: list[str] = []
+    first = _Asking("guided", notes)
+    run_systems(_bench(), [first], journal=Journal(tmp_path, "key"))
+    second = _Asking("guided", notes)
+    second.model_name = "large"
+
+    run_systems(_bench(), [second], journal=Journal(tmp_path, "key"))
+    run_systems(_bench(), [first], journal=Journal(tmp_path, "key"))
+
+    assert len(notes) == 6
+
+
+def test_walks_name_their_model() -> None:
+    """Only those that ask one have it."""
+    model: Any = SimpleNamespace(name="small")
+
+    asking, plain = systems_of("llm_guided_traversal,auto", model=model)
+
+    assert getattr(asking, "model_name", None) == "small"
+    assert getattr(plain, "model_name", None) is None
+
+
 def test_a_complete_run_leaves_nothing(tmp_path: Path) -> None:
     """The file goes, so that the next run measures anew."""
     journal = Journal(tmp_path, "key")

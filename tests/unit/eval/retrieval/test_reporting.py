@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -145,6 +146,29 @@ def test_the_page_shows_matrix_walks_and_differences() -> None:
         'class="cell none"',
     )
     assert [piece for piece in wanted if piece not in page] == []
+
+
+def test_one_question_has_no_intervals_and_no_nan() -> None:
+    """A report of one question shows what there is."""
+    whole = evaluation()
+    results = tuple(
+        replace(
+            each,
+            questions=each.questions[:1],
+            rankings=each.rankings[:1],
+            values=each.values[:1],
+        )
+        for each in whole.results
+    )
+    one = replace(
+        whole, results=results, parts=parts_of(results, whole.measures, whole.options)
+    )
+
+    page = retrieval_page(one)
+
+    assert "nan" not in page
+    assert "nan" not in "\n".join(lines(one))
+    json.dumps(as_dict(one), allow_nan=False)
 
 
 def test_differences_are_paired_and_corrected() -> None:
