@@ -220,13 +220,18 @@ class _Run:
         )
         known: dict[str, Any] | None = self._state.get(key)
         take = known["take"] + 1 if known else 0
-        if known is not None and not (known["failure"] and self._options.retry_failed):
+        # Whether a question was asked already hangs on the others of this run, so that
+        # it is seen anew each time and not kept.
+        failed = known and (known["failure"] or self._repeated(known, group, number))
+        if known is not None and not (failed and self._options.retry_failed):
             self.reused += 1
         else:
             known = self._made(group, number, evolutions, others, take)
             self._state.put(key, known, group=group.id)
         if known["failure"]:
             self.failures.append(QuestionFailure(**known["failure"]))
+        elif repeated := self._repeated(known, group, number):
+            self.failures.append(repeated)
         else:
             self.questions.append(_question(known["question"], group))
 
@@ -243,7 +248,6 @@ class _Run:
             made = self._writer.write(
                 group, evolutions=evolutions, others=others, take=take
             )
-            self._check_new(made)
         except ChainError as error:
             step, reason = error.step, str(error)
         except ModelError as error:
@@ -252,25 +256,36 @@ class _Run:
             step, reason = "model", str(error)
         else:
             return {"take": take, "failure": None, "question": _row(made)}
-        failure = QuestionFailure(
-            group=group.id,
-            grouping=group.grouping,
-            number=number,
-            step=step,
-            reason=reason,
-        )
-        _LOG.info("No question of context %s (%s): %s", group.id, step, reason)
+        failure = _failure(group, number, step, reason)
         return {"take": take, "failure": asdict(failure), "question": None}
 
-    def _check_new(self, made: GeneratedQuestion) -> None:
-        """Refuse a question that another context has led to already.
+    def _repeated(
+        self, known: dict[str, Any], group: ContextGroup, number: int
+    ) -> QuestionFailure | None:
+        """Return a failure where another context has led to a question already.
 
-        Raises:
-            ChainError: If there is one; it would count twice.
+        It would count twice.
         """
-        if any(_folded(made.question) == _folded(q.question) for q in self.questions):
-            step = "answer"
-            raise ChainError(step, f"{made.question!r} was asked already")
+        if known["failure"]:
+            return None
+        asked = known["question"]["question"]
+        if all(_folded(asked) != _folded(q.question) for q in self.questions):
+            return None
+        return _failure(group, number, "answer", f"{asked!r} was asked already")
+
+
+def _failure(
+    group: ContextGroup, number: int, step: str, reason: str
+) -> QuestionFailure:
+    """Return why a context has no question, and tell it."""
+    _LOG.info("No question of context %s (%s): %s", group.id, step, reason)
+    return QuestionFailure(
+        group=group.id,
+        grouping=group.grouping,
+        number=number,
+        step=step,
+        reason=reason,
+    )
 
 
 def _folded(question: str) -> str:

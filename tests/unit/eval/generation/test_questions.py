@@ -224,6 +224,24 @@ def test_a_question_that_another_context_led_to_is_left_out(
     assert "was asked already" in made.failures[0].reason
 
 
+def test_a_kept_question_counts_once_whichever_run_it_is_of(
+    tmp_path: Path,
+    groups: tuple[ContextGroup, ...],
+    scripted: Callable[..., Scripted],
+) -> None:
+    """Two runs made the same of two contexts; a third has both contexts."""
+    asked = {"question": "How high is ice?"}
+    for group in groups:
+        alone = _run(tmp_path, (group,), scripted(draft=[asked]), rounds=0)
+        assert len(alone.questions) == 1
+
+    made = _run(tmp_path, groups, scripted(), rounds=0)
+    anew = _run(tmp_path, groups[::-1], scripted(), rounds=0)
+
+    assert [q.group.id for q in made.questions] == [groups[0].id]
+    assert [q.group.id for q in anew.questions] == [groups[1].id]
+
+
 def test_evolutions_have_their_shares_and_repeat() -> None:
     """Ten questions get four, four and two, whatever the seed."""
     plan = evolution_plan(10, QuestionOptions(seed=5))
