@@ -6,6 +6,7 @@ for many rows at once. Everything else is rdflib's own evaluation, watched for t
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from rdflib.plugins.sparql import CUSTOM_EVALS, evaluate
@@ -251,9 +252,11 @@ def _number(term: Any) -> float | None:
     """Return the number that a literal is."""
     if not isinstance(term, Literal) or isinstance(term.value, bool):
         return None
+    if not isinstance(term.value, int | float | Decimal):
+        return None  # the text "1" is compared as text
     try:
         number = float(term.value)
-    except (TypeError, ValueError, OverflowError):
+    except (ValueError, OverflowError):
         return None
     return number if abs(number) < 2**53 else None
 

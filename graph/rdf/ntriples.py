@@ -76,7 +76,7 @@ def parse_ntriples(path: Path, sink: Sink, base: str) -> None:
     Raises:
         RdfError: If a line is no triple.
     """
-    with path.open(encoding="utf-8", newline="\n") as stream:
+    with path.open(encoding="utf-8-sig", newline="\n") as stream:
         for number, line in enumerate(stream, start=1):
             text = line.rstrip("\r\n")
             if not text.strip() or text.lstrip().startswith("#"):

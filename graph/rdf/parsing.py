@@ -8,9 +8,11 @@ exports have it. Other JSON-LD is held in memory whole.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from typing import TYPE_CHECKING, Any
+from xml.parsers import expat
 from xml.sax import SAXParseException
 
 from rdflib import Graph
@@ -142,7 +144,7 @@ def _parse_turtle(path: Path, sink: Sink, base: str) -> None:
     parser = notation3.SinkParser(notation3.RDFSink(graph), baseURI=base, turtle=True)
     parser.startDoc()
     try:
-        with path.open(encoding="utf-8") as stream:
+        with path.open(encoding="utf-8-sig") as stream:
             for piece in _statements(stream):
                 parser.feed(piece)
         parser.endDoc()
@@ -193,6 +195,7 @@ def _last_end(text: str) -> int:
 def _parse_xml(path: Path, sink: Sink, base: str) -> None:
     """Read RDF/XML."""
     graph = Graph(store=_Adapter(sink), bind_namespaces="none")
+    _check_entities(path)
     try:
         with path.open("rb") as stream:
             source = create_input_source(file=stream, publicID=base, format="xml")
@@ -206,18 +209,46 @@ def _parse_xml(path: Path, sink: Sink, base: str) -> None:
         raise refused(path, None, error) from error
 
 
+def _check_entities(path: Path) -> None:
+    """Refuse XML whose entities hold others, or are in another file.
+
+    The first grow without end; the second would be read as if they were empty.
+
+    Raises:
+        RdfError: If it declares such ones; names the line.
+    """
+    parser = expat.ParserCreate()
+    begun: list[str] = []
+
+    def declared(name: str, _: Any, value: str | None, *__: Any) -> None:
+        if value is None or "&" in value:
+            why = f"entity {name[:80]!r} holds another one, or is elsewhere"
+            raise refused(path, parser.CurrentLineNumber, why)
+
+    parser.EntityDeclHandler = declared
+    parser.StartElementHandler = lambda name, _: begun.append(name)
+    with path.open("rb") as stream:
+        while not begun and (block := stream.read(_BLOCK)):
+            try:
+                parser.Parse(block, False)
+            except expat.ExpatError:
+                return  # what is wrong is told when it is read
+
+
 def _parse_jsonld(path: Path, sink: Sink, base: str) -> None:
     """Read JSON-LD, some nodes at a time where it has a line for each."""
     graph = Graph(store=_Adapter(sink), bind_namespaces="none")
-    with path.open(encoding="utf-8") as stream:
+    with path.open(encoding="utf-8-sig") as stream:
         first = stream.readline()
         context = _line_context(first)
-        if context is None:
-            text = first + stream.read()
+        second = "" if context is None else stream.readline()
+        if context is None or not _is_line(second):
+            text = first + second + stream.read()
             _add_jsonld(graph, sink, _json(path, text, 1), base, path, None)
             return
         nodes: list[Any] = []
-        for number, line in enumerate(stream, start=2):
+        line, number = second, 2
+        for number, line in enumerate(itertools.chain([second], stream), start=2):
             text = line.strip().removesuffix(",")
             if text in {"", "]}"}:
                 continue
@@ -243,6 +274,17 @@ def _line_context(first: str) -> dict[str, Any] | None:
     if not isinstance(head, dict) or set(head) != {"@context", "@graph"}:
         return None
     return {"@context": head["@context"]}
+
+
+def _is_line(text: str) -> bool:
+    """Return whether a line is a node, or the end of the nodes."""
+    text = text.strip().removesuffix(",")
+    if text in {"", "]}"}:
+        return True
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
 
 
 def _json(path: Path, text: str, line: int) -> Any:

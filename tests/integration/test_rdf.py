@@ -125,6 +125,24 @@ def test_random_queries_are_answered_alike(odd: Connection) -> None:
     assert sum(map(bool, wanted)) > len(asked) / 2
 
 
+@pytest.mark.parametrize("right", ["2", '"2"', "2.0", "2e0"])
+@pytest.mark.parametrize("sign", ["<", "<=", "=", ">=", ">"])
+def test_a_text_of_digits_is_compared_as_text(
+    empty: Connection, sign: str, right: str
+) -> None:
+    """The database is told to leave out only what a number leaves out."""
+    empty.run_schema(
+        "UNWIND range(1, 3) AS n "
+        "CREATE (:Resource {uri: 'http://ex.org/' + n, n: n}), "
+        "(:Resource {uri: 'http://ex.org/t' + n, n: toString(n)})"
+    )
+    text = f"SELECT ?s {{ ?s <{BASE}property/n> ?n FILTER(?n {sign} {right}) }}"
+
+    wanted = answer(memory_graph(empty), text)
+
+    assert answer(live_graph(empty), text) == wanted
+
+
 def test_what_cypher_writes_the_next_query_sees(odd: Connection) -> None:
     """Nothing is kept from one query to the next."""
     live = live_graph(odd)

@@ -1,0 +1,94 @@
+"""RDF files that are odd, broken or made to do harm, without any database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from graph.errors import RdfError
+from graph.rdf.parsing import parse
+from graph.rdf.vocabulary import Value
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = '{"@context": {}, "@graph": ['
+XML = (
+    '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
+    'xmlns:u="urn:"><rdf:Description rdf:about="urn:a"><u:b>&c;</u:b>'
+    "</rdf:Description></rdf:RDF>"
+)
+TRIPLE = ("urn:a", "urn:b", Value("x"))
+
+
+class Kept:
+    """Keeps triples in a list."""
+
+    def __init__(self) -> None:
+        self.triples: list[tuple[str, str, str | Value]] = []
+
+    def add(self, subject: str, predicate: str, found: str | Value) -> None:
+        """Take a triple."""
+        self.triples.append((subject, predicate, found))
+
+    def bind(self, prefix: str, namespace: str) -> None:
+        """Take a prefix, and forget it."""
+
+
+def read(folder: Path, form: str, text: str) -> list[tuple[str, str, str | Value]]:
+    """Return the triples of a file with some text."""
+    file = folder / "file"
+    file.write_bytes(text.encode())
+    kept = Kept()
+    parse(file, kept, form=form, base="urn:base/")
+    return kept.triples
+
+
+def test_json_ld_that_ends_after_its_first_line_is_told(tmp_path: Path) -> None:
+    """An export that was cut off there is not well-formed."""
+    with pytest.raises(RdfError, match="line 2: the end of the file is missing"):
+        read(tmp_path, "json-ld", f"{HEAD}\n")
+
+
+def test_json_ld_with_nodes_over_lines_is_read_whole(tmp_path: Path) -> None:
+    """A first line as those of exports does not mean that nodes have a line each."""
+    text = f'{HEAD}\n{{\n"@id": "urn:a",\n"urn:b": "x"\n}}\n]}}'
+
+    assert read(tmp_path, "json-ld", text) == [TRIPLE]
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        '<!ENTITY c SYSTEM "file:///etc/hostname">',
+        '<!ENTITY a "aaaaaaaaaa"><!ENTITY c "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">',
+        '<!ENTITY a "aaaaaaaaaa"><!ENTITY c "&#38;a;&#38;a;">',
+    ],
+)
+def test_entities_that_grow_or_are_elsewhere_are_refused(
+    tmp_path: Path, declared: str
+) -> None:
+    """Neither is read for ever, nor as if it were empty."""
+    with pytest.raises(RdfError, match="line 1: entity 'c'"):
+        read(tmp_path, "xml", f"<!DOCTYPE r [{declared}]>{XML}")
+
+
+def test_plain_entities_are_read(tmp_path: Path) -> None:
+    """Files of others shorten namespaces by them."""
+    assert read(tmp_path, "xml", f'<!DOCTYPE r [<!ENTITY c "x">]>{XML}') == [TRIPLE]
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("nt", '<urn:a> <urn:b> "x" .\n'),
+        ("turtle", '<urn:a> <urn:b> "x" .'),
+        ("json-ld", '{"@id": "urn:a", "urn:b": "x"}'),
+        ("json-ld", f'{HEAD}\n{{"@id": "urn:a", "urn:b": "x"}}\n]}}'),
+        ("xml", XML.replace("&c;", "x")),
+    ],
+)
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path, form: str, text: str) -> None:
+    """Some programs begin every text with one."""
+    assert read(tmp_path, form, f"\ufeff{text}") == [TRIPLE]
