@@ -1,7 +1,7 @@
 """The class diagram of heritage, shaded or filtered by how specific classes are.
 
 The picture is SVG made here, so that it needs no extra and no network. Parents stand
-left of their kinds; an arrow with an open head leads from a class to its parent.
+above their kinds; an arrow with an open head leads from a class to its parent.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from graph.errors import InputError
 from retrieval.views.palette import FAINT, HEAT, INK
+from retrieval.views.uml_layout import DROP, Place, lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,8 +25,6 @@ __all__ = ["uml_page", "uml_svg"]
 WIDTH = 236
 LINE = 15
 HEAD = 24
-GAP = 10
-COLUMN = 300
 MARGIN = 24
 TOP = 92
 ATTRIBUTES = 5
@@ -33,6 +32,9 @@ PAD = 9
 NAME = 12.5
 BODY = 11.5
 SCORE = 38
+NARROWEST = 480
+"""So broad are the legend and most titles."""
+DARK = "#56616c"
 _FONT = "system-ui, Noto Sans, DejaVu Sans, sans-serif"
 _WORDS = re.compile(r"[A-Z]?[^A-Z_\s-]+[_\s-]*|[A-Z]+(?![^A-Z_\s-])[_\s-]*|.")
 _NARROW = frozenset("fijlrtI.,:;'|!()[] ")
@@ -47,14 +49,23 @@ class _Box:
     score: float
     kept: bool
     name: tuple[str, ...]
-    x: float
-    y: float
+    place: Place
     height: float
 
     @property
-    def middle(self) -> float:
-        """Return the height of its middle."""
-        return self.y + self.height / 2
+    def x(self) -> float:
+        """Return its left edge."""
+        return self.place.x
+
+    @property
+    def y(self) -> float:
+        """Return its upper edge."""
+        return self.place.y
+
+    @property
+    def bottom(self) -> float:
+        """Return its lower edge."""
+        return self.y + self.height
 
 
 def uml_svg(
@@ -82,8 +93,9 @@ def uml_svg(
         msg = f"No class has a score of {threshold:g} or more: lower --threshold."
         raise InputError(msg)
     boxes = _placed({n: c for n, c in classes.items() if n in shown}, scores, threshold)
-    width = max(box.x for box in boxes.values()) + WIDTH + MARGIN
-    height = max(box.y + box.height for box in boxes.values()) + MARGIN
+    right = max(box.x for box in boxes.values()) + WIDTH + MARGIN
+    width = max(right, NARROWEST, _width(title, 18, bold=True) + 2 * MARGIN)
+    height = max(box.bottom for box in boxes.values()) + MARGIN
     kept = sum(scores[name] >= threshold for name in classes)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
@@ -96,12 +108,12 @@ def uml_svg(
             MARGIN,
             52,
             f"{kept} of {len(classes)} classes have a score of {threshold:g} or more",
-            color="#56616c",
+            color=DARK,
         ),
         *_legend(threshold),
         *(
             _arrow(box, boxes[box.item.parent])
-            for box in boxes.values()
+            for box in sorted(boxes.values(), key=lambda b: b.kept)
             if box.item.parent
         ),
         *(_box(box) for box in boxes.values()),
@@ -140,39 +152,29 @@ def _shown(
 def _placed(
     classes: Mapping[str, ClassScores], scores: Mapping[str, float], threshold: float
 ) -> dict[str, _Box]:
-    """Return the classes at their places: kinds right of a parent, best first."""
+    """Return the classes at their places: kinds below a parent, best first."""
     children: dict[str | None, list[str]] = {}
     for name, item in classes.items():
         children.setdefault(item.parent, []).append(name)
     for names in children.values():
         names.sort(key=lambda n: (n not in children, -scores[n], n))
-    boxes: dict[str, _Box] = {}
-
-    def place(name: str, depth: int, top: float) -> float:
-        """Place a class with its kinds from a height; return where they end."""
-        item = classes[name]
-        lines = _name_lines(name)
-        height = _head(lines) + LINE * min(len(item.attributes), ATTRIBUTES + 1) + 4
-        end = top
-        for child in children.get(name, ()):
-            end = place(child, depth + 1, end)
-        middle = (top + max(end - GAP, top + height)) / 2
-        y = middle - height / 2
-        boxes[name] = _Box(
-            item=item,
+    titles = {name: _name_lines(name) for name in classes}
+    heights = {
+        name: _head(titles[name]) + LINE * min(len(item.attributes), ATTRIBUTES + 1) + 4
+        for name, item in classes.items()
+    }
+    places = lay_out(heights, children, width=WIDTH)
+    return {
+        name: _Box(
+            item=classes[name],
             score=scores[name],
             kept=scores[name] >= threshold,
-            name=lines,
-            x=MARGIN + depth * COLUMN,
-            y=y,
-            height=height,
+            name=titles[name],
+            place=place.moved(MARGIN, TOP),
+            height=heights[name],
         )
-        return max(end, y + height + GAP)
-
-    top: float = TOP
-    for root in children.get(None, ()):
-        top = place(root, 0, top)
-    return boxes
+        for name, place in places.items()
+    }
 
 
 def _box(box: _Box) -> str:
@@ -239,21 +241,20 @@ def _lines(item: ClassScores) -> Iterator[str]:
 
 
 def _arrow(box: _Box, parent: _Box) -> str:
-    """Return an arrow with an open head from a class to its parent."""
-    x1, x2 = parent.x + WIDTH, box.x
-    bend = (x1 + x2) / 2 + 8
-    color = "#56616c" if box.kept else FAINT
+    """Return an arrow with an open head from a class up to its parent."""
+    x, line, tip = parent.x + DROP, box.place.line, parent.bottom
+    color = DARK if box.kept else FAINT
+    way = f"V{box.place.trunk:g}H{x:g}" if line != x else ""
     return (
-        f'<path d="M{x2:g} {box.middle:g}H{bend:g}V{parent.middle:g}H{x1 + 11:g}" '
+        f'<path d="M{box.x:g} {box.y + HEAD / 2:g}H{line:g}{way}V{tip + 10:g}" '
         f'stroke="{color}" fill="none"/>'
-        f'<path d="M{x1:g} {parent.middle:g}l11 -6v12z" stroke="#56616c" '
-        f'fill="#ffffff"/>'
+        f'<path d="M{x:g} {tip:g}l-6 10h12z" stroke="{DARK}" fill="#ffffff"/>'
     )
 
 
 def _legend(threshold: float) -> list[str]:
     """Return what the shades mean."""
-    parts = [_text(MARGIN, 74, "0", color="#56616c")]
+    parts = [_text(MARGIN, 74, "0", color=DARK)]
     step = 18
     for n in range(10):
         x = MARGIN + 14 + n * step
@@ -264,8 +265,8 @@ def _legend(threshold: float) -> list[str]:
             f'stroke="{FAINT}"/>'
         )
     end = MARGIN + 14 + 10 * step + 6
-    parts.append(_text(end, 74, "1", color="#56616c"))
-    parts.append(_text(end + 26, 74, "dashed: below the threshold", color="#56616c"))
+    parts.append(_text(end, 74, "1", color=DARK))
+    parts.append(_text(end + 26, 74, "dashed: below the threshold", color=DARK))
     return parts
 
 

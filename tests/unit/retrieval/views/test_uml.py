@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -43,24 +44,79 @@ def test_a_filter_keeps_parents_of_what_is_kept() -> None:
     assert "Museum" not in shown
 
 
-def test_boxes_do_not_overlap() -> None:
-    """Every class has a place of its own."""
-    root = drawn(diagram())
-    boxes = [
-        tuple(float(group[1].get(n, "0")) for n in ("x", "y", "width", "height"))
-        for group in root.iter(f"{SVG}g")
-    ]
+def boxes_in(svg: str) -> list[tuple[float, ...]]:
+    """Return left, top, right and bottom of each class."""
+    found: list[tuple[float, ...]] = []
+    for group in drawn(svg).iter(f"{SVG}g"):
+        x, y, w, h = (
+            float(group[1].get(n, "0")) for n in ("x", "y", "width", "height")
+        )
+        found.append((x, y, x + w, y + h))
+    return found
 
+
+def lines_in(svg: str) -> list[tuple[float, ...]]:
+    """Return left, top, right and bottom of each straight part of each arrow."""
+    found: list[tuple[float, ...]] = []
+    for path in drawn(svg).findall(f"{SVG}path"):
+        steps = re.findall("([MHV])([0-9., -]+)", path.get("d", ""))
+        x = y = 0.0
+        for letter, numbers in steps:
+            old = (x, y)
+            given = [float(n) for n in re.split("[ ,]+", numbers.strip())]
+            x = x if letter == "V" else given[0]
+            y = y if letter == "H" else given[-1]
+            if letter != "M":
+                found.append((
+                    min(old[0], x),
+                    min(old[1], y),
+                    max(old[0], x),
+                    max(old[1], y),
+                ))
+    return found
+
+
+def many(count: int, shape: str) -> str:
+    """Return the diagram of made-up classes: each has five kinds, or one has all."""
+    items = [
+        ClassScores(
+            name=f"Class{n}",
+            parent=f"Class{(n - 1) // 5 if shape == 'deep' else 0}" if n else None,
+            attributes=tuple((f"a{i}", "string") for i in range(n * 7 % 6)),
+        )
+        for n in range(count)
+    ]
+    scores = {item.name: n * 37 % 100 / 100 for n, item in enumerate(items)}
+    return uml_svg({item.name: item for item in items}, scores, title="Many")
+
+
+@pytest.mark.parametrize("shape", ["deep", "flat"])
+@pytest.mark.parametrize("count", [1, 5, 40, 200])
+def test_boxes_and_lines_are_apart(count: int, shape: str) -> None:
+    """Every class has a place of its own, and no line runs through one."""
+    svg = many(count, shape)
+
+    boxes = boxes_in(svg)
+
+    things = [*boxes, *lines_in(svg)]
     over = [
         (a, b)
         for n, a in enumerate(boxes)
-        for b in boxes[n + 1 :]
-        if a[0] < b[0] + b[2]
-        and b[0] < a[0] + a[2]
-        and a[1] < b[1] + b[3]
-        and b[1] < a[1] + a[3]
+        for b in things[n + 1 :]
+        if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
     ]
-    assert over == []
+    assert (len(boxes), over) == (count, [])
+    assert bool(lines_in(svg)) == (count > 1)
+
+
+@pytest.mark.parametrize("shape", ["deep", "flat"])
+def test_many_classes_stand_in_columns(shape: str) -> None:
+    """Two hundred fill a picture of about the shape of a screen."""
+    root = drawn(many(200, shape))
+    width, height = (float(root.get(n, "0")) for n in ("width", "height"))
+
+    assert 0.8 < width / height < 2.0
+    assert max(width, height) < 3000
 
 
 def test_texts_of_a_schema_are_only_text() -> None:
