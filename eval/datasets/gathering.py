@@ -14,6 +14,7 @@ from eval.retrieval.dataset import (
 )
 from graph.errors import SourceError
 from ingest.parsing import clean_plain
+from retrieval.questions import LONGEST_QUESTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -234,6 +235,12 @@ def _askable(
         name, text = question.id, folded(question.text)
         if not text:
             message = f"Question {name} has no text: it is left out."
+            problems.tell("unreadable", name, message)
+        elif len(question.text) > LONGEST_QUESTION:
+            message = (
+                f"Question {name} has {len(question.text)} characters, more than "
+                f"{LONGEST_QUESTION}: it is left out."
+            )
             problems.tell("unreadable", name, message)
         elif text in texts:
             message = f"Question {name} asks what {texts[text]} asks: it is left out."

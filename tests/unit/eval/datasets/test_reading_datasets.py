@@ -132,6 +132,17 @@ def test_questions_that_cannot_be_asked_are_left_out_by_id(tmp_path: Path) -> No
     ]
 
 
+def test_a_question_longer_than_any_system_takes_is_left_out(tmp_path: Path) -> None:
+    """It is told by id, and does not end an evaluation half-way."""
+    gold = ("Iowa", "Another state.")
+    long = {**_asked("long", gold), "question": "why " * 3000}
+
+    dataset = _musique(tmp_path, _asked("q", gold), long)
+
+    assert _kinds(dataset) == [("unreadable", "long")]
+    assert [question.id for question in dataset.questions] == ["q"]
+
+
 def test_a_corpus_of_other_questions_is_refused(tmp_path: Path) -> None:
     """Nothing could be found in it."""
     with pytest.raises(SourceError, match=r"No gold of asked\.json is in the corpus"):
