@@ -191,9 +191,9 @@ def _show_comparison(
     if not as_json and any(result.traversal_id for result in results):
         click.echo("Where they part, and one walk step by step:")
         own = own_command(settings)
-        last = next(r.traversal_id for r in reversed(results) if r.traversal_id)
+        first = next(r.traversal_id for r in results if r.traversal_id)
         click.echo(f"  {own} cypher --saved walks_apart")
-        click.echo(f"  {own} cypher --saved traversal_steps -p traversal={last}")
+        click.echo(f"  {own} cypher --saved traversal_steps -p traversal={first}")
 
 
 def _tell_saved(settings: Settings, traversal: str, *, trace: bool) -> None:

@@ -10,6 +10,7 @@ ORDER BY t.createdAt DESC, t.id
 LIMIT 1
 MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step)
 RETURN
+  t.algorithm AS algorithm,
   s.index AS step,
   s.hop AS hop,
   s.title AS title,

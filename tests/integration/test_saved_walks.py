@@ -94,6 +94,7 @@ def test_traversal_steps_are_rows(analyst: Analyst) -> None:
         (2, 2, "Owl", "Says owl1"),
     ]
     assert rows[0] == {
+        "algorithm": "query_traversal",
         "step": 0,
         "hop": 0,
         "title": "Fox",
