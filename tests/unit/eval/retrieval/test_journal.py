@@ -6,12 +6,15 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
+from eval.cli_retrieval import retrieval
 from eval.retrieval.fusion import fused
 from eval.retrieval.journal import Journal
 from eval.retrieval.running import check_ks, run_systems
 from eval.retrieval.systems import asked_names, system_names, systems_of
 from graph.errors import InputError
+from graph.settings import Settings
 from tests.rankings import dataset, question, ranking
 
 if TYPE_CHECKING:
@@ -191,3 +194,15 @@ def test_fusion_prefers_what_both_rankings_have() -> None:
 
     assert [name for name, _ in found] == ["c", "a", "b"]
     assert found[0][1] == pytest.approx(2 / 62)
+
+
+@pytest.mark.parametrize("base", ["all", "dense,bm25"])
+def test_the_base_is_one_system(tmp_path: Path, base: str) -> None:
+    """Several are refused before anything is done."""
+    settings = Settings.from_env(env={}, home=tmp_path)
+    arguments = ["--dataset", "jsonl:q.jsonl,p.jsonl", "--base", base]
+
+    found = CliRunner().invoke(retrieval, arguments, obj=settings)
+
+    assert isinstance(found.exception, InputError)
+    assert "name one system" in str(found.exception)
