@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from graph.embedders import Embedder
     from graph.language_models import LanguageModel
     from graph.settings import Settings
+    from retrieval.specificity.classifying import TemplateClassifier
     from retrieval.specificity.conversation import Conversation
     from retrieval.specificity.experiment import SpecificityExperiment
     from retrieval.specificity.monitoring import SpecificityMetrics
@@ -94,6 +95,7 @@ def open_pipeline(
     model: LanguageModel | None = None,
     record: bool = True,
     templates: Path | None = None,
+    classifier: TemplateClassifier | None = None,
     metrics: SpecificityMetrics | None = None,
     experiment: SpecificityExperiment | None = None,
     base: str = DEFAULT_BASE,
@@ -107,10 +109,13 @@ def open_pipeline(
         corpus: Whose institutions are found and whose chunks, if it has any, are
             searched. None finds all institutions, and searches the one corpus whose
             chunks have classes, or none where none or several do.
-        embedder: For questions; None loads that of the settings.
+        embedder: For questions, where there is no `classifier`; None loads that of
+            the settings.
         model: Writes answers; None answers in fixed words.
         record: Whether turns are stored, and the scores of classes.
         templates: A file of templates; None takes those of the product.
+        classifier: Tells the template, such as a `DspyTemplateClassifier`; None finds
+            the nearest examples.
         metrics: What counts; None counts nothing.
         experiment: Which sessions are filtered; None filters all.
         base: Where the IRIs of the graph begin.
@@ -128,15 +133,17 @@ def open_pipeline(
     known, lookup = load_templates(templates), load_lookup()
     if record:
         write_scores(connection, lookup, base=Vocabulary(base).base)
-    if embedder is None:
-        embedder = load_embedder(settings.embedder, settings=settings)
+    if classifier is None:
+        if embedder is None:
+            embedder = load_embedder(settings.embedder, settings=settings)
+        classifier = EmbeddingTemplateClassifier(
+            known, embedder, cache=settings.home / "templates"
+        )
     return TemplatePipeline(
         live_graph(connection, base=base, seconds=seconds),
         read_gazetteer(connection, corpus),
         templates=known,
-        classifier=EmbeddingTemplateClassifier(
-            known, embedder, cache=settings.home / "templates"
-        ),
+        classifier=classifier,
         scores=lookup,
         search=_search(connection, corpus, settings),
         model=model,
@@ -190,8 +197,8 @@ def choose_route(
         msg = "The question was not classified."
         raise InputError(msg)
     if seen.template_id == NONE:
-        likely, score = seen.classification.scores[0]
         reason = "it asks for what no template answers"
+        likely, score = next(iter(seen.classification.scores), (NONE, 0.0))
         if likely != NONE:
             reason = f"no template fits; {likely} is nearest, only {score:.2f} like it"
         return Route(name="graph", reason=reason)

@@ -137,7 +137,10 @@ def doubt_text(doubt: Doubt, language: str) -> str:
         if language == "en"
         else ("; " if kind in {"ambiguous", "several"} else " of ")
     )
-    return _DOUBTS[kind][language].format(doubt.text, joiner.join(shown))
+    text = doubt.text
+    if doubt.kind == "only" and doubt.slot in {"region", "country"}:
+        text = _with_names(text, language)
+    return _DOUBTS[kind][language].format(text, joiner.join(shown))
 
 
 def _with_names(text: str, language: str) -> str:

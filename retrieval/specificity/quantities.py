@@ -82,6 +82,7 @@ _AMOUNT = re.compile(
     r"|pond)\b)?",
     re.IGNORECASE,
 )
+_SHARED = re.compile(r"\s*(?:and|en|to|tot|or|of|-|\u2013)\s*", re.IGNORECASE)
 _BARE = re.compile(r"(?<![\w.,])(\d[\d.,]*\d)(?![.,]?\w)")
 _MONEY_CUE = re.compile(
     r"budget|begroting|\bspend|spending|funding|\bgeven\b.*\buit\b|besteden|uitgeven"
@@ -208,9 +209,14 @@ def amounts(text: str) -> list[Found]:
     """
     cue = _MONEY_CUE.search(text)
     found = []
-    for match in _AMOUNT.finditer(text):
+    matches = list(_AMOUNT.finditer(text))
+    for match, following in zip(matches, [*matches[1:], None], strict=False):
         currency = match["before"] or match["after"]
         scale = match["scale"]
+        if following and not (scale or currency):
+            between = text[match.end() : following.start()]
+            if _SHARED.fullmatch(between):  # `1 and 2 million`
+                scale, currency = following["scale"], following["after"]
         number = _number(match["digits"], match["word"])
         if number is None or (match["word"] and not scale):
             continue

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,11 +20,14 @@ from retrieval.specificity.classifying import (
 from retrieval.specificity.dspy_classifier import DspyTemplateClassifier, ollama_lm
 from retrieval.specificity.gazetteer import build_gazetteer
 from retrieval.specificity.mentions import MentionFinder
+from retrieval.specificity.opening import choose_route
+from retrieval.specificity.pipeline import TemplatePipeline
 from retrieval.specificity.templates import load_templates
-from tests.heritage import gazetteer_rows
+from tests.heritage import gazetteer_rows, rdf_custodians
 from tests.ollama import SMALL_MODEL, need_small_model
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SETTINGS = Settings.from_env()
@@ -77,6 +84,91 @@ def test_dspy_without_a_server_says_so() -> None:
 
     with pytest.raises(ModelError, match="did not classify"):
         DspyTemplateClassifier(TEMPLATES, lm).classify("Which archives are there?")
+
+
+def test_dspy_speaks_with_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scripted server of Ollama's API gets the question and says the template."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    said = {"template_id": "list_institutions_by_type_city", "confidence": 0.9}
+    with _scripted(json.dumps(said)) as (url, requests):
+        classifier = DspyTemplateClassifier(
+            TEMPLATES, ollama_lm("scripted", url=url, seconds=20)
+        )
+        found = classifier.classify("Which archives are in Amsterdam?")
+
+    assert (found.template_id, found.confidence, found.by) == (
+        "list_institutions_by_type_city",
+        0.9,
+        "dspy",
+    )
+    (asked,) = requests
+    assert asked["model"] == "scripted"
+    assert "Which archives are in Amsterdam?" in json.dumps(asked["messages"])
+
+
+@pytest.mark.parametrize("template_id", ["list_institutions_by_type_city", "nonsense"])
+def test_dspy_classifies_for_a_pipeline(template_id: str) -> None:
+    """It answers by the template, or says that it goes to the graph, and why."""
+    import dspy
+    from dspy.utils import DummyLM
+
+    said = [{"template_id": template_id, "confidence": "0.9"}] * 2
+    lm = DummyLM(said, adapter=dspy.JSONAdapter())
+    pipeline = TemplatePipeline(
+        rdf_custodians(),
+        build_gazetteer(gazetteer_rows()),
+        classifier=DspyTemplateClassifier(TEMPLATES, lm),
+    )
+
+    result = pipeline.forward(QUESTIONS[0][0])
+    route = choose_route(pipeline, QUESTIONS[0][0])
+
+    if template_id == "nonsense":
+        assert (result.status, route.name) == ("none", "graph")
+    else:
+        assert "Stadsarchief Waterkant" in result.answer
+        assert (route.name, "0.90" in route.reason) == ("templates", True)
+
+
+@contextmanager
+def _scripted(text: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Serve one answer in the form that Ollama has it; yield address and requests."""
+    requests: list[dict[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        """Answers every request with the same text."""
+
+        def do_POST(self) -> None:
+            """Answer."""
+            length = int(self.headers["Content-Length"])
+            requests.append(json.loads(self.rfile.read(length)))
+            message = {"role": "assistant", "content": text}
+            choice = {"index": 0, "finish_reason": "stop", "message": message}
+            body = json.dumps({
+                "id": "1",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "scripted",
+                "choices": [choice],
+            }).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", requests
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def test_dspy_checks_what_a_model_says() -> None:

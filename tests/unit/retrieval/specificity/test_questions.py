@@ -510,3 +510,28 @@ def test_two_of_three_places_have_the_most(pipeline: TemplatePipeline) -> None:
     )
 
     assert "Amsterdam and Utrecht have the most." in result.answer
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("een begroting tussen de 1 en 2 miljoen euro", ["1000000", "2000000"]),
+        ("a budget of 2-3 million", ["2000000", "3000000"]),
+        ("between 100,000 and 200,000 euro", ["100000", "200000"]),
+        ("founded in 1900 with a budget of 2 million euro", ["2000000"]),
+    ],
+)
+def test_two_numbers_share_a_scale(text: str, values: list[str]) -> None:
+    """`1 and 2 million` does not begin at one euro."""
+    assert [found.value for found in amounts(text)] == values
+
+
+def test_a_country_that_is_left_out_has_its_name(pipeline: TemplatePipeline) -> None:
+    """Nobody need know its code."""
+    result = pipeline.forward(
+        "Which museums in Belgium and Germany have a budget above 1 million euro?"
+    )
+
+    assert result.notes == (
+        "I left out 'Germany' and answered for Belgium alone: please ask for each.",
+    )
