@@ -124,13 +124,17 @@ class LabelSet(MutableSet[str]):
     def add(self, value: str) -> None:
         """Give the node a label."""
         self._held()[checked_label(value)] = None
+        self._node._gone = self._node._gone - {value}
 
     def discard(self, value: str) -> None:
         """Take a label from the node, if it has it."""
-        self._held().pop(value, None)
+        if value in self:
+            self._held().pop(value)
+            self._node._gone = self._node._gone | {value}
 
     def clear(self) -> None:
         """Take all labels from the node."""
+        self._node._gone = self._node._gone | set(self)
         self._held().clear()
 
     def update(self, labels: Iterable[str]) -> None:
@@ -174,8 +178,10 @@ class Node(Entity):
 
     __primarylabel__: str | None = None
     __primarykey__: str | tuple[str, ...] | None = None
+    _gone: frozenset[str] = frozenset()
+    """Labels taken away here, for `push`."""
 
-    def __init__(self, *labels: str, **properties: Any) -> None:
+    def __init__(self, /, *labels: str, **properties: Any) -> None:
         self._labels = {checked_label(label): None for label in labels}
         super().__init__(**properties)
 

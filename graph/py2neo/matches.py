@@ -53,7 +53,7 @@ class _Match(Generic[E]):
         copy.__dict__.update({f"_{name}": value for name, value in changes.items()})
         return copy
 
-    def where(self, *predicates: Any, **properties: Any) -> Self:
+    def where(self, /, *predicates: Any, **properties: Any) -> Self:
         """Return a match that asks for more.
 
         Args:

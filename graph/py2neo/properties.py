@@ -17,7 +17,7 @@ class PropertyDict(dict[str, Any]):
     the server (`_freshen`) before anything is looked up.
     """
 
-    def __init__(self, *args: Any, **properties: Any) -> None:
+    def __init__(self, /, *args: Any, **properties: Any) -> None:
         super().__init__()
         self.update(*args, **properties)
 
@@ -118,7 +118,7 @@ class PropertyDict(dict[str, Any]):
             self[key] = default
         return self.get(key, default)
 
-    def update(self, *args: Any, **properties: Any) -> None:
+    def update(self, /, *args: Any, **properties: Any) -> None:
         """Set many values; None takes a key away."""
         for key, value in dict(*args, **properties).items():
             self[key] = value

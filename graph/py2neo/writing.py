@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from graph.errors import InputError
 from graph.py2neo.cypher_writing import cypher_escape
+from graph.py2neo.entities import Node
 from graph.py2neo.errors import ClientError, UniquenessError
+from graph.py2neo.relationships import Relationship
 from graph.py2neo.subgraphs import SetView, Subgraph
 from graph.statements import statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from graph.py2neo.entities import Entity, Node
-    from graph.py2neo.relationships import Relationship
+    from graph.py2neo.entities import Entity
     from graph.py2neo.transactions import Transaction
 
 __all__ = ["create", "delete", "exists", "merge", "pull", "push", "separate"]
@@ -194,7 +195,12 @@ def push(tx: Transaction, subgraph: Subgraph) -> None:
     for node in nodes:
         _check_labels(node)
     rows = [
-        {"identity": n.identity, "labels": sorted(n.labels), "properties": dict(n)}
+        {
+            "identity": n.identity,
+            "labels": sorted(n.labels),
+            "gone": sorted(n._gone),
+            "properties": dict(n),
+        }
         for n in nodes
     ]
     _answers(tx, statement("py2neo/push_nodes"), nodes, rows)
@@ -210,6 +216,7 @@ def pull(tx: Transaction, subgraph: Subgraph) -> None:
     for node, answer in zip(nodes, answers, strict=True):
         node._stale = None
         node._labels = dict.fromkeys(answer["labels"])
+        node._gone = frozenset()
         node._replace(answer["properties"])
     rows = [{"identity": edge.identity} for edge in edges]
     answers = _answers(tx, statement("py2neo/pull_relationships"), edges, rows)
@@ -271,7 +278,13 @@ def _members(
             f"Cannot {wish} {subgraph!r}: give a node, relationship, path or subgraph."
         )
         raise TypeError(msg)
-    return list(SetView(subgraph.nodes)), list(SetView(subgraph.relationships))
+    nodes, edges = SetView(subgraph.nodes), SetView(subgraph.relationships)
+    for members, kind in ((nodes, Node), (edges, Relationship)):
+        for member in members:
+            if not isinstance(member, kind):
+                msg = f"Cannot {wish} {member!r}: it is no {kind.__name__}."
+                raise TypeError(msg)
+    return list(nodes), list(edges)
 
 
 def _bound_members(
