@@ -1,4 +1,4 @@
-// purpose: delete every node and relationship, in batches
+// purpose: delete every node with what relationships are left, in batches
 // params:
 // since: 5.26
 MATCH (n)

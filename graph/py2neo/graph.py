@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from graph.errors import InputError
 from graph.py2neo.errors import (
     ConnectionUnavailable,
     ServiceUnavailable,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from graph.py2neo.cursors import Cursor
     from graph.py2neo.entities import Node
-    from graph.py2neo.hydration import Hydrant
     from graph.py2neo.matching import (
         NodeMatcher,
         RelationshipMatch,
@@ -134,18 +134,6 @@ class Graph:
             bookmark_manager=driver.execute_query_bookmark_manager,
         )
 
-    def _hydrate(self, value: Any) -> Any:
-        """Return a value of the driver as one of this package."""
-        from graph.py2neo.hydration import Hydrant
-
-        return Hydrant(self).value(value)
-
-    def _hydrant(self) -> Hydrant:
-        """Return what makes our entities of the driver's, each stored one once."""
-        from graph.py2neo.hydration import Hydrant
-
-        return Hydrant(self)
-
     def auto(self, readonly: bool = False) -> Transaction:
         """Return a transaction of one statement, committed with it."""
         return Transaction(self, autocommit=True, readonly=readonly)
@@ -251,15 +239,19 @@ class Graph:
             msg = f"Work is a statement or a function, not {cypher!r}."
             raise TypeError(msg)
 
+        own: list[BaseException] = []
+
         @unit_of_work(timeout=timeout)
         def work(bolt: neo4j.ManagedTransaction) -> None:
             tx = Transaction._over(self, bolt)
             try:
                 _do(tx, cypher, parameters)
+                tx._check_open("commit what was rolled back")
             except BaseException as error:
                 tx._undo()
                 if isinstance(error.__cause__, Neo4jError | DriverError):
                     raise error.__cause__ from None  # for the driver to judge
+                own.append(error)
                 raise
             tx._finish()
 
@@ -268,6 +260,10 @@ class Graph:
                 session.execute_write(work)
         except ServiceUnavailable as error:
             raise WriteServiceUnavailable(str(error)) from error
+        except InputError:
+            if own:  # an error of the function, not one of the driver
+                raise own[-1] from None
+            raise
 
     def create(self, subgraph: Subgraph) -> None:
         """Store all that is local in a subgraph; see `Transaction.create`."""
@@ -317,6 +313,7 @@ class Graph:
 
     def delete_all(self) -> None:
         """Delete every node and relationship of the graph, in batches."""
+        self.run(statement("py2neo/delete_all_relationships"))
         self.run(statement("py2neo/delete_all"))
 
     def match(

@@ -33,7 +33,7 @@ def _has_zone(value: Any) -> bool:
     kind = type(value)
     if kind in _PLAIN:
         return False
-    if kind is dict:
+    if isinstance(value, dict):
         value = list(value.values())
     elif kind is not list and kind is not tuple:
         return isinstance(getattr(value, "tzinfo", None), datetime.tzinfo)
@@ -45,7 +45,7 @@ def _has_zone(value: Any) -> bool:
 def _changed(value: Any) -> Any:
     """Return a copy of a value in which times have other zones."""
     kind = type(value)
-    if kind is dict:
+    if isinstance(value, dict):
         return {key: _changed(item) for key, item in value.items()}
     if kind is list or kind is tuple:
         return [_changed(item) for item in value]

@@ -128,7 +128,7 @@ class Transaction:
             raise ClientError(msg, "Neo.ClientError.Statement.SyntaxError")
         values = sendable({
             name: dict(value) if isinstance(value, PropertyDict) else value
-            for name, value in {**(parameters or {}), **kwparameters}.items()
+            for name, value in {**dict(parameters or {}), **kwparameters}.items()
         })
         try:
             with translated(self._graph.service.uri):
@@ -163,11 +163,15 @@ class Transaction:
         """Make everything take effect.
 
         Raises:
-            TransactionFinished: If the transaction is finished.
+            TransactionFinished: If the transaction is finished, or `Graph.update`
+                commits it.
             ClientError: If the server refuses, as when a constraint is broken.
         """
         self._check_open("commit")
-        if self._managed or self._auto:
+        if self._managed:
+            msg = "graph.update commits when its function returns: leave commit out."
+            raise TransactionFinished(msg)
+        if self._auto:
             self._finish()
             return
         try:
@@ -231,6 +235,8 @@ class Transaction:
 
     def push(self, subgraph: Subgraph) -> None:
         """Give stored entities the labels and properties of the local ones.
+
+        Labels that others gave in the meantime stay; their properties do not.
 
         Raises:
             ClientError: If an entity is no longer stored.
