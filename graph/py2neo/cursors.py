@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import MissingExtraError
+from graph.errors import InputError, MissingExtraError
 from graph.py2neo.records import Record, united
 
 if TYPE_CHECKING:
@@ -102,8 +102,14 @@ class Cursor:
 
         Returns:
             How many it was.
+
+        Raises:
+            InputError: If the amount is negative.
         """
-        moved = max(0, min(amount, len(self._rows) - self._next))
+        if amount < 0:
+            msg = f"forward({amount}): a cursor moves forward only, give 0 or more."
+            raise InputError(msg)
+        moved = min(amount, len(self._rows) - self._next)
         if moved:
             self._next += moved
             self._current = self._record(self._next - 1)

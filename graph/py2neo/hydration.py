@@ -142,6 +142,6 @@ class Hydrant:
 
 def _fill(node: Node, labels: Iterable[str], properties: dict[str, Any]) -> None:
     """Give a node what is stored of it."""
-    node._stale = None
     node._labels = dict.fromkeys(labels)
     node._replace(properties)
+    node._stale = None  # last: another thread may look

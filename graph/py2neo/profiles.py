@@ -118,7 +118,7 @@ class ConnectionProfile(Mapping[str, Any]):
             self.host, self.port = settings["address"][0], settings["address"][1]
         for name in ("port_number", "port"):
             if settings.get(name) is not None:
-                self.port = int(settings[name])
+                self.port = _port(settings[name])
         auth = settings.get("auth")
         if isinstance(auth, str):
             self.user, _, self.password = auth.partition(":")
@@ -192,6 +192,19 @@ class ConnectionProfile(Mapping[str, Any]):
     def __repr__(self) -> str:
         """Return the class with the address."""
         return f"{type(self).__name__}({self.uri!r})"
+
+
+def _port(value: Any) -> int:
+    """Return a port.
+
+    Raises:
+        SettingsError: If it is no whole number.
+    """
+    try:
+        return int(value)
+    except (TypeError, ValueError) as error:
+        msg = f"{value!r} is no port: give a whole number, such as 7687."
+        raise SettingsError(msg) from error
 
 
 class ServiceProfile(ConnectionProfile):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graph.py2neo.cypher_writing import cypher_escape
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["Relationship"]
 
 _TYPES: dict[str, type[Relationship]] = {}
-"""Classes of relationships by type, as `Relationship.type` made them."""
+"""Classes of relationships by type: written with `class`, or made when needed."""
+_LOCK = Lock()
 
 
 class Relationship(Entity):
@@ -33,13 +35,22 @@ class Relationship(Entity):
         TypeError: If there is no node, more than two, or something else between them.
     """
 
-    def __new__(cls, *nodes: Any, **_: Any) -> Relationship:
+    def __new__(cls, /, *nodes: Any, **properties: Any) -> Relationship:
         """Choose the class by the type that is named."""
-        if len(nodes) > 1 and isinstance(nodes[1], str) and cls is Relationship:
-            cls = Relationship.type(nodes[1])
-        return super().__new__(cls)
+        named = nodes[1] if len(nodes) > 1 and isinstance(nodes[1], str) else None
+        if named is None or named == cls.__name__ != "Relationship":
+            return super().__new__(cls)
+        made = super().__new__(Relationship.type(named))
+        if not isinstance(made, cls):  # or else Python makes the call
+            Relationship.__init__(made, *nodes, **properties)
+        return made
 
-    def __init__(self, *nodes: Any, **properties: Any) -> None:
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Make the class that of all relationships with its name as type."""
+        super().__init_subclass__(**options)
+        _TYPES[cls.__name__] = cls
+
+    def __init__(self, /, *nodes: Any, **properties: Any) -> None:
         if not nodes:
             msg = "A relationship has a start node: give one."
             raise TypeError(msg)
@@ -66,11 +77,15 @@ class Relationship(Entity):
             InputError: If it is empty.
             TypeError: If it is no text.
         """
+        made = _TYPES.get(name) if isinstance(name, str) else None
+        if made is not None:
+            return made
         cypher_escape(name)
-        made = _TYPES.get(name)
-        if made is None:
-            body = {"__module__": Relationship.__module__}
-            made = _TYPES.setdefault(name, _new_class(name, (Relationship,), body))
+        with _LOCK:
+            made = _TYPES.get(name)
+            if made is None:
+                body = {"__module__": Relationship.__module__}
+                made = _new_class(name, (Relationship,), body)
         return made
 
     @classmethod

@@ -79,8 +79,9 @@ class GraphService:
 
         options = {"max_connection_pool_size": 40, **DRIVER_OPTIONS}
         for name, option in _OPTIONS.items():
-            if settings.get(name) is not None:
-                options[option] = settings.pop(name)
+            value = settings.pop(name, None)
+            if value is not None:
+                options[option] = value
         self._database: str | None = None
         self._profile = self._resolve(profile, settings)
         with translated(self.uri):
@@ -179,7 +180,8 @@ class GraphService:
 
     def _component(self) -> tuple[str, str, str]:
         """Return product, version and edition of the server."""
-        row = next(self.default_graph.call("dbms.components"))
+        rows = self.default_graph.call("dbms.components").data()
+        row = next((r for r in rows if r["name"].startswith("Neo4j")), rows[0])
         return row["name"], row["versions"][0], row["edition"]
 
     @property

@@ -37,6 +37,39 @@ class SetView(Set[T]):
         """Return whether an equal member is in the set."""
         return item in frozenset(self._items)
 
+    def __and__(self, other: Iterable[Any]) -> SetView[T]:
+        """Return the members that the other has too, in the order here."""
+        there = frozenset(other)
+        return SetView(item for item in self._items if item in there)
+
+    def __sub__(self, other: Iterable[Any]) -> SetView[T]:
+        """Return the members that the other has not."""
+        there = frozenset(other)
+        return SetView(item for item in self._items if item not in there)
+
+    def __xor__(self, other: Iterable[Any]) -> SetView[Any]:
+        """Return the members that one of both has."""
+        others = SetView(other)
+        return SetView(chain(self - others, others - self))
+
+    def __le__(self, other: Iterable[Any]) -> bool:
+        """Return whether the other has all of the members."""
+        return frozenset(self._items) <= frozenset(other)
+
+    def __ge__(self, other: Iterable[Any]) -> bool:
+        """Return whether it has all members of the other."""
+        return frozenset(self._items) >= frozenset(other)
+
+    def isdisjoint(self, other: Iterable[Any]) -> bool:
+        """Return whether it has no member of the other."""
+        return frozenset(self._items).isdisjoint(other)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether a set has equal members, in any order."""
+        if not isinstance(other, Set):
+            return NotImplemented
+        return frozenset(self._items) == frozenset(other)
+
     def __iter__(self) -> Iterator[T]:
         """Yield the members in the order in which they came."""
         return iter(self._items)

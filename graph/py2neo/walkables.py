@@ -70,8 +70,10 @@ class Walkable(Subgraph):
 
     def __eq__(self, other: object) -> bool:
         """Return whether both walk the same nodes and relationships in order."""
-        if not isinstance(other, Walkable):
-            return super().__eq__(other)
+        from graph.py2neo.entities import Entity
+
+        if not isinstance(other, Walkable) or isinstance(other, Entity):
+            return False
         return tuple(walk(self)) == tuple(walk(other))
 
     def __hash__(self) -> int:

@@ -194,3 +194,30 @@ def test_relationships_are_pickled_with_their_nodes() -> None:
     twin = pickle.loads(pickle.dumps(edge))  # noqa: S301  (made here)
     assert (type(twin), dict(twin)) == (type(edge), {"since": 1})
     assert dict(twin.start_node) == {"x": 1}
+
+
+def test_a_written_class_is_that_of_its_type() -> None:
+    """`Relationship.type` and a type in the middle give the class that was written."""
+
+    class WorksWith(Relationship):
+        pass
+
+    a, b = Node("Person"), Node("Person")
+    assert Relationship.type("WorksWith") is WorksWith
+    assert type(Relationship(a, "WorksWith", b, since=1)) is WorksWith
+    assert type(copy.copy(WorksWith(a, b))) is WorksWith
+
+
+def test_a_type_in_the_middle_wins_over_the_class() -> None:
+    """A class that is called with another type makes one of that type."""
+    edge = Relationship.type("KNOWS")(Node(), "LIKES", Node(), since=1)
+    assert type(edge).__name__ == "LIKES"
+    assert edge["since"] == 1
+    assert len(edge.nodes) == 2
+
+
+def test_any_word_of_python_is_a_property() -> None:
+    """Keys that are names of arguments inside are keys all the same."""
+    words = {"self": 1, "cls": 2}
+    assert dict(Node("Person", **words)) == words
+    assert dict(Relationship(Node(), "KNOWS", Node(), **words)) == words

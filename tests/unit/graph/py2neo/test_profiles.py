@@ -104,3 +104,9 @@ def test_a_profile_is_a_text_or_a_profile() -> None:
     """A number is refused as py2neo does it."""
     with pytest.raises(UnsupportedValueError, match="neither a URI nor"):
         ServiceProfile(3)  # type: ignore[arg-type]
+
+
+def test_a_port_is_a_number() -> None:
+    """A port that is none is one of the settings that cannot be used."""
+    with pytest.raises(SettingsError, match="'abc' is no port"):
+        ConnectionProfile(host="localhost", port="abc")

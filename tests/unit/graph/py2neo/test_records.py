@@ -127,3 +127,9 @@ def test_a_cursor_without_a_summary_has_no_plan() -> None:
     cursor = _cursor()
     assert (cursor.summary(), cursor.plan(), cursor.profile) == (None, None, None)
     assert cursor.stats() == {}
+
+
+def test_a_cursor_does_not_move_back() -> None:
+    """A negative amount is refused with the error that py2neo had."""
+    with pytest.raises(ValueError, match="forward only"):
+        Cursor(["a"], [[1]]).forward(-1)

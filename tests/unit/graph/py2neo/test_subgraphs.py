@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -109,3 +111,28 @@ def test_an_entity_is_not_turned_into_a_subgraph(name: str) -> None:
     """In-place operations on a node are refused, with what to write instead."""
     with pytest.raises(TypeError, match="write subgraph = a"):
         getattr(Node("Person"), name)(NODES[0])
+
+
+def test_the_algebra_of_large_subgraphs_is_quick() -> None:
+    """The work grows with the members, not with their square."""
+    nodes = [Node("Person", number=number) for number in range(20_000)]
+    whole, half = Subgraph(nodes), Subgraph(nodes[10_000:])
+    began = time.process_time()
+    assert len((whole & half).nodes) == 10_000
+    assert len((whole - half).nodes) == 10_000
+    assert len((whole ^ half).nodes) == 10_000
+    assert whole == whole | half
+    assert half.nodes <= whole.nodes
+    assert whole.nodes >= half.nodes
+    assert not whole.nodes.isdisjoint(half.nodes)
+    assert time.process_time() - began < 5
+
+
+@given(subgraphs, subgraphs)
+def test_sets_of_members_are_sets(one: Subgraph, other: Subgraph) -> None:
+    """Every comparison is that of plain sets."""
+    ours, plain = (one.nodes, other.nodes), (one.nodes(), other.nodes())
+    assert (ours[0] <= ours[1]) == (plain[0] <= plain[1])
+    assert (ours[0] >= ours[1]) == (plain[0] >= plain[1])
+    assert (ours[0] == ours[1]) == (plain[0] == plain[1])
+    assert ours[0].isdisjoint(ours[1]) == plain[0].isdisjoint(plain[1])

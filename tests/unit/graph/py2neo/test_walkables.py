@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.errors import InputError
-from graph.py2neo import Node, Path, Relationship, Walkable, walk
+from graph.py2neo import Node, Path, Relationship, Subgraph, Walkable, walk
 
 A, B, C, D = (Node("Person", name=name) for name in ("Alice", "Bob", "Carol", "Dave"))
 AB = Relationship(A, "KNOWS", B)
@@ -87,3 +87,16 @@ def test_a_path_has_a_node() -> None:
     assert len(Path(A)) == 0
     with pytest.raises(InputError, match="at least one node"):
         Path()
+
+
+def test_what_is_equal_has_one_hash() -> None:
+    """A path equals neither its relationship nor the subgraph of its members."""
+    a, b = Node("Person"), Node("Person")
+    edge = Relationship(a, "KNOWS", b)
+    path = Path(a, edge, b)
+    for other in (edge, Subgraph([a, b], [edge])):
+        assert path != other
+        assert other != path
+    assert Path(a) != a
+    assert path == Path(edge)
+    assert hash(path) == hash(Path(edge))
