@@ -54,7 +54,7 @@ class Journal:
             try:
                 row = json.loads(line)
                 self._found[row["system"], row["question"]] = _ranking(row["ranking"])
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 continue
 
     def get(self, system: str, question: str) -> Ranking | None:

@@ -110,6 +110,23 @@ def test_a_line_that_was_cut_is_dropped(tmp_path: Path) -> None:
     assert again.get("s", "q3") == ranking("cedar")
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["null", "[1]", '{"system": "s", "question": [], "ranking": {}}', "[" * 99_999],
+)
+def test_damaged_lines_are_dropped(tmp_path: Path, line: str) -> None:
+    """Whatever stands there, the others are kept."""
+    journal = Journal(tmp_path, "key")
+    journal.add("s", "q1", ranking("ash"))
+    with journal.path.open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+
+    again = Journal(tmp_path, "key")
+
+    assert len(again) == 1
+    assert again.get("s", "q1") == ranking("ash")
+
+
 def test_rankings_of_another_model_are_not_taken_up(tmp_path: Path) -> None:
     """A system that asks a language model is another one with another model."""
 
