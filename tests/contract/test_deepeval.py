@@ -221,6 +221,16 @@ def test_nothing_retrieved_is_worth_nothing(
     assert parrot.requests == []
 
 
+def test_what_was_retrieved_is_judged_without_an_answer(
+    tmp_path: Path, parrot: Parrot, model: LanguageModel
+) -> None:
+    """Precision and recall of the texts need none; the others are left out."""
+    (answer,) = _judged(tmp_path, model, _case("mute", answer=None)).answers
+
+    assert (answer.values["contextual_precision"], answer.passed) == (0.5, None)
+    assert set(answer.errors) == {"answer_relevancy", "faithfulness"}
+
+
 def _group() -> ContextGroup:
     sentences = tuple(
         ContextSentence(id=f"s{n}", document=f"d{n}", index=0, text=f"Glacier {n}.")
