@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 __all__ = ["ingest_corpus"]
 
 _LOG = logging.getLogger(__name__)
-TEXTS = 4096
-"""Texts embedded together; sorted by length inside, so that padding is small."""
+TEXTS = 512
+"""Texts embedded together and then written: what a run that is killed has to redo."""
 _LOOKUP_DOCUMENTS = 32
 _LOOKUP_CHARACTERS = 8_000_000
 _OTHERS = 1000

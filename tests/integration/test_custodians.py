@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,21 +20,27 @@ from eval.specificity import (
     store_outcomes,
 )
 from eval.specificity.experiments import SpecificityResults
+from graph.connection import Connection
 from graph.embedders import HashEmbedder
 from graph.errors import UnknownCorpusError
+from ingest import pipeline
 from ingest.corpus import delete_corpus, list_corpora
 from ingest.custodians import (
     CustodianFile,
     bundled_custodians,
     ingest_custodians,
+    storing,
 )
+from ingest.digest import corpus_digest
 from retrieval.specificity.opening import open_pipeline
 from tests.command_line import CommandLine
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from graph.connection import Connection
+    from graph.connection import Counters
+    from graph.embedders import Vectors
     from graph.settings import Settings
     from ingest.custodians import CustodianReport
 
@@ -112,6 +119,130 @@ def test_second_run_writes_nothing(
     assert (again.added, again.updated, again.skipped, again.linked) == (0, 0, 2, 0)
     assert again.documents is not None
     assert not again.documents.written.changed
+
+
+class FailsError(Exception):
+    """What an interrupted run ends with."""
+
+
+class Watched(HashEmbedder):
+    """An embedder that notes its texts and fails when it has had too many."""
+
+    def __init__(self, most: int = 1_000_000) -> None:
+        super().__init__(32)
+        self.texts: list[str] = []
+        self._most = most
+
+    def embed_array(self, texts: list[str]) -> Vectors:
+        """Return the vectors.
+
+        Raises:
+            FailsError: After so many texts.
+        """
+        if len(self.texts) >= self._most:
+            raise FailsError
+        self.texts += texts
+        return super().embed_array(texts)
+
+
+def _invented(count: int) -> list[dict[str, Any]]:
+    """Return rows of institutions with three texts each."""
+    return [
+        {
+            "name": f"Rope Museum {number}",
+            "type": "M",
+            "city": f"Town {number % 7}",
+            "description": f"Rope {number} is there.",
+        }
+        for number in range(count)
+    ]
+
+
+def test_an_interrupted_run_is_continued(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """What was embedded and stored is not embedded again, and the graph is the same."""
+    file = _written(tmp_path, _invented(400))
+    _ingest(connection, server, file)
+    whole = (corpus_digest(connection, "h"), _shape(connection))
+    delete_corpus(connection, "h")
+
+    with pytest.raises(FailsError):
+        _ingest(connection, server, file, embedder=Watched(700))
+    rows = connection.query("MATCH (d:Document) RETURN d.title AS title")
+    rest = Watched()
+    again = _ingest(connection, server, file, embedder=rest)
+
+    assert again.documents is not None
+    assert 100 <= len(rows) == again.documents.skipped < 400
+    assert again.documents.added == 400 - len(rows)
+    assert not [t for t in rest.texts if any(f"{r['title']} " in t for r in rows)]
+    assert (corpus_digest(connection, "h"), _shape(connection)) == whole
+
+
+@pytest.mark.parametrize(
+    ("step", "times"),
+    [
+        ("custodians/store", 2),
+        ("ingest/documents", 1),
+        ("ingest/documents", 3),
+        ("ingest/corpus_complete", 1),
+        ("custodians/about", 2),
+    ],
+)
+def test_a_run_that_ends_anywhere_is_continued(
+    connection: Connection,
+    server: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    times: int,
+) -> None:
+    """Between batches of every stage; a third run has nothing left to do."""
+    monkeypatch.setattr(storing, "_BATCH", 5)
+    monkeypatch.setattr(pipeline, "TEXTS", 8)
+    file = _written(tmp_path, _invented(12))
+    _ingest(connection, server, file)
+    whole = (corpus_digest(connection, "h"), _shape(connection))
+    delete_corpus(connection, "h")
+    write, calls = Connection.write_all, Counter[str]()
+
+    def failing(self: Connection, steps: Sequence[tuple[str, Any]]) -> Counters:
+        calls.update(name for name, _ in steps)
+        if calls[step] == times:
+            raise FailsError
+        return write(self, steps)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Connection, "write_all", failing)
+        with pytest.raises(FailsError):
+            _ingest(connection, server, file)
+    _ingest(connection, server, file)
+    third = _changes(connection, server, file, monkeypatch)
+
+    assert (corpus_digest(connection, "h"), _shape(connection)) == whole
+    assert third == {}
+
+
+def _changes(
+    connection: Connection,
+    server: Settings,
+    file: CustodianFile,
+    monkeypatch: pytest.MonkeyPatch,
+) -> dict[str, Counters]:
+    """Ingest a file and return the statements of transactions that changed anything."""
+    write, found = Connection.write_all, {}
+
+    def noting(self: Connection, steps: Sequence[tuple[str, Any]]) -> Counters:
+        counters = write(self, steps)
+        if counters.changed:
+            found[" ".join(name for name, _ in steps)] = counters
+        return counters
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Connection, "write_all", noting)
+        _ingest(connection, server, file)
+    return found
 
 
 def test_repeated_row_is_stored_once(
