@@ -110,11 +110,12 @@ class RowShape:
         if self.keys is not None:
             values = self._values(row, number)
             for key in self.merged:
-                self._check(values[self.keys.index(key)], key, number)
+                if values[self.keys.index(key)] is None:
+                    self._check(None, key, number)
             return values
         if row is None:
             row = {}
-        if not isinstance(row, Mapping):
+        if type(row) is not dict and not isinstance(row, Mapping):
             msg = f"Row {number} is no dictionary: for lists of values give keys=[...]."
             raise UnsupportedValueError(msg)
         for key in self.merged:
@@ -130,6 +131,8 @@ class RowShape:
     def _values(self, row: Any, number: int) -> list[Any]:
         """Return the values of a row in the order of the keys."""
         keys = self.keys or ()
+        if type(row) is list and len(row) == len(keys):
+            return row
         if isinstance(row, Mapping):
             return [row.get(key) for key in keys]
         if not isinstance(row, Sequence) or isinstance(row, str | bytes):
@@ -141,7 +144,7 @@ class RowShape:
                 "many, None where there is none."
             )
             raise InputError(msg)
-        return row if type(row) is list else list(row)
+        return list(row)
 
     def _check(self, value: Any, key: str, number: int) -> None:
         """Refuse a row that cannot be found by a key."""

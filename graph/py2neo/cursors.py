@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from graph.errors import InputError, MissingExtraError
+from graph.py2neo.hydration import PLAIN
 from graph.py2neo.records import Record, united
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import neo4j
 
@@ -149,22 +150,21 @@ class Cursor:
         """Return the record of a row, made with those that follow."""
         place = index - self._first_made
         if not 0 <= place < len(self._made):
-            hydrate = self._hydrate
             rows = self._rows[index : index + _AHEAD]
-            self._made = [
-                Record(self._keys, row if hydrate is None else map(hydrate, row))
-                for row in rows
-            ]
+            self._made = [Record(self._keys, self._values(row)) for row in rows]
             self._first_made, place = index, 0
         return self._made[place]
 
+    def _values(self, row: Sequence[Any]) -> Iterable[Any]:
+        """Return our values of a row; one of plain values is left as it is."""
+        if self._hydrate is None or PLAIN.issuperset(map(type, row)):
+            return row
+        return [self._hydrate(value) for value in row]
+
     def _rest(self) -> list[Record]:
         """Move to the last row and return the records of all that were left."""
-        hydrate = self._hydrate
-        rest = [
-            Record(self._keys, row if hydrate is None else map(hydrate, row))
-            for row in self._rows[self._next :]
-        ]
+        rows = self._rows[self._next :]
+        rest = [Record(self._keys, self._values(row)) for row in rows]
         if rest:
             self._next, self._current = len(self._rows), rest[-1]
         return rest
@@ -198,7 +198,12 @@ class Cursor:
         """
         if keys:
             return [record.data(*keys) for record in self._rest()]
-        return [dict(zip(self._keys, row, strict=True)) for row in self._rest()]
+        rows, names = self._rows[self._next :], self._keys
+        made = [dict(zip(names, self._values(row), strict=True)) for row in rows]
+        if made:
+            self._next = len(self._rows)
+            self._current = Record(names, made[-1].values())
+        return made
 
     def preview(self, limit: int | None = None) -> Table | None:
         """Return the next rows as a table, without moving.

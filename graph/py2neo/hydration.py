@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from graph.py2neo.graph import Graph
     from graph.py2neo.transactions import Transaction
 
-__all__ = ["Hydrant"]
+__all__ = ["PLAIN", "Hydrant"]
 
 
 BATCH = 10_000
 """Nodes that one statement reads."""
 
-_PLAIN = frozenset({type(None), bool, int, float, str})
+PLAIN = frozenset({type(None), bool, int, float, str})
 """Types of values that stay what they are."""
 
 
@@ -56,7 +56,7 @@ class Hydrant:
     def value(self, value: Any) -> Any:
         """Return a value of the driver as one of ours, also inside lists and maps."""
         kind = type(value)
-        if kind in _PLAIN:
+        if kind in PLAIN:
             return value
         if kind is list:
             return [self.value(item) for item in value]
