@@ -19,6 +19,7 @@ from retrieval.specificity.storing import write_scores
 from retrieval.specificity.templates import NONE, load_templates
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from graph.connection import Connection
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from retrieval.specificity.conversation import Conversation
     from retrieval.specificity.experiment import SpecificityExperiment
     from retrieval.specificity.monitoring import SpecificityMetrics
+    from retrieval.specificity.templates import Template
 
 __all__ = [
     "Route",
@@ -125,7 +127,6 @@ def open_pipeline(
         UnknownCorpusError: If a corpus is named and nothing is stored under the name.
         InputError: If a corpus is named that has no institutions.
     """
-    from graph.embedders import load_embedder
     from graph.rdf.store import live_graph
 
     if corpus is not None:
@@ -133,17 +134,11 @@ def open_pipeline(
     known, lookup = load_templates(templates), load_lookup()
     if record:
         write_scores(connection, lookup, base=Vocabulary(base).base)
-    if classifier is None:
-        if embedder is None:
-            embedder = load_embedder(settings.embedder, settings=settings)
-        classifier = EmbeddingTemplateClassifier(
-            known, embedder, cache=settings.home / "templates"
-        )
     return TemplatePipeline(
         live_graph(connection, base=base, seconds=seconds),
         read_gazetteer(connection, corpus),
         templates=known,
-        classifier=classifier,
+        classifier=classifier or _nearest(known, embedder, settings),
         scores=lookup,
         search=_search(connection, corpus, settings),
         model=model,
@@ -151,6 +146,19 @@ def open_pipeline(
         metrics=metrics,
         experiment=experiment,
         options=PipelineOptions(base=base, query_seconds=seconds, corpus=corpus),
+    )
+
+
+def _nearest(
+    templates: Mapping[str, Template], embedder: Embedder | None, settings: Settings
+) -> EmbeddingTemplateClassifier:
+    """Return the classifier by nearest examples, whose vectors are kept at home."""
+    from graph.embedders import load_embedder
+
+    if embedder is None:
+        embedder = load_embedder(settings.embedder, settings=settings)
+    return EmbeddingTemplateClassifier(
+        templates, embedder, cache=settings.home / "templates"
     )
 
 
