@@ -265,16 +265,15 @@ def test_a_corpus_is_walked_as_if_it_were_alone(
     reader = CypherReader(connection, corpus=name)
     memory = MemoryReader(graph)
 
+    def walked(reader: Any, walker: Any, number: int) -> Any:
+        options = replace(BUDGET, anchors=1 + number)
+        trail = run(reader, walker.walk(random_query(number), options), MODEL)
+        # Approximate search may differ at the end of a ranking, which `auto` counts.
+        counts = {} if walker.name == "auto" else trail.counts
+        return replace(trail, ranking=(), counts=counts)
+
     walks = [
-        [
-            replace(
-                run(r, a.walk(random_query(n), replace(BUDGET, anchors=1 + n)), MODEL),
-                # Approximate search may differ at the end of a ranking.
-                ranking=(),
-            )
-            for a in ALGORITHMS.values()
-            for n in range(4)
-        ]
+        [walked(r, a, n) for a in ALGORITHMS.values() for n in range(4)]
         for r in (reader, memory)
     ]
 
@@ -343,12 +342,15 @@ def test_a_hop_is_one_round_trip(
 
 @pytest.mark.integration
 @pytest.mark.parametrize("question", ["Which way to Blue Harbour?", "Why?"])
-def test_names_are_followed_in_four_round_trips(
+def test_names_are_followed_in_few_round_trips(
     mixed: tuple[Connection, MemoryGraph, MemoryGraph],
     monkeypatch: pytest.MonkeyPatch,
     question: str,
 ) -> None:
-    """Anchors, their terms, the chunks that these lead to, and what is shown."""
+    """Anchors, their terms, the chunks that these lead to, and what is shown of them.
+
+    Chunks are opened ten at a time, and those that overlap add no step.
+    """
     connection, _, _ = mixed
     reader = CypherReader(connection, corpus="large")
     asked = trips(reader, monkeypatch)
@@ -356,8 +358,10 @@ def test_names_are_followed_in_four_round_trips(
 
     trail = run(reader, ALGORITHMS["auto"].walk(random_query(5), options))
 
+    opened = [text for text in asked if "HAS_SENTENCE" in text]
     assert len(trail.steps) == 10
-    assert len(asked) == (4 if "Blue" in question else 3)
+    assert len(opened) <= 3
+    assert len(asked) - len(opened) == (3 if "Blue" in question else 2)
 
 
 @pytest.mark.integration

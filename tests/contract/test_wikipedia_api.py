@@ -223,12 +223,13 @@ def test_requests_come_one_by_one_and_not_too_fast(wiki: Wiki) -> None:
     """The pause is from one request's beginning to the next one's."""
     wiki.texts = {f"Page {i}": "x" for i in range(35)}
 
-    _read(wiki, list(wiki.texts), interval=0.1, sleep=time.sleep)
+    _read(wiki, list(wiki.texts), interval=0.4, sleep=time.sleep)
 
     begins = [begin for begin, _ in wiki.times]
     ends = [end for _, end in wiki.times]
     assert len(begins) == 4
-    assert all(b - a >= 0.09 for a, b in pairwise(begins))
+    # Less than the interval: a busy machine notes a beginning late.
+    assert all(b - a >= 0.2 for a, b in pairwise(begins))
     assert all(b >= a for a, b in zip(ends, begins[1:], strict=False))
 
 
