@@ -74,6 +74,7 @@ def write_made(
         as_json: Whether the summary is JSON.
 
     Raises:
+        InputError: If the corpus has no context of the kinds asked for.
         ModelError: If no question came; no file is written then.
         StorageError: If a file cannot be written.
     """
@@ -116,10 +117,18 @@ def _none_came(made: GeneratedQuestions) -> None:
     """Fail where there is nothing to write.
 
     Raises:
-        ModelError: Always.
+        InputError: If there was no context to ask about.
+        ModelError: If there was.
     """
-    from graph.errors import ModelError
+    from graph.errors import InputError, ModelError
 
+    if not made.failures:
+        msg = (
+            "The corpus has none of the contexts that were wanted, so no question was "
+            "asked and no file is written: choose another --grouping, or a corpus of "
+            "more and longer documents."
+        )
+        raise InputError(msg)
     msg = (
         f"No question came of {len(made.failures)} attempts, so no file is written: "
         "choose a larger --model, or a lower --threshold; --retry-failed asks again."
