@@ -108,6 +108,7 @@ def test_single_patterns_are_answered_alike(odd: Connection, mask: int) -> None:
     assert wrong == []
 
 
+@pytest.mark.timeout(3600)
 def test_random_queries_are_answered_alike(odd: Connection) -> None:
     """Random queries of all kinds have the same answers live and in memory."""
     memory, live = memory_graph(odd), live_graph(odd, seconds=120)
