@@ -55,6 +55,8 @@ CREATE (f0)-[:SIMILAR_TO {score: 0.91, rank: 1, scope: 'inter'}]->(o0)
 CREATE (f1)-[:SIMILAR_TO {score: 0.44, rank: 1, scope: 'inter'}]->(o0)
 CREATE (f0)-[:SIMILAR_TO {score: 0.99, rank: 1, scope: 'intra'}]->(f1)
 CREATE (f1)-[:MENTIONS {anchor: 'owl'}]->(owl)
+CREATE (f1)-[:NAMES]->(:Term {id: 'n1', corpus: 'tales', name: 'owl', label: 'Owl',
+                              chunks: 2})<-[:NAMES]-(o0)
 CREATE (fox)-[:THEME_SIMILAR_TO {score: 0.7, rank: 1}]->(owl)
 CREATE (night:Theme {id: 't1', corpus: 'tales', name: 'night'})
 CREATE (:Theme {id: 't2', corpus: 'tales', name: 'fur'})<-[:HAS_THEME {rank: 2}]-(fox)
