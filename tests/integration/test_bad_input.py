@@ -521,7 +521,7 @@ def _with_little_space(user: User, *words: str | Path, limit: int) -> Outcome:
 def test_no_space_for_working_files_is_one_line_and_can_be_mended(
     user: User, tmp_path: Path
 ) -> None:
-    """Without space for vectors the ingest says so; the next run completes it."""
+    """Without space beside the database it is said; the next run completes all."""
     path = _file(tmp_path / "d.xml", dump(*_pages(12)))
 
     full = _with_little_space(
@@ -531,7 +531,7 @@ def test_no_space_for_working_files_is_one_line_and_can_be_mended(
     )
 
     assert (full.code, full.out, len(full.errors)) == (1, "", 1)
-    assert "No space for working files in" in full.errors[0]
+    assert "No space for temporary files" in full.errors[0]
     assert {"Moon", "Tide"} <= set(user.titles())
     assert user.ingest("dump", path).code == 0
     assert user.wrong() == []
