@@ -26,7 +26,8 @@ def session_graph(server: Settings) -> Iterator[Graph]:
 
 @pytest.fixture
 def graph(session_graph: Graph, connection: Connection) -> Graph:
-    """Return the graph, emptied."""
+    """Return the graph, emptied, of the node with the schema's version too."""
+    connection.run_schema("MATCH (n) DETACH DELETE n")
     return session_graph
 
 
