@@ -107,6 +107,13 @@ def test_values_that_are_no_numbers_are_values() -> None:
     assert (found.aspect, found.shifted) == ("values", False)
 
 
+def test_correction_does_not_round_below_what_it_corrects() -> None:
+    """The largest p-value is left as it is, to the last bit."""
+    found = shifts([None, None, None, [True]], [None, [False], [False, [False]]])
+
+    assert [s for s in found if s.adjusted < s.p_value] == []
+
+
 def test_sides_without_records_are_refused() -> None:
     """Nothing can be said of them."""
     with pytest.raises(InputError, match="there are 0, 1"):
