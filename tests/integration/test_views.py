@@ -72,6 +72,10 @@ def isles(connection: Connection, server: Settings) -> Connection:
         settings=server,
         options=IngestOptions(themes="keyphrases"),
     )
+    connection.run_schema(
+        "MATCH (c:Chunk) WITH c ORDER BY c.id LIMIT 1 CREATE (c)-[:NAMES]->"
+        "(:Term {id: 't', corpus: 'isles', name: 'kelp', label: 'Kelp', chunks: 1})"
+    )
     return connection
 
 
@@ -91,7 +95,13 @@ def command_line(
 def traversal(isles: Connection) -> str:
     """Return the id of a recorded walk."""
     result = traverse(
-        isles, EMBEDDER, QUESTION, corpus="isles", max_sentences=12, trace=True
+        isles,
+        EMBEDDER,
+        QUESTION,
+        algorithm="query_traversal",
+        corpus="isles",
+        max_sentences=12,
+        trace=True,
     )
     assert result.traversal_id is not None
     return result.traversal_id
@@ -146,7 +156,13 @@ def test_recorded_walk_is_the_walk(
     read = read_walk(isles, traversal)
 
     asked = traverse(
-        isles, EMBEDDER, QUESTION, corpus="isles", max_sentences=12, record=False
+        isles,
+        EMBEDDER,
+        QUESTION,
+        algorithm="query_traversal",
+        corpus="isles",
+        max_sentences=12,
+        record=False,
     ).walk
     assert [s.chunk.id for s in read.walk.steps] == [s.chunk.id for s in asked.steps]
     assert [s.chunk.index for s in read.walk.steps] == [
@@ -312,6 +328,7 @@ def test_phrase_finds_something(isles: Connection, traversal: str, text: str) ->
         "RETURN a.title AS title, b.title AS other, t.name AS theme LIMIT 1"
     )
     values = {**link, "traversal": traversal, "question": QUESTION, "corpus": "isles"}
+    values["term"] = "Kelp"
     record = statement_record(PHRASES[text])
 
     rows = isles.query(record.text, {name: values[name] for name in record.params})
