@@ -283,21 +283,30 @@ def _matched(
 ) -> Iterator[tuple[int, Solution]]:
     """Yield rows extended by the triples of one pattern, looked up for each.
 
-    The steps of a path are read for a batch of rows before.
+    The steps of a path are read for a batch of rows before. What a path leads to is
+    compared with what was asked: rdflib takes an end that is an empty text for none.
     """
     steps = getattr(run, "steps", None)
+    is_path = isinstance(pattern[1], Path)
     for batch in batches(found):
         asked = [_asked(pattern, solution) for _, solution in batch]
-        if steps is not None and isinstance(pattern[1], Path):
+        if steps is not None and is_path:
             steps.prepare(pattern[1], ((s, o) for s, _, o in asked))
         for (number, solution), one in zip(batch, asked, strict=True):
             for triple in triples(one):
+                if is_path and not _ends_as_asked(one, triple):
+                    continue
                 added: dict[Any, Any] = {}
                 for term, value in zip(pattern, triple, strict=True):
                     if is_variable(term) and added.setdefault(term, value) != value:
                         break
                 else:
                     yield number, solution | added
+
+
+def _ends_as_asked(asked: tuple[Any, Any, Any], triple: tuple[Any, Any, Any]) -> bool:
+    """Return whether a path begins and ends where it was asked to."""
+    return all(asked[end] is None or asked[end] == triple[end] for end in (0, 2))
 
 
 def _asked(pattern: Pattern, solution: Solution) -> tuple[Any, Any, Any]:
