@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import signal
 import threading
@@ -16,11 +17,15 @@ from graph.errors import QueryTimeoutError, RdfError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from types import FrameType
 
 __all__ = ["check_query", "stopped_after"]
 
 _MANY = 10_000
 """Ways to match that a repetition in a repetition may have at most."""
+
+_AGAIN = 1.0
+"""Seconds after which what is not stopped is stopped once more."""
 
 
 def check_query(part: Any) -> None:
@@ -58,7 +63,8 @@ def stopped_after(seconds: float) -> Iterator[None]:
     """Stop whatever runs inside after some seconds, regular expressions as well.
 
     A program's main thread alone can be stopped so, where the system has timers;
-    elsewhere nothing is done.
+    elsewhere nothing is done. Python drops what is raised while it collects garbage,
+    so there nothing is raised, and whoever goes on is stopped a second later.
 
     Args:
         seconds: Time that it may take.
@@ -71,7 +77,9 @@ def stopped_after(seconds: float) -> Iterator[None]:
         yield
         return
 
-    def stop(*_: Any) -> None:
+    def stop(_: int, frame: FrameType | None) -> None:
+        if _collecting(frame):
+            return
         msg = (
             f"The query took longer than {seconds:g} s and was stopped: ask for less, "
             "or raise the limit."
@@ -79,12 +87,22 @@ def stopped_after(seconds: float) -> Iterator[None]:
         raise QueryTimeoutError(msg)
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def _collecting(frame: FrameType | None) -> bool:
+    """Return whether code runs that the garbage collector calls."""
+    called = {getattr(one, "__code__", None) for one in gc.callbacks}
+    while frame is not None:
+        if frame.f_code in called:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _watch(part: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import time
 
@@ -76,6 +77,26 @@ def test_computed_expression_is_checked_when_it_is_used(
             list(graph.query(query))
     else:
         assert len(list(graph.query(query))) == 1
+
+
+def test_what_the_garbage_collector_calls_is_not_stopped() -> None:
+    """Python drops what is raised there, so that the work would go on for ever."""
+
+    def slow(*_: object) -> None:
+        until = time.monotonic() + 0.4
+        while time.monotonic() < until:
+            pass
+
+    def work() -> None:
+        gc.callbacks.append(slow)
+        try:
+            gc.collect()
+        finally:
+            gc.callbacks.remove(slow)
+        time.sleep(10)
+
+    with pytest.raises(QueryTimeoutError), stopped_after(0.2):
+        work()
 
 
 def test_expression_is_stopped_in_the_middle() -> None:
