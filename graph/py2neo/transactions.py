@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from graph.py2neo import writing
@@ -13,11 +14,11 @@ from graph.py2neo.parameters import sendable
 from graph.py2neo.properties import PropertyDict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import neo4j
 
-    from graph.py2neo.entities import Entity
+    from graph.py2neo.entities import Entity, Node
     from graph.py2neo.graph import Graph
     from graph.py2neo.subgraphs import Subgraph
 
@@ -45,7 +46,7 @@ class Transaction:
         self._auto = autocommit
         self._readonly = readonly
         self._finished = False
-        self._journal: list[tuple[Entity, Graph | None, str | None]] = []
+        self._journal: list[Callable[[], object]] = []
         self._bolt: Any = None
         self._managed = False
         self._session = graph._session(readonly=readonly)
@@ -189,8 +190,8 @@ class Transaction:
 
     def _undo(self) -> None:
         """Take everything back, here and on the server, and finish."""
-        for entity, graph, identity in reversed(self._journal):
-            entity._bind(graph, identity)
+        for undo in reversed(self._journal):
+            undo()
         self._journal.clear()
         self._finish()
 
@@ -198,8 +199,13 @@ class Transaction:
         self, entity: Entity, graph: Graph | None, identity: str | None
     ) -> None:
         """Bind an entity, until the transaction is rolled back."""
-        self._journal.append((entity, entity.graph, entity.identity))
+        self._journal.append(partial(entity._bind, entity.graph, entity.identity))
         entity._bind(graph, identity)
+
+    def _forget_gone(self, node: Node) -> None:
+        """Forget which labels a node lost, until the transaction is rolled back."""
+        self._journal.append(partial(setattr, node, "_gone", node._gone))
+        node._gone = frozenset()
 
     def create(self, subgraph: Subgraph) -> None:
         """Store all that is local in a subgraph, and bind it.

@@ -204,6 +204,8 @@ def push(tx: Transaction, subgraph: Subgraph) -> None:
         for n in nodes
     ]
     _answers(tx, statement("py2neo/push_nodes"), nodes, rows)
+    for node in nodes:
+        tx._forget_gone(node)
     rows = [{"identity": edge.identity, "properties": dict(edge)} for edge in edges]
     _answers(tx, statement("py2neo/push_relationships"), edges, rows)
 

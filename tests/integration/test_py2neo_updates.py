@@ -35,6 +35,21 @@ def test_a_push_leaves_labels_of_others(graph: Graph) -> None:
     assert set(labels) == {"Person", "Audited", "Final"}
 
 
+def test_a_label_is_taken_away_once(graph: Graph) -> None:
+    """What others add again after a push stays; what was undone is pushed again."""
+    node = Node("Person", "Draft", name="Alice")
+    graph.create(node)
+    node.labels.discard("Draft")
+    tx = graph.begin()
+    tx.push(node)
+    tx.rollback()
+    graph.push(node)
+    assert graph.evaluate("MATCH (n:Person) RETURN labels(n)") == ["Person"]
+    graph.run("MATCH (n:Person) SET n:Draft")
+    graph.push(node)
+    assert set(graph.evaluate("MATCH (n) RETURN labels(n)")) == {"Person", "Draft"}
+
+
 def test_a_merged_node_is_pushed_without_loss_of_labels(graph: Graph) -> None:
     """What a merge was told of the stored node's labels stays after a push."""
     graph.create(Node("Person", "Keeper", name="Alice"))
