@@ -240,10 +240,9 @@ def _models(given: dict[str, Any]) -> ModelOptions:
     from eval.skn.models import ModelOptions
 
     if given["synthesizer"] == "deepeval" and not given["groups_only"]:
-        from eval.judged.bridge import quiet_deepeval
+        from eval.judged.bridge import need_deepeval
 
-        with quiet_deepeval():
-            pass
+        need_deepeval()
     return ModelOptions(
         temperature=given["temperature"],
         tokens=given["tokens"],

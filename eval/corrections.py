@@ -47,4 +47,4 @@ def corrected(
         adjusted = np.minimum.accumulate(scaled[::-1])[::-1]
     result = np.empty(m)
     result[order] = np.minimum(adjusted, 1.0)
-    return result
+    return np.maximum(result, given)  # a product and its share may round below

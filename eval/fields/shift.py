@@ -126,7 +126,7 @@ def shifts(
             test=name,
             statistic=statistic,
             p_value=p_value,
-            adjusted=max(p_value, float(fixed)),  # it may round below
+            adjusted=float(fixed),
             shifted=bool(fixed < level),
             before=n_before,
             after=n_after,

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
     from eval.skn.models import Respondent
 
-__all__ = ["UselessAnswerError", "deepeval_model", "deepeval_version", "quiet_deepeval"]
+__all__ = [
+    "UselessAnswerError",
+    "deepeval_model",
+    "deepeval_version",
+    "need_deepeval",
+    "quiet_deepeval",
+]
 
 
 class UselessAnswerError(InputError):
@@ -31,11 +37,10 @@ def quiet_deepeval() -> Iterator[None]:
     Raises:
         MissingExtraError: If the extra `deepeval` is not installed.
     """
-    keep_deepeval_quiet()
     # It draws its progress on standard output, which is for data, and says there at
     # its import that it writes no files.
     with redirect_stdout(io.StringIO()):
-        _need_deepeval()
+        need_deepeval()
         loggers = [logging.getLogger(name) for name in ("deepeval", "httpx")]
         levels = [logger.level for logger in loggers]
         for logger in loggers:
@@ -47,12 +52,13 @@ def quiet_deepeval() -> Iterator[None]:
                 logger.setLevel(level)
 
 
-def _need_deepeval() -> None:
-    """Import DeepEval, which warns at its import that it writes no files.
+def need_deepeval() -> None:
+    """Import DeepEval, quiet and sending nothing, or say that it is missing.
 
     Raises:
         MissingExtraError: If the extra `deepeval` is not installed.
     """
+    keep_deepeval_quiet()
     before = logging.root.manager.disable
     logging.disable(max(before, logging.WARNING))
     try:

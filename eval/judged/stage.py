@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from eval.judged.answering import answer_question
-from eval.judged.bridge import deepeval_version, quiet_deepeval
+from eval.judged.bridge import deepeval_version, need_deepeval
 from eval.judged.judging import (
     ANSWER_MEASURES,
     JUDGED_MEASURES,
@@ -65,8 +65,7 @@ class JudgingOptions:
             MissingExtraError: If there is one and the extra `deepeval` is missing.
         """
         if self.judge is not None:
-            with quiet_deepeval():
-                pass
+            need_deepeval()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from graph.errors import InputError
 from retrieval.specificity.example_vectors import example_vectors, unit_vectors
 from retrieval.specificity.fitness import misfits
-from retrieval.specificity.likeness import WordLikeness
+from retrieval.specificity.likeness import MASK, WordLikeness
 from retrieval.specificity.templates import LANGUAGES, NONE
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ __all__ = [
     "mask_question",
 ]
 
-_MASK = re.compile(r"\{([a-z_]+)\}")
 _FILLERS = {
     "en": {
         "institution_type": "museums",
@@ -331,7 +330,7 @@ def _family(template: Template) -> str:
 
 def _filled(text: str, fillers: Mapping[str, str]) -> str:
     """Return an example with fillers for its slots."""
-    return _MASK.sub(lambda found: fillers[found[1]], text)
+    return MASK.sub(lambda found: fillers[found[1]], text)
 
 
 def _confidence(score: float, lead: float) -> float:

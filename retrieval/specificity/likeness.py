@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.float32]
 
-__all__ = ["WordLikeness"]
+__all__ = ["MASK", "WordLikeness"]
 
-_MASK = re.compile(r"\{([a-z_]+)\}")
+MASK = re.compile(r"\{([a-z_]+)\}")
+"""What stands in an example for a value: the name of its slot in braces."""
 
 
 class WordLikeness:
@@ -67,7 +68,7 @@ def _features(text: str) -> dict[str, float]:
     """Return the features of a masked text with their counts."""
     words: list[str] = []
     at = 0
-    for match in _MASK.finditer(text):
+    for match in MASK.finditer(text):
         words += [token.form for token in tokens_of(text[at : match.start()])]
         words.append(f"<{match[1]}>")
         at = match.end()
