@@ -12,19 +12,12 @@ from graph.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eval.report import Table
     from eval.zelo.comparison import Benchmark, Difference, RankingSettings
     from graph.settings import Settings
 
-__all__ = ["MEANING", "benchmark", "benchmark_tables"]
+__all__ = ["benchmark"]
 
 _FILE = click.Path(path_type=Path)
-
-MEANING = (
-    "Means over the queries with 95 % bootstrap intervals: ndcg, accuracy and recall "
-    "by the true scores; nDCG, RR and R by which documents are relevant."
-)
-"""What the columns are, in a sentence."""
 
 
 @click.command()
@@ -143,84 +136,13 @@ def _show(
 ) -> None:
     """Write what was found."""
     from eval.cli_fields_output import draw_table, json_text
+    from eval.zelo.tables import benchmark_tables
 
     if as_json:
         click.echo(json_text(_as_dict(found, apart, runs)))
         return
     for table in benchmark_tables(found, apart):
         draw_table(table)
-
-
-def benchmark_tables(
-    found: Sequence[Benchmark], apart: Sequence[Difference]
-) -> list[Table]:
-    """Return the results as tables: a ranking a row, then the paired differences.
-
-    Args:
-        found: The rankings.
-        apart: Their differences from the first.
-    """
-    from eval.report import Table
-
-    metrics = list(found[0].values)
-    tables = [
-        Table(
-            title="Rankings",
-            note=MEANING,
-            columns=("ranking", "queries", *metrics),
-            rows=[
-                (
-                    one.name,
-                    _count(one),
-                    *(_interval(one.means.get(metric)) for metric in metrics),
-                )
-                for one in found
-            ],
-        )
-    ]
-    if apart:
-        tables.append(
-            Table(
-                title=f"Less {found[0].name}",
-                note=(
-                    "Mean difference on the same queries, with its 95 % interval; p of "
-                    "a permutation test, by Holm's method for each metric."
-                ),
-                columns=("ranking", "metric", "queries", "difference", "p"),
-                rows=[
-                    (
-                        one.name,
-                        one.metric,
-                        str(one.found.n),
-                        _interval(one.found.difference, sign=True),
-                        f"{one.p_value:.4f}",
-                    )
-                    for one in apart
-                ],
-            )
-        )
-    return tables
-
-
-def _count(one: Benchmark) -> str:
-    """Return the number of queries, with what is missing."""
-    said = [f"{len(one.queries)}"]
-    if one.absent:
-        said.append(f"{one.absent} of the truth missing")
-    if one.unjudged:
-        said.append(f"{one.unjudged} documents not judged")
-    return ", ".join(said)
-
-
-def _interval(interval: Any, *, sign: bool = False) -> str:
-    """Return a number with its interval as text."""
-    if interval is None:
-        return "-"
-    form = "+.3f" if sign else ".3f"
-    value = format(interval.value, form)
-    if interval.low != interval.low:
-        return value
-    return f"{value} ({interval.low:{form}} to {interval.high:{form}})"
 
 
 def _as_dict(

@@ -51,6 +51,7 @@ def inspect(
     from eval.cli_fields_output import draw_table, json_text
     from eval.zelo.inspection import inspected
     from eval.zelo.judged import one_judged, read_judged
+    from eval.zelo.tables import inspection_tables, summary
 
     if query_id is None and document_id is None and report is None:
         judged = read_judged(annotation, documents=documents)
@@ -99,6 +100,8 @@ def _number(one: Inspection, document_id: str) -> int:
 def _queries(found: Sequence[Inspection]) -> Table:
     """Return a table of several queries."""
     from eval.report import Table
+    from eval.zelo.tables import shown
+    from retrieval.views.labels import cut
 
     return Table(
         title="Judged queries",
@@ -112,99 +115,17 @@ def _queries(found: Sequence[Inspection]) -> Table:
                 str(one.components),
                 shown(one.triads.share),
                 shown(one.concordance.w),
-                _cut(one.judged.query.query, 60),
+                cut(one.judged.query.query, 60),
             )
             for one in found
         ],
     )
 
 
-def summary(one: Inspection) -> str:
-    """Return in a sentence or two what was judged and how consistent it is."""
-    n = int((one.component < 0).sum())
-    parts = {0: "nothing was judged", 1: "all judged documents are connected"}.get(
-        one.components,
-        f"they fall into {one.components} parts that cannot be compared",
-    )
-    lines = [
-        f"{_count(one.battles.n, 'document')}, "
-        f"{_count(len(one.battles.left), 'battle')}, "
-        f"{_count(len(one.judged.judges), 'judge')}; {parts}"
-        f"{f'; {n} not judged' if n else ''}.",
-        f"Of {_count(one.triads.count, 'triad')} a share of {shown(one.triads.share)} "
-        "is transitive. "
-        f"Agreement of the judges: Kendall's W {shown(one.concordance.w)}, "
-        f"Krippendorff's alpha {shown(one.agreement.alpha)}, unanimous in "
-        f"{shown(one.agreement.unanimous)} of the battles that two or more decided.",
-    ]
-    return "\n".join(lines)
-
-
-def inspection_tables(one: Inspection) -> list[Table]:
-    """Return documents, judges and their agreement as tables."""
-    from eval.report import Table
-
-    rows = [
-        (
-            one.document(number).id,
-            shown(one.scores[number]),
-            shown(one.errors[number]),
-            str(one.degree[number]),
-            "-" if one.component[number] < 0 else str(one.component[number] + 1),
-            str(number + 1),
-            _cut(one.document(number).content, 60),
-        )
-        for number in one.order()
-    ]
-    tables = [
-        Table(
-            title="Documents",
-            note="By falling zELO score; a score holds within its part.",
-            columns=("document", "zELO", "standard error", "battles", "part", "place",
-                     "text"),
-            rows=rows,
-        ),
-        Table(
-            title="Judges",
-            note=(
-                "Shares of the decided answers that prefer the left document, and the "
-                "one that was shown first; 0.5 is without bias."
-            ),
-            columns=("judge", "answered", "missing", "ties", "left", "first",
-                     "transitive"),
-            rows=[
-                (
-                    judge.name,
-                    str(judge.answered),
-                    str(judge.missing),
-                    str(judge.ties),
-                    shown(judge.left),
-                    shown(first),
-                    shown(judge.triads.share),
-                )
-                for judge, first in zip(one.judges, one.first, strict=True)
-            ],
-        ),
-    ]  # fmt: skip
-    if one.agreement.pairs:
-        names = one.judged.judges
-        tables.append(
-            Table(
-                title="Agreement",
-                note="Battles that both decided, and where they name the same side.",
-                columns=("judges", "battles", "same side"),
-                rows=[
-                    (f"{names[a]}, {names[b]}", str(count), shown(share))
-                    for (a, b), (count, share) in one.agreement.pairs.items()
-                ],
-            )
-        )
-    return tables
-
-
 def _battles(one: Inspection, number: int) -> Table:
     """Return the battles of a document as a table."""
     from eval.report import Table
+    from eval.zelo.tables import shown
 
     return Table(
         title=f"Battles of {one.document(number).id}",
@@ -282,23 +203,6 @@ def _details(one: Inspection, document_id: str | None) -> dict[str, Any]:
     }
 
 
-def shown(value: float | None) -> str:
-    """Return a number as people read it, a dash for none."""
-    return "-" if value is None or value != value else f"{value:.2f}"
-
-
 def _plain(value: float | None) -> float | None:
     """Return a number for JSON, null for none."""
     return None if value is None or value != value else float(value)
-
-
-def _cut(text: str, most: int) -> str:
-    """Return the beginning of a text, on one line."""
-    from retrieval.views.labels import cut
-
-    return cut(text, most)
-
-
-def _count(number: int, name: str) -> str:
-    """Return a number of things."""
-    return f"{number} {name}{'' if number == 1 else 's'}"

@@ -6,9 +6,9 @@ from importlib import resources
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from eval.cli_zelo_inspect import inspection_tables, shown, summary
 from eval.report import facts, html_page, shown_text, table
 from eval.zelo.figures import matrix_figure, scores_figure
+from eval.zelo.tables import inspection_tables, shown, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

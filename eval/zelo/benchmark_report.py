@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eval.cli_zelo_benchmark import MEANING, benchmark_tables
 from eval.report import Table, facts, html_page, interval_cells, shown_text, table
 from eval.zelo.battles_page import page_style
 from eval.zelo.figures import histogram_figure
+from eval.zelo.tables import MEANING, benchmark_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
