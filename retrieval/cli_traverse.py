@@ -201,7 +201,9 @@ def _tell_saved(settings: Settings, traversal: str, *, trace: bool) -> None:
     own = own_command(settings)
     click.echo(f"\nStored as traversal {traversal}. Look at it with:")
     names = ["traversal_steps", "traversal_path"]
-    for name in [*names, "traversal_candidates"] if trace else names:
+    if trace:
+        names += ["traversal_candidates", "passages_missed"]
+    for name in names:
         click.echo(f"  {own} cypher --saved {name} -p traversal={traversal}")
 
 

@@ -13,11 +13,12 @@ import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from retrieval.algorithms.auto import Auto
 from retrieval.display import stop_text
 from retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from graph.connection import Connection
     from retrieval.walk import RankedChunk, Step, Walk
@@ -48,7 +49,7 @@ def considered_chunks(connection: Connection, walk: Walk) -> dict[str, ChunkText
     Returns:
         The chunks by id; those deleted meanwhile are missing.
     """
-    ids = sorted({chunk.id for step in walk.steps for chunk in step.considered})
+    ids = sorted({c.id for step in walk.steps for c in _drawn(walk, step)})
     return {
         row["id"]: ChunkText(
             id=row["id"],
@@ -90,7 +91,7 @@ def _data(walk: Walk, neighbours: Mapping[str, ChunkText]) -> dict[str, Any]:
     colors = {
         document: _COLORS[place % len(_COLORS)] for place, document in enumerate(titles)
     }
-    steps = [_step(step, colors, neighbours) for step in walk.steps]
+    steps = [_step(step, colors, neighbours, _drawn(walk, step)) for step in walk.steps]
     return {
         "question": walk.question,
         "about": (
@@ -112,6 +113,7 @@ def _step(
     step: Step,
     colors: Mapping[str, tuple[str, str]],
     neighbours: Mapping[str, ChunkText],
+    considered: Sequence[RankedChunk],
 ) -> dict[str, Any]:
     """Return a step as the page draws it."""
     chunk = step.chunk
@@ -129,10 +131,15 @@ def _step(
         "sentences": [{"text": s.text, "score": s.score} for s in step.sentences],
         "considered": [
             _considered(ranked, neighbours[ranked.id], colors)
-            for ranked in step.considered
+            for ranked in considered
             if ranked.id in neighbours
         ],
     }
+
+
+def _drawn(walk: Walk, step: Step) -> Sequence[RankedChunk]:
+    """Return the candidates of a step that have a place on an axis of cosines."""
+    return () if walk.algorithm == Auto.name else step.considered
 
 
 def _considered(

@@ -113,7 +113,7 @@ class FoundSentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedChunk:
-    """A chunk's id with its cosine to the question."""
+    """A chunk's id with its cosine to the question, or what else it is ranked by."""
 
     id: str
     score: float
@@ -133,8 +133,9 @@ class Step:
         sentences: Its sentences that no earlier step had, in document order, cut to
             the sentence budget.
         considered: The chunks that the walk could go to from here, nearest to the
-            question first; empty where it ended without looking at any, or follows no
-            edges.
+            question first; of `auto` the best ones left of its ranking, with the score
+            that it ranks by. Empty where the walk ended without looking at any, or
+            follows nothing.
         reason: How the chunk was chosen, in a few words.
         milliseconds: Time since the step before, or since the start; two walks that
             differ in this alone are equal.

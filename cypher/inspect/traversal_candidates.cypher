@@ -1,5 +1,5 @@
 // @title: What a traced walk could have chosen
-// purpose: the chunks considered at each step, best first; of a walk that was recorded with its trace, without a traversal the latest
+// purpose: the chunks considered at each step, best first; score is a cosine for the anchor, and after a step of auto what it ranks by; of a walk recorded with its trace, without a traversal the latest
 // params: corpus, traversal, limit
 // since: 5.26
 MATCH (t:Traversal)
@@ -22,7 +22,7 @@ RETURN
   CASE WHEN at < 0 THEN 'anchor' ELSE 'after step ' + at END AS choice,
   r.rank AS rank,
   round(r.score, 3) AS score,
-  c.id = CASE WHEN at < 0 THEN first.chunkId ELSE chosen END AS taken,
+  coalesce(c.id = CASE WHEN at < 0 THEN first.chunkId ELSE chosen END, false) AS taken,
   d.title AS title,
   c.text AS text
 ORDER BY at, rank, c.id

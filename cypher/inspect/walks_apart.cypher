@@ -1,5 +1,5 @@
 // @title: Where two algorithms part
-// purpose: for each question and pair of algorithms the first step at which their latest walks differ, with the beginning of what each read; no step where they never do
+// purpose: for each question and pair of algorithms the first step at which their latest walks differ, with the beginning of what each read and how they part: other passages, or one ended before; no step where they never do
 // params: corpus, question, algorithm, other, limit
 // since: 5.26
 MATCH (q:Query)<-[:FOR_QUERY]-(t:Traversal)
@@ -37,6 +37,12 @@ RETURN
   a.algorithm AS algorithm,
   b.algorithm AS other,
   step,
+  CASE
+    WHEN step IS NULL THEN 'never: the steps are the same'
+    WHEN step >= size(a.steps) THEN a.algorithm + ' ended before'
+    WHEN step >= size(b.steps) THEN b.algorithm + ' ended before'
+    ELSE 'other passages'
+  END AS apart,
   a.steps[step].title AS title,
   b.steps[step].title AS otherTitle,
   left(a.steps[step].text, 80) AS text,

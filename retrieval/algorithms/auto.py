@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
@@ -37,6 +38,8 @@ SPREAD = 2.0
 """What a standard deviation of cosines is worth beside a logarithm of ranks."""
 _SENTENCES = 3
 """Sentences of a chunk that are taken where a budget is counted in sentences."""
+_NEXT, _LEFT = 20, 100
+"""Candidates that are noted at a step, and at the last one."""
 _BATCH = 32
 _PLAIN = "nearest to the question"
 _AROUND = "reached through the names of several chunks"
@@ -67,12 +70,14 @@ class Place:
 
     Attributes:
         id: The chunk.
+        score: What it is ranked by.
         before: The chunk that the best chain comes from; empty for none.
         term: The name that links the two; empty for none.
         near: Whether it is one of the anchors.
     """
 
     id: str
+    score: float = 0.0
     before: str = ""
     term: str = ""
     near: bool = True
@@ -95,6 +100,10 @@ class Auto:
     so does all in a corpus without terms: `counts` then has no `chunks`. The score of
     the walk is the mean cosine of its chunks.
 
+    The candidates of a step are the 20 best chunks of the ranking that were left, of
+    the last step 100, with the scores that they are ranked by: logarithms, which are
+    higher the better. There are none where the dense order is all there is.
+
     A step has a hop of 1 or more where it follows, through the shared name, the step
     right before it. `anchors`, `lookahead` and `beam` do nothing; with `max_hops` 0
     no name is followed. At most three sentences of a chunk are taken, those nearest to
@@ -116,6 +125,7 @@ class Auto:
             ranked = ranking.ranked[:ANCHORS]
             places = yield from self.places(ranked, options.question, harvest.counts)
         reason = yield from _taken(harvest, ranking, places)
+        _consider(harvest, places, _LEFT)
         return harvest.trail(reason, ranking.ranked, score_of="steps")
 
     def places(
@@ -155,7 +165,11 @@ class Auto:
         base = gate * walked + (1 - gate) * SPREAD * near
         if not (self.parts.rarity or self.parts.coverage):
             return [
-                Place(id=graph.ids[row], near=graph.ids[row] in dense)
+                Place(
+                    id=graph.ids[row],
+                    score=float(base[row]),
+                    near=graph.ids[row] in dense,
+                )
                 for row in _order(base)
             ]
         result = chained(
@@ -171,6 +185,7 @@ class Auto:
         return _in_walking_order([
             Place(
                 id=graph.ids[row],
+                score=float(result.scores[row]),
                 before="" if result.term[row] < 0 else graph.ids[result.before[row]],
                 term="" if result.term[row] < 0 else graph.names[result.term[row]],
                 near=graph.ids[row] in dense,
@@ -226,8 +241,12 @@ def _taken(
         new = tuple(i for i in ids if i not in opened)
         visits = yield from ask_visits(new, neighbours=False)
         opened |= {i: visits.get(i) for i in new}
-        for place in batch:
-            if reason := (yield from _arrive(harvest, ranking, place, opened)):
+        for after, place in enumerate(batch, start=start + 1):
+            known = len(harvest.visited)
+            reason = yield from _arrive(harvest, ranking, place, opened)
+            if len(harvest.visited) > known:
+                _consider(harvest, places[after:], _NEXT)
+            if reason:
                 return reason
     ranking.skip(place.id for place in places)
     while (hit := (yield from ranking.next())) is not None:
@@ -235,6 +254,15 @@ def _taken(
         if reason := (yield from _arrive(harvest, ranking, place, {hit.id: visit})):
             return reason
     return "chunks_exhausted"
+
+
+def _consider(harvest: Harvest, places: Sequence[Place], most: int) -> None:
+    """Note the best chunks that are left at the last step, if there is any."""
+    open_places = (place for place in places if place.id not in harvest.visited)
+    left = list(islice(open_places, most))
+    if left and harvest.last is not None:
+        scores = np.array([place.score for place in left])
+        harvest.consider([place.id for place in left], scores)
 
 
 def _arrive(

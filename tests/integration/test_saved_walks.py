@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from graph.schema import apply_schema
 from retrieval.recording import record
+from retrieval.walk import RankedChunk
 from tests.command_line import CommandLine
 from tests.walks import EDGES, GRAPH, NIGHT, SEA, recording, walk_over
 
@@ -174,6 +176,51 @@ def test_a_walk_without_trace_has_no_candidates(analyst: Analyst) -> None:
     assert analyst.ask("traversal_candidates", named) == []
 
 
+def test_passages_missed_says_how_each_fared(analyst: Analyst) -> None:
+    """Visited, left at the end, or never weighed: a row for each chunk of a title."""
+    at = f"traversal={analyst.ids['kg']}"
+
+    owl = analyst.ask("passages_missed", at, "title=Owl")
+    untraced = analyst.ask(
+        "passages_missed", f"traversal={analyst.ids['query']}", "title=Eel"
+    )
+
+    assert [
+        (r["text"], r["why"], r["afterStep"], r["rank"], r["takenThere"]) for r in owl
+    ] == [
+        (
+            "Text of owl0",
+            "never weighed, or the walk has no trace",
+            None,
+            None,
+            None,
+        ),
+        ("Text of owl1", "found at step 2", 1, 1, "Owl"),
+    ]
+    assert [r["why"] for r in untraced] == ["never weighed, or the walk has no trace"]
+
+
+def test_passages_missed_without_a_title_has_what_was_left(
+    analyst: Analyst, connection: Connection
+) -> None:
+    """A candidate that was never visited, with its place and what it was left for."""
+    walk = walk_over("fox0", "owl0", "owl1")
+    left = tuple([RankedChunk(id="eel0", score=-1.5), RankedChunk(id="fox1", score=-2)])
+    ends = replace(walk.steps[-1], considered=left)
+    walk = replace(walk, steps=(*walk.steps[:-1], ends))
+    traversal, _ = record(connection, recording(walk, minute=8, trace=True))
+
+    rows = analyst.ask("passages_missed", f"traversal={traversal}")
+
+    assert [
+        (r["title"], r["why"], r["nearest"], r["afterStep"], r["rank"], r["score"])
+        for r in rows
+    ] == [
+        ("Eel", "left when the walk ended: early_stop", 2, 2, 1, -1.5),
+        ("Fox", "left when the walk ended: early_stop", None, 2, 2, -2.0),
+    ]
+
+
 def test_walks_apart_names_the_first_difference(analyst: Analyst) -> None:
     """The latest walks of two algorithms for one question agree up to step 1."""
     assert analyst.ask("walks_apart") == [
@@ -182,6 +229,7 @@ def test_walks_apart_names_the_first_difference(analyst: Analyst) -> None:
             "algorithm": "kg_traversal",
             "other": "query_traversal",
             "step": 1,
+            "apart": "other passages",
             "title": "Fox",
             "otherTitle": "Owl",
             "text": "Text of fox1",
@@ -201,9 +249,17 @@ def test_walks_apart_of_a_walk_that_ended_before(
 
     rows = analyst.ask("walks_apart", f"question={SEA}", "algorithm=query_traversal")
 
-    assert [(r["algorithm"], r["other"], r["step"], r["title"]) for r in rows] == [
-        ("kg_traversal", "query_traversal", 1, "Owl"),
-        ("query_traversal", "triangulation_average", None, None),
+    assert [
+        (r["algorithm"], r["other"], r["step"], r["apart"], r["title"]) for r in rows
+    ] == [
+        ("kg_traversal", "query_traversal", 1, "query_traversal ended before", "Owl"),
+        (
+            "query_traversal",
+            "triangulation_average",
+            None,
+            "never: the steps are the same",
+            None,
+        ),
     ]
 
 

@@ -431,9 +431,10 @@ def test_traverse_shows_the_walk_and_how_to_ask_it(user: CommandLine) -> None:
         "traversal_steps",
         "traversal_path",
         "traversal_candidates",
+        "passages_missed",
     ]
     answers = [user.run(*line, "--json") for line in words]
-    assert [answer.code for answer in answers] == [0, 0, 0]
+    assert [answer.code for answer in answers] == [0, 0, 0, 0]
     assert all(json.loads(answer.out) for answer in answers)
 
 

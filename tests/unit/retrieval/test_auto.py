@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from graph.errors import InputError
+from retrieval.algorithms import auto
 from retrieval.algorithms.auto import Ablation, Auto
 from retrieval.algorithms.auto_graph import (
     MENTIONS,
@@ -148,6 +149,33 @@ def test_no_hop_means_no_names() -> None:
     """With max_hops 0 the walk is the dense order; with 1 it may follow one name."""
     assert visited(walk(max_hops=0)) == "adcbe"
     assert sum(step.hop > 0 for step in walk(max_hops=1).steps) <= 1
+
+
+def test_candidates_are_what_the_ranking_left() -> None:
+    """After each step the best that are left, as they are ranked; in dense order none.
+
+    The end of a chain is ranked before its beginning, which is taken before it.
+    """
+    trail = walk(max_sentences=2)
+    dense = walk("Where are composers born?", max_sentences=2)
+
+    first, last = trail.steps
+    assert (first.considered[0].id, last.chunk.id) == ("b", "b")
+    assert [c.id for c in last.considered] == [c.id for c in first.considered[1:]]
+    scores = [c.score for c in first.considered]
+    assert scores == sorted(scores, reverse=True)
+    assert {c.id for c in last.considered} == {"c", "d", "e"}
+    assert [len(step.considered) for step in dense.steps] == [0, 0]
+
+
+def test_candidates_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many after a step, and so many after the last one."""
+    monkeypatch.setattr(auto, "_NEXT", 1)
+    monkeypatch.setattr(auto, "_LEFT", 2)
+
+    trail = walk(max_sentences=2)
+
+    assert [len(step.considered) for step in trail.steps] == [1, 2]
 
 
 def test_a_filter_holds_for_what_names_lead_to() -> None:

@@ -74,6 +74,16 @@ def test_the_page_has_the_whole_walk(walk: Walk) -> None:
     assert data["edges"] is True
 
 
+def test_candidates_without_a_cosine_are_not_drawn(walk: Walk) -> None:
+    """The axis has cosines; `auto` ranks by other numbers, such as -7.5."""
+    ranked = replace(walk, algorithm="auto")
+
+    data = data_of(walk_html(ranked, neighbours()))
+
+    assert any(step.considered for step in ranked.steps)
+    assert [step["considered"] for step in data["steps"]] == [[] for _ in walk.steps]
+
+
 def test_a_document_has_one_colour(walk: Walk) -> None:
     """Steps of a document share its colour, and no two documents here share one."""
     data = data_of(walk_html(walk, neighbours()))

@@ -1,0 +1,58 @@
+// @title: Why a traced walk did not find a passage
+// purpose: for each chunk of the documents of a title, the step that visited it or how it fared: its place by cosine among the anchors, and its place and score after the last step that weighed it, beside what was taken there; without a title the chunks weighed and never visited
+// params: corpus, traversal, title, limit
+// since: 5.26
+MATCH (t:Traversal)
+WHERE ($corpus IS NULL OR t.corpus = $corpus)
+  AND ($traversal IS NULL OR t.id = $traversal)
+WITH t
+ORDER BY t.createdAt DESC, t.id
+LIMIT 1
+CALL (t) {
+  MATCH (d:Document {corpus: t.corpus})<-[:FROM_DOCUMENT]-(c:Chunk)
+  WHERE $title IS NOT NULL AND (d.title = $title OR $title IN d.aliases)
+  RETURN c, d
+  UNION
+  MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(:Step)-[:CONSIDERED]->(c:Chunk)
+  MATCH (c)-[:FROM_DOCUMENT]->(d:Document)
+  WHERE $title IS NULL
+    AND NOT EXISTS { (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(:Step)-[:VISITED]->(c) }
+  RETURN c, d
+}
+WITH
+  t, c, d,
+  COLLECT {
+    MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step)-[:VISITED]->(c)
+    RETURN s.index
+    ORDER BY s.index
+  } AS visits,
+  head(COLLECT {
+    MATCH (t)-[r:CONSIDERED]->(c)
+    RETURN {rank: r.rank, score: r.score}
+  }) AS anchor,
+  head(COLLECT {
+    MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step)-[r:CONSIDERED]->(c)
+    OPTIONAL MATCH (s)-[:NEXT_STEP]->(n:Step)
+    RETURN {step: s.index, rank: r.rank, score: r.score, taken: n.title}
+    ORDER BY s.index DESC
+    LIMIT 1
+  }) AS last
+RETURN
+  d.title AS title,
+  c.index AS chunk,
+  CASE
+    WHEN size(visits) > 0 THEN 'found at step ' + visits[0]
+    WHEN last IS NULL AND anchor IS NULL THEN 'never weighed, or the walk has no trace'
+    WHEN last IS NULL THEN 'near the question, and not weighed after any step'
+    WHEN last.taken IS NULL THEN 'left when the walk ended: ' + t.stopReason
+    ELSE 'another was taken'
+  END AS why,
+  anchor.rank AS nearest,
+  round(anchor.score, 3) AS cosine,
+  last.step AS afterStep,
+  last.rank AS rank,
+  round(last.score, 3) AS score,
+  last.taken AS takenThere,
+  c.text AS text
+ORDER BY size(visits), coalesce(last.step, -1) DESC, rank, nearest, title, chunk, c.id
+LIMIT coalesce($limit, 25)
