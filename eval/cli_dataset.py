@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from graph.lazy_group import NearGroup
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,7 +29,7 @@ _GROUPINGS = "intra_document, theme_based, sequential_multi_hop, deepeval_native
 _EVOLUTIONS = "reasoning, multi-context, comparative"
 
 
-@click.group()
+@click.group(cls=NearGroup)
 def dataset() -> None:
     """Make and convert data sets of questions."""
 

@@ -69,25 +69,8 @@ FAILURE = 1
 INTERRUPTED = 130
 
 
-class _Root(LazyGroup):
-    """The commands of the first level; a misspelt one is told a near name."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; suggest a near name where there is none."""
-        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], _COMMANDS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            msg = f"No command {args[0]!r}.{hint} See knowtrail --help."
-            raise click.UsageError(msg, ctx)
-        return super().resolve_command(ctx, args)
-
-
 @click.group(
-    cls=_Root,
+    cls=LazyGroup,
     commands_at=_COMMANDS,
     added=_ADDED,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -139,8 +122,25 @@ def knowtrail(
     if verbose < 2:
         # The driver logs what it then raises; an error is told once.
         logging.getLogger("neo4j").setLevel(logging.CRITICAL)
+    _show_loading(verbose)
     password = None if password_file is None else _read_password(password_file)
     ctx.obj = Settings.from_env(config=config, password=password, **explicit)
+
+
+class _Notices(logging.Handler):
+    """Writes messages as stages without a terminal are written, one on a line."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one to what stderr is now: a progress bar may have taken it over."""
+        click.echo(f"{record.getMessage()} ...", err=True)
+
+
+def _show_loading(verbose: int) -> None:
+    """Say when a model is loaded, which takes long; with a log, the log says it."""
+    log = logging.getLogger("graph.embedders.loading")
+    log.handlers = [] if verbose else [_Notices()]
+    log.propagate = bool(verbose)
+    log.setLevel(logging.INFO)
 
 
 def _read_password(path: Path) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from graph.lazy_group import NearGroup
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -27,7 +29,7 @@ _GRACE = 1.0
 """Seconds after its time limit that a query is stopped by force."""
 
 
-@click.group()
+@click.group(cls=NearGroup)
 def rdf() -> None:
     """Write the graph as RDF, read RDF into it, ask it in SPARQL."""
 

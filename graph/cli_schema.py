@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from graph.lazy_group import NearGroup
+
 if TYPE_CHECKING:
     from graph.schema import SchemaItem
     from graph.settings import Settings
@@ -17,7 +19,7 @@ __all__ = ["schema"]
 _JSON = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 
 
-@click.group()
+@click.group(cls=NearGroup)
 def schema() -> None:
     """Show, apply or drop constraints and indexes."""
 

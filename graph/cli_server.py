@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from graph.lazy_group import NearGroup
+
 if TYPE_CHECKING:
     from graph.server import ServerInfo
     from graph.settings import Settings
@@ -26,7 +28,7 @@ _NEO4J = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 
 
-@click.group()
+@click.group(cls=NearGroup)
 def server() -> None:
     """Install, start, stop and look at the managed local Neo4j server."""
 

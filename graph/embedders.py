@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 _LOG = logging.getLogger(__name__)
+_LOADING_LOG = logging.getLogger("graph.embedders.loading")
 _QUERY_PROMPTS = {
     "mixedbread-ai/mxbai-embed-large-v1": (
         "Represent this sentence for searching relevant passages: "
@@ -168,6 +169,7 @@ class SentenceTransformerEmbedder(Embeddings):
 
     def _load(self) -> Any:
         """Load the model from a folder, the cache, a package or the hub."""
+        _LOADING_LOG.info("Loading embedding model %s", self._place)
         from huggingface_hub.utils.logging import set_verbosity_error
         from sentence_transformers import SentenceTransformer
         from transformers.utils.logging import disable_progress_bar

@@ -1,4 +1,4 @@
-"""Groups of commands that import a command when it is called."""
+"""Groups of commands: they know near names, and import a command when called."""
 
 from __future__ import annotations
 
@@ -10,10 +10,32 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LazyGroup"]
+__all__ = ["LazyGroup", "NearGroup"]
 
 
-class LazyGroup(click.Group):
+class NearGroup(click.Group):
+    """A group that names a near command where one is misspelt."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; suggest a near name where there is none.
+
+        Raises:
+            UsageError: If there is no such command.
+        """
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0].casefold(), names, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            msg = f"No command {args[0]!r}.{hint} See {ctx.command_path} --help."
+            raise click.UsageError(msg, ctx)
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(NearGroup):
     """A group whose list and help cost no import of what it holds.
 
     Args:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from graph.lazy_group import NearGroup
 from ingest.options import IngestOptions
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ __all__ = ["ingest"]
 _DEFAULTS = IngestOptions()
 
 
-@click.group()
+@click.group(cls=NearGroup)
 def ingest() -> None:
     """Put texts into the graph.
 

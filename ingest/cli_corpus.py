@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from graph.lazy_group import NearGroup
 from graph.rows import counted
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ __all__ = ["corpus"]
 _JSON = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 
 
-@click.group()
+@click.group(cls=NearGroup)
 def corpus() -> None:
     """List, show, verify and delete corpora."""
 

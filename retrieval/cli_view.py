@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from graph.lazy_group import NearGroup
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -45,7 +47,7 @@ _ALGORITHM = click.option(
 )
 
 
-@click.group()
+@click.group(cls=NearGroup)
 def view() -> None:
     """Draw similarities, walks and the graph; pictures need the extra `view`."""
 

@@ -16,6 +16,9 @@ import pytest
 from click.testing import CliRunner
 
 from graph.cli import _ADDED, _COMMANDS, knowtrail, main
+from graph.embedders import SentenceTransformerEmbedder
+from graph.errors import ModelError
+from graph.lazy_group import NearGroup
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = ("neo4j", "torch", "numpy", "rich", "langchain_core", "pydantic", "httpx")
@@ -162,6 +165,15 @@ def test_help_is_quick() -> None:
     assert help_seconds - bare_seconds < BUDGET_SECONDS
 
 
+def _command(words: tuple[str, ...]) -> click.Command | None:
+    """Return the command that is called with some words."""
+    command: click.Command | None = knowtrail
+    for word in words:
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), word)
+    return command
+
+
 def _words(
     words: tuple[str, ...], command: click.Command | None
 ) -> set[tuple[str, ...]]:
@@ -190,12 +202,50 @@ def test_no_command_is_left_out_of_these_tests() -> None:
     assert found == set(COMMANDS)
 
 
-def test_unknown_command_suggests_one(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("serch", "x"), "No command 'serch'. Did you mean 'search'? See knowtrail -"),
+        (("ingest", "jsnl", "x"), "Did you mean 'jsonl'? See knowtrail ingest --help."),
+        (("corpus", "snapshto"), "Did you mean 'snapshot'?"),
+        (("eval", "retreival"), "Did you mean 'retrieval'?"),
+        (("eval", "zelo", "Anotate"), "Did you mean 'annotate'?"),
+        (("dataset", "zzz"), "No command 'zzz'. See knowtrail dataset --help."),
+    ],
+)
+def test_unknown_command_suggests_one(
+    arguments: tuple[str, ...], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A misspelt command is a mistake of the user's, and a near one is named."""
-    code = _exit_code("serch", "x")
+    code = _exit_code(*arguments)
 
     assert code == 2
-    assert "Did you mean 'search'?" in capsys.readouterr().err
+    assert hint in capsys.readouterr().err
+
+
+def test_every_group_names_near_commands() -> None:
+    """No group was forgotten."""
+    groups = [c for c in map(_command, COMMANDS) if isinstance(c, click.Group)]
+
+    assert len(groups) > 8
+    assert [c.name for c in groups if not isinstance(c, NearGroup)] == []
+
+
+def test_loading_a_model_is_told_once_on_stderr(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It takes long; the line is there without a terminal too, and not on stdout."""
+    knowtrail.main(["doctor", "--help"], standalone_mode=False)
+    capsys.readouterr()
+
+    with pytest.raises(ModelError):
+        _ = SentenceTransformerEmbedder(str(tmp_path)).model
+
+    written = capsys.readouterr()
+    assert (written.out, written.err) == (
+        "",
+        f"Loading embedding model {tmp_path} ...\n",
+    )
 
 
 def test_unknown_option_is_a_mistake() -> None:
