@@ -13,7 +13,7 @@ from graph.lazy_group import NearGroup
 from ingest.options import IngestOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from graph.settings import Settings
     from ingest.options import Cleanup
@@ -110,7 +110,7 @@ def dump(
         namespaces=namespaces or (0,),
         keep_disambiguation=keep_disambiguation,
     )
-    _run(settings, [source], **options)
+    _run(settings, source, reread=all(path.is_file() for path in paths), **options)
 
 
 @ingest.command()
@@ -124,7 +124,8 @@ def jsonl(settings: Settings, /, *, paths: tuple[Path, ...], **options: Any) -> 
     """
     from ingest.sources.jsonl import JsonlSource
 
-    _run(settings, [JsonlSource(paths)], **options)
+    reread = all(path.is_file() and str(path) != "-" for path in paths)
+    _run(settings, JsonlSource(paths), reread=reread, **options)
 
 
 @ingest.command()
@@ -135,7 +136,7 @@ def files(settings: Settings, /, *, folder: Path, **options: Any) -> None:
     """Ingest a folder of .txt and .md files."""
     from ingest.sources.files import FilesSource
 
-    _run(settings, [FilesSource(folder)], **options)
+    _run(settings, FilesSource(folder), reread=True, **options)
 
 
 @ingest.command()
@@ -179,37 +180,49 @@ def wikipedia(
         api_url=api_url,
         contact=contact or "",
     )
-    _run(settings, [source], **options)
+    _run(settings, source, **options)
 
 
 def _run(
     settings: Settings,
-    sources: Sequence[Source],
+    source: Source,
     *,
     corpus: str | None,
     cleanup: Cleanup,
     as_json: bool,
+    reread: bool = False,
     **parameters: Any,
 ) -> None:
-    """Ingest sources, report, and exit 1 where something could not be used."""
+    """Ingest a source, report, and exit 1 where something could not be used.
+
+    Args:
+        settings: Where the server and the model are.
+        source: What is read.
+        corpus: Name of the corpus; None takes that of the settings.
+        cleanup: What becomes of documents that changed or are gone.
+        as_json: Whether the report is JSON.
+        reread: Whether the source may be read twice, as files may and pipes not.
+        parameters: Parameters of the corpus, None for those not given.
+    """
     from graph.cli_session import open_connection
     from graph.embedders import load_embedder
     from graph.progress import progress_bars
     from ingest.pipeline import ingest_corpus
+    from ingest.reading import begun
 
     name = corpus or settings.corpus
     if not name:
         msg = "Name the corpus: --corpus NAME or KNOWTRAIL_CORPUS."
         raise click.UsageError(msg)
     given = {key: value for key, value in parameters.items() if value is not None}
-    for source in sources:
-        source.items()  # refuses what cannot be read, before a server is started
+    # What cannot be read or used is refused before a server is started.
+    begun([source]) if reread else source.items()
     with open_connection(settings) as connection:
         options = _options(connection, name, given)
         with progress_bars() as progress:
             report = ingest_corpus(
                 connection,
-                sources,
+                [source],
                 corpus=name,
                 embedder=load_embedder(settings.embedder, settings=settings),
                 settings=settings,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from graph.errors import InputError
+from graph.errors import InputError, SourceError
+from ingest.records import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,19 +15,34 @@ if TYPE_CHECKING:
 
 __all__ = ["begun", "position"]
 
+_LOOKED_AT = 100_000
+"""Failures in a row after which a source is begun all the same."""
+
 
 def begun(sources: Sequence[Source]) -> Iterator[Item]:
-    """Return the items of all sources, the first read before anything is written.
+    """Return the items of all sources, read so far that there is something to store.
+
+    So nothing is written, and no model loaded, for sources that are of no use.
 
     Raises:
-        InputError: If there is no source, or it cannot be read at all.
+        InputError: If there is no source.
+        SourceError: If one cannot be read at all, or everything in all is a failure.
     """
     if not sources:
         msg = "Nothing to ingest: name at least one source."
         raise InputError(msg)
     items = itertools.chain.from_iterable(source.items() for source in sources)
-    first = list(itertools.islice(items, 1))
-    return itertools.chain(first, items)
+    failures: list[Failure] = []
+    for item in itertools.islice(items, _LOOKED_AT):
+        if not isinstance(item, Failure):
+            return itertools.chain(failures, [item], items)
+        failures.append(item)
+    if 0 < len(failures) < _LOOKED_AT:
+        names = ", ".join(source.name for source in sources)
+        first = f"{failures[0].title}: {failures[0].message.rstrip('.')}"
+        msg = f"Nothing in {names} can be used. The first: {first}."
+        raise SourceError(msg)
+    return itertools.chain(failures, items)
 
 
 def position(sources: Sequence[Source]) -> tuple[int, int | None]:

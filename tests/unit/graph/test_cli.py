@@ -299,6 +299,35 @@ def test_mistakes_exit_2_with_one_line(
     assert message in errors[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "command", "message"),
+    [
+        ("a.jsonl", b"no JSON\n[]\n", "jsonl", "No line of a.jsonl is a usable record"),
+        ("a.txt", b"\0", "files", "Nothing in"),
+        ("a.xml", b"<html></html>", "dump", "a.xml"),
+    ],
+)
+def test_input_of_no_use_needs_no_server(
+    tmp_path: Path,
+    name: str,
+    content: bytes,
+    command: str,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It is looked at first: one line, before a server or a model is needed."""
+    (tmp_path / name).write_bytes(content)
+    path = tmp_path if command == "files" else tmp_path / name
+
+    code = _exit_code(
+        "--uri", "bolt://127.0.0.1:9", "ingest", command, str(path), "--corpus", "c"
+    )
+
+    written = capsys.readouterr()
+    assert (code, written.out, len(written.err.splitlines())) == (2, "", 1)
+    assert message in written.err
+
+
 def test_failure_exits_1_without_traceback() -> None:
     """A server that is not there is one line on stderr and nothing on stdout."""
     done = _run("--uri", "bolt://127.0.0.1:9", "cypher", "RETURN 1")
