@@ -29,16 +29,15 @@ def check_output(path: Path, suffixes: Sequence[str]) -> str:
     """
     suffix = path.suffix.lower()
     if suffix not in suffixes:
-        msg = (
-            f"--output {path}: the name must end in {' or '.join(suffixes)}, which "
-            "says what is made."
-        )
+        kinds = " or ".join(suffixes)
+        msg = f"Cannot make {path}: its name must end in {kinds}, which says its kind."
         raise InputError(msg)
     if not path.absolute().parent.is_dir():
-        msg = f"There is no folder {path.absolute().parent}: choose another --output."
+        folder = path.absolute().parent
+        msg = f"Cannot make {path}: there is no folder {folder}; choose another place."
         raise InputError(msg)
     if path.is_dir():
-        msg = f"--output {path} is a folder: name a file."
+        msg = f"Cannot make {path}: it is a folder; name a file."
         raise InputError(msg)
     return suffix
 
@@ -61,5 +60,5 @@ def write_file(path: Path, content: bytes | str) -> None:
     except OSError as error:
         with suppress(OSError):
             begun.unlink(missing_ok=True)
-        msg = f"Cannot write {path}: {error.strerror}. Choose another --output."
+        msg = f"Cannot write {path}: {error.strerror}. Choose another place."
         raise StorageError(msg) from error

@@ -288,9 +288,15 @@ def test_missing_extra_says_what_to_install(
     [("a.gif", r"\.html or \.png"), ("a", "must end"), ("no/a.png", "no folder")],
 )
 def test_output_is_checked_first(tmp_path: Path, name: str, said: str) -> None:
-    """An unknown kind and a missing folder are refused with what to do."""
-    with pytest.raises(InputError, match=said):
+    """An unknown kind and a missing folder are refused with what to do.
+
+    The file is named as it was typed, by whatever argument or option.
+    """
+    with pytest.raises(InputError, match=said) as refused:
         check_output(tmp_path / name, (".html", ".png"))
+
+    assert str(tmp_path / name) in str(refused.value)
+    assert "--" not in str(refused.value)
 
 
 def test_suffix_may_be_in_capitals(tmp_path: Path) -> None:
