@@ -83,6 +83,14 @@ _MIGRATIONS: dict[int, tuple[str, ...]] = {
         "schema/index_custodian_ghcid",
         "schema/index_custodian_city",
     ),
+    8: (
+        "schema/index_custodian_institution_type",
+        "schema/index_custodian_region",
+        "schema/index_custodian_subregion_code",
+        "schema/index_custodian_country_code",
+        "schema/index_custodian_founded",
+        "schema/index_custodian_budget",
+    ),
 }
 """Version -> statements that lead to it from the version before."""
 
@@ -124,6 +132,12 @@ _INDEXES = (
     "custodian_isil",
     "custodian_ghcid",
     "custodian_city",
+    "custodian_institution_type",
+    "custodian_region",
+    "custodian_subregion_code",
+    "custodian_country_code",
+    "custodian_founded",
+    "custodian_budget",
     "ontology_class_uri",
     "term_name",
     "chunk_embedding",
