@@ -99,6 +99,7 @@ _MAYBE_TOWN = re.compile(rf"\b(?:{_OPEN})\W*$", re.IGNORECASE)
 _BOX = re.compile(r"(?:p\.?\s?o\.?\s?)?box\b.*", re.IGNORECASE)
 _SMALL = re.compile(r"(?<=[ -])(?:Upon|On|Of|The|Le|In|Under|By|And|Next)(?=[ -])")
 _LONGEST_TOWN = 4
+_LONGEST_NAME = 100
 
 
 class Towns:
@@ -242,7 +243,12 @@ def _is_county(part: str) -> bool:
 
 def _is_town(part: str) -> bool:
     """Return whether a part looks like the name of a town."""
-    return part[:1].isupper() and not _NO_TOWN.search(part) and not _is_county(part)
+    return (
+        part[:1].isupper()
+        and len(part) <= _LONGEST_NAME
+        and not _NO_TOWN.search(part)
+        and not _is_county(part)
+    )
 
 
 def _named(part: str) -> str:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Findings", "custodian_of"]
 
 _KEPT = 100
+_LONGEST = {"city": 200, "region": 200, "uri": 2_000}
+"""Characters of values that are indexed: Neo4j does not store what its index cannot."""
 _T = TypeVar("_T")
 
 
@@ -90,6 +92,7 @@ def custodian_of(
     row = dict(row)
     reader = _Reader(row, place, findings)
     state = _leave_out_misplaced(reader, misplaced)
+    _leave_out_long(reader)
     ghcid = reader.read("ghcid", parse_ghcid)
     isil = reader.read("isil", parse_isil)
     date = reader.read("founded", read_date)
@@ -167,6 +170,19 @@ def _leave_out_misplaced(reader: _Reader, misplaced: Misplaced | None) -> str | 
         del row["region"]
         return state
     return None
+
+
+def _leave_out_long(reader: _Reader) -> None:
+    """Take out of a row what is too long to be what it should be, and note it."""
+    for name, most in _LONGEST.items():
+        text = reader.row.get(name, "")
+        if len(text) > most:
+            message = (
+                f"{name} {text[:40]!r}... has {len(text):,} characters, {most:,} are "
+                f"possible; {name} left out"
+            )
+            reader.findings.refuse(reader.place, name, message)
+            del reader.row[name]
 
 
 def _mend_address(reader: _Reader) -> None:

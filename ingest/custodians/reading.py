@@ -1,7 +1,8 @@
 """Rows of a file of institutions: CSV, or JSON with one object a line.
 
-A file is read twice, so that the towns of its clear addresses and the columns of all
-its records are known when institutions are made; neither reading holds it in memory.
+A file is read before anything is made of it: one with a row that cannot be read is
+refused, and the towns of its clear addresses and the columns of all its records are
+known when institutions are made. No reading holds it in memory.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 from collections import Counter
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from graph.errors import InputError, SourceError
 from ingest.custodians.columns import columns_of
@@ -45,8 +46,7 @@ class CustodianFile:
         columns: Field of an institution -> column of the file.
         towns: Towns that its clear addresses end with.
         misplaced: What its columns tell of values in the wrong one.
-        rows_total: Rows that it has, unusable ones included.
-        problems: Rows that cannot be read, as (place, message).
+        rows_total: Rows that it has.
     """
 
     def __init__(self, path: Path, columns: Mapping[str, str] | None = None) -> None:
@@ -57,31 +57,55 @@ class CustodianFile:
             columns: Field -> column, where the names do not say it.
 
         Raises:
-            SourceError: If the file cannot be read or has no usable row.
+            SourceError: If the file, or one of its rows, cannot be read, or there is
+                no row.
             InputError: If a field or column does not exist.
         """
         self.path = path
         self.towns = Towns()
         self.misplaced = Misplaced()
-        self.problems: list[tuple[str, str]] = []
         self.rows_total = 0
         self._line = 1
+        self._nested: dict[str, str] = {}
         self._json = self._is_json()
-        names: Counter[str] = Counter()
-        usable = 0
-        for place, row in self._raw():
-            self.rows_total += 1
-            if isinstance(row, str):
-                self.problems.append((place, row))
-            else:
-                usable += 1
-                names.update(row.keys())
-        if not usable:
-            first = f" The first: {'; '.join(map(': '.join, self.problems[:1]))}."
-            msg = f"{path} has no usable row.{first if self.problems else ''}"
-            raise SourceError(msg)
-        self.columns = columns_of(list(names), columns or {})
+        names = self._read_whole()
+        self.columns = columns_of(names, columns or {})
+        for column in self.columns.values():
+            if column in self._nested:
+                self._refuse(f"{self._nested[column]}: {column!r} is no text or number")
         self._learn(self.columns.get("governing_body", _BODY))
+
+    def _read_whole(self) -> list[str]:
+        """Read every row once and return the columns.
+
+        Raises:
+            SourceError: If a row cannot be read, or there is none.
+        """
+        names: Counter[str] = Counter()
+        broken, first = 0, ""
+        for place, row in self._raw():
+            if isinstance(row, str):
+                broken += 1
+                first = first or f"{place}: {row}"
+            else:
+                self.rows_total += 1
+                names.update(row.keys())
+        if broken:
+            more = f"; {broken:,} rows in all cannot be read" if broken > 1 else ""
+            self._refuse(f"{first}{more}")
+        if not self.rows_total:
+            msg = f"{self.path} has no row."
+            raise SourceError(msg)
+        return list(dict.fromkeys([*names, *self._nested]))
+
+    def _refuse(self, problem: str) -> NoReturn:
+        """Refuse a file.
+
+        Raises:
+            SourceError: Always.
+        """
+        msg = f"{problem}. Nothing was stored: mend the file first."
+        raise SourceError(msg)
 
     def _learn(self, body: str) -> None:
         """Read the file again for what its values tell of each other.
@@ -93,9 +117,7 @@ class CustodianFile:
         towns = address is not None and "city" not in self.columns
         if not towns and region is None:
             return
-        for _, row in self._raw():
-            if isinstance(row, str):
-                continue
+        for _, row in self._sound():
             if towns:
                 self.towns.learn(row.get(address or "", ""))
             if region is not None:
@@ -107,21 +129,32 @@ class CustodianFile:
         return self.path.name
 
     def rows(self) -> Iterator[tuple[str, Row]]:
-        """Yield the usable rows with their place: field of an institution -> text.
+        """Yield the rows with their place: field of an institution -> text.
 
         A website that stands in another column is taken; `url_column` says in which.
         """
+        for place, row in self._sound():
+            told = {
+                field: text
+                for field, column in self.columns.items()
+                if (text := " ".join(row.get(column, "").split()))
+            }
+            moved = None if told.get("url") else moved_address(row)
+            if moved is not None and "url" in self.columns:
+                told["url"], told["url_column"] = moved[1], moved[0]
+            yield place, told
+
+    def _sound(self) -> Iterator[tuple[str, Row]]:
+        """Yield place and row of a file whose rows could be read before.
+
+        Raises:
+            SourceError: If one cannot be read any more.
+        """
         for place, row in self._raw():
-            if not isinstance(row, str):
-                told = {
-                    field: text
-                    for field, column in self.columns.items()
-                    if (text := " ".join(row.get(column, "").split()))
-                }
-                moved = None if told.get("url") else moved_address(row)
-                if moved is not None and "url" in self.columns:
-                    told["url"], told["url_column"] = moved[1], moved[0]
-                yield place, told
+            if isinstance(row, str):
+                msg = f"{place}: {row}. The file has changed while it was read."
+                raise SourceError(msg)
+            yield place, row
 
     def _is_json(self) -> bool:
         """Return whether the first character opens a JSON object."""
@@ -187,9 +220,35 @@ class CustodianFile:
                     yield place, f"the line is longer than {_LONGEST:,} characters"
                 elif line.strip():
                     try:
-                        yield place, _flat(line)
+                        yield place, self._flat(line, place)
                     except InputError as error:
                         yield place, str(error)
+
+    def _flat(self, line: str, place: str) -> Row:
+        """Return a JSON object's values as texts; take note of columns with others.
+
+        Raises:
+            InputError: If it is no JSON object.
+        """
+        try:
+            record: Any = json.loads(line.rstrip("\r\n"))
+        except json.JSONDecodeError as error:
+            msg = f"not JSON: {error.msg} at character {error.pos + 1}"
+            raise InputError(msg) from error
+        except (ValueError, RecursionError) as error:
+            msg = f"not JSON: {error}"
+            raise InputError(msg) from error
+        if not isinstance(record, dict):
+            msg = 'not a JSON object: write {"name": ...} on each line'
+            raise InputError(msg)
+        row: Row = {}
+        for name, value in record.items():
+            if isinstance(value, bool) or not isinstance(value, str | int | float):
+                if value is not None:
+                    self._nested.setdefault(name, place)
+            else:
+                row[name] = str(value)
+        return row
 
 
 def _header(path: Path, cells: list[str]) -> list[str]:
@@ -207,28 +266,3 @@ def _header(path: Path, cells: list[str]) -> list[str]:
         msg = f"{path} has semicolons between its columns: save it with commas."
         raise SourceError(msg)
     return names
-
-
-def _flat(line: str) -> Row:
-    """Return a JSON object's values as texts.
-
-    Raises:
-        InputError: If it is no JSON object of texts, numbers and nulls.
-    """
-    try:
-        record: Any = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        msg = f"not JSON: {error}"
-        raise InputError(msg) from error
-    if not isinstance(record, dict):
-        msg = 'not a JSON object: write {"name": ...} on each line'
-        raise InputError(msg)
-    row: Row = {}
-    for name, value in record.items():
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            msg = f"{name!r} is neither text nor number"
-            raise InputError(msg)
-        row[name] = str(value)
-    return row

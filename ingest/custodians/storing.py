@@ -161,8 +161,6 @@ class _Run:
         self._guess = guess
         self._progress = progress
         self.report = CustodianReport(corpus=corpus, source=file.name)
-        for place, message in file.problems:
-            self._fail(place, message)
 
     def _fail(self, place: str, message: str) -> None:
         """Count a row that cannot be used."""

@@ -440,6 +440,8 @@ def test_commands_ingest_and_measure(
     line = CommandLine(server, capsys, "hash:32")
     bad = tmp_path / "bad.csv"
     bad.write_text("title,isil\nRope Library,???\n,x\n", encoding="utf-8")
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"name": "Sail Archive"}\n{"name":\n', encoding="utf-8")
 
     done = line.run(
         "ingest", "custodians", "--example", "--corpus", "h", "--no-documents", "--json"
@@ -454,6 +456,7 @@ def test_commands_ingest_and_measure(
         line.run("ingest", "custodians", "--corpus", "h"),
         line.run("ingest", "custodians", bad, "--corpus", "h", "--map", "name"),
         line.run("ingest", "custodians", bad, "--corpus", "h", "--country", "ZZ"),
+        line.run("ingest", "custodians", broken, "--corpus", "c"),
         line.run("eval", "specificity", "--live"),
     ]
 
@@ -463,4 +466,6 @@ def test_commands_ingest_and_measure(
     assert told["guessed"] == [{"field": "type", "rule": "title-word", "count": 1}]
     assert measured.code == 0
     assert set(json.loads(measured.out)["metrics"]) >= {"slot_f1", "answer_accuracy"}
-    assert [mistake.code for mistake in mistakes] == [2, 2, 2, 2]
+    assert [mistake.code for mistake in mistakes] == [2] * 5
+    assert "broken.jsonl:2: not JSON" in mistakes[3].errors[0]
+    assert connection.query("MATCH (c:Custodian {corpus: 'c'}) RETURN c.name") == []

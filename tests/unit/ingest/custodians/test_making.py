@@ -257,3 +257,25 @@ def test_region_that_is_a_state_is_the_country() -> None:
 def test_website_is_an_address_on_the_web(text: str, url: str | None) -> None:
     """Of a cell with more the first address is taken; what has none is left out."""
     assert _made(name="N", url=text).url == url
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("city", 200), ("region", 200), ("uri", 2_000)]
+)
+def test_what_no_index_could_hold_is_left_out(name: str, most: int) -> None:
+    """A value that is far too long is told and left out; the longest one is taken."""
+    findings = Findings()
+
+    long = _made(findings, name="N", **{name: "x" * (most + 1)})
+    fits = _made(findings, name="N", **{name: "x" * most})
+
+    assert getattr(long, name) is None
+    assert len(getattr(fits, name)) == most
+    assert findings.malformed == {name: 1}
+
+
+def test_a_town_is_not_guessed_from_an_endless_address() -> None:
+    """The last part of an address is no town if it is longer than any."""
+    found = _made(name="N", address=f"1 Road, {'Town' * 100}")
+
+    assert found.city is None

@@ -60,45 +60,67 @@ def test_mapping_chooses_the_column(tmp_path: Path) -> None:
     assert found[1] == {"name": "B"}
 
 
-def test_unusable_rows_are_told_and_the_rest_read(tmp_path: Path) -> None:
-    """Broken JSON, another shape and nested values fail alone."""
-    lines = ['{"name": "A"}', "{", "[1]", '{"name": ["B"]}', '{"name": true}']
-    path = _file(tmp_path, "\n".join(lines), "rows.jsonl")
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", "r.jsonl:2: not JSON: .*Nothing was stored"),
+        ("[1]", "r.jsonl:2: not a JSON object"),
+        ('{"name": ["B"]}', "r.jsonl:2: 'name' is no text or number"),
+        ('{"name": true}', "r.jsonl:2: 'name' is no text or number"),
+        ('{"name": "' + "x" * 1_000_000 + '"}', "r.jsonl:2: the line is longer than"),
+        ("{\n[", "r.jsonl:2: not JSON: .*character 2.*; 2 rows in all cannot be read"),
+    ],
+)
+def test_one_broken_line_refuses_the_file(
+    tmp_path: Path, line: str, reason: str
+) -> None:
+    """What cannot be read is told by its place before anything is made of the rest."""
+    path = _file(tmp_path, f'{{"name": "A"}}\n{line}\n{{"name": "C"}}\n', "r.jsonl")
 
-    file = CustodianFile(path)
-
-    assert [place for place, _ in file.problems] == [
-        "rows.jsonl:2",
-        "rows.jsonl:3",
-        "rows.jsonl:4",
-        "rows.jsonl:5",
-    ]
-    assert (file.rows_total, len(list(file.rows()))) == (5, 1)
+    with pytest.raises(SourceError, match=reason):
+        CustodianFile(path)
 
 
-def test_row_with_too_many_cells_fails_alone(tmp_path: Path) -> None:
+def test_nested_values_that_no_field_is_read_from_are_left_alone(
+    tmp_path: Path,
+) -> None:
+    """A list in a column that means nothing here does no harm."""
+    path = _file(tmp_path, '{"name": "A", "tags": ["x"], "open": true}\n', "r.jsonl")
+
+    rows = [row for _, row in CustodianFile(path).rows()]
+
+    assert rows == [{"name": "A"}]
+
+
+def test_row_with_too_many_cells_refuses_the_file(tmp_path: Path) -> None:
     """A comma that is not quoted does not shift values into other columns."""
     path = _file(tmp_path, "name,city\nA,Leeds\nB,Leeds,extra\n")
 
-    file = CustodianFile(path)
+    with pytest.raises(SourceError, match=r"rows.csv:3: 3 cells, but 2 columns: quote"):
+        CustodianFile(path)
 
-    assert [message for _, message in file.problems] == [
-        "3 cells, but 2 columns: quote cells that have commas"
-    ]
-    assert [row["name"] for _, row in file.rows()] == ["A"]
+
+def test_a_file_that_is_broken_later_is_not_read_on(tmp_path: Path) -> None:
+    """A row that was sound before and is no more ends the reading."""
+    path = _file(tmp_path, '{"name": "A"}\n{"name": "B"}\n', "r.jsonl")
+    file = CustodianFile(path)
+    path.write_text('{"name": "A"}\n{', encoding="utf-8")
+
+    with pytest.raises(SourceError, match="changed while it was read"):
+        list(file.rows())
 
 
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "no usable row"),
-        (b"name,city\n", "no usable row"),
+        (b"", "has no row"),
+        (b"name,city\n", "has no row"),
         (b"name\nCaf\xe9\n", "not UTF-8"),
         (b'name\n"open\n', "rows.csv:2 is no CSV"),
         (b'name\nA\n"open\n', "rows.csv:3 is no CSV.*quote that is not closed"),
         (b"name,city,name\nA,B,C\n", "several columns 'name'"),
         (b"name;city\nA;B\n", "semicolons between its columns"),
-        (b"{\n", "no usable row"),
+        (b"{\n", "rows.csv:1: not JSON"),
     ],
 )
 def test_file_that_is_none_is_refused(tmp_path: Path, data: bytes, reason: str) -> None:
