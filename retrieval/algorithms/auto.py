@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 import numpy as np
 
 from retrieval.algorithms.asking import Ranking, ask_visits
-from retrieval.algorithms.auto_chain import Parts, chained
+from retrieval.algorithms.auto_chain import Chained, Parts, chained
 from retrieval.algorithms.auto_graph import (
     idf_of,
     local_graph,
@@ -25,6 +25,7 @@ from retrieval.protocols import TermsFound, TermsRequest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from retrieval.algorithms.auto_graph import LocalGraph
     from retrieval.protocols import Vector, Visit, Walking, WalkOptions
     from retrieval.walk import RankedChunk, StopReason, Trail
 
@@ -42,7 +43,7 @@ _NEXT, _LEFT = 20, 100
 """Candidates that are noted at a step, and at the last one."""
 _BATCH = 32
 _PLAIN = "nearest to the question"
-_AROUND = "reached through the names of several chunks"
+_AROUND = "shares names with chunks near the question"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +74,16 @@ class Place:
         score: What it is ranked by.
         before: The chunk that the best chain comes from; empty for none.
         term: The name that links the two; empty for none.
-        near: Whether it is one of the anchors.
+        asked: The rarest name that it shares with the question; empty for none.
+        near: Its number among the anchors, from 1, by cosine; 0 where it is none.
     """
 
     id: str
     score: float = 0.0
     before: str = ""
     term: str = ""
-    near: bool = True
+    asked: str = ""
+    near: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,15 +166,9 @@ class Auto:
         near = np.array([dense.get(chunk_id, least) for chunk_id in graph.ids])
         walked = np.log(graph.page_rank(start) + UNREACHED)
         base = gate * walked + (1 - gate) * SPREAD * near
+        near_by = {chunk_id: place for place, chunk_id in enumerate(ids, start=1)}
         if not (self.parts.rarity or self.parts.coverage):
-            return [
-                Place(
-                    id=graph.ids[row],
-                    score=float(base[row]),
-                    near=graph.ids[row] in dense,
-                )
-                for row in _order(base)
-            ]
+            return _places(graph, Chained.without(base), names, near_by)
         result = chained(
             graph,
             base,
@@ -182,16 +179,7 @@ class Auto:
             anchors=frozenset(ids),
             parts=Parts(rarity=self.parts.rarity, coverage=self.parts.coverage),
         )
-        return _in_walking_order([
-            Place(
-                id=graph.ids[row],
-                score=float(result.scores[row]),
-                before="" if result.term[row] < 0 else graph.ids[result.before[row]],
-                term="" if result.term[row] < 0 else graph.names[result.term[row]],
-                near=graph.ids[row] in dense,
-            )
-            for row in _order(result.scores)
-        ])
+        return _in_walking_order(_places(graph, result, names, near_by))
 
     def _gate(self, names: Sequence[str], found: TermsFound) -> float:
         """Return how much names count: the rarity of the rarest one, from 0 to 1."""
@@ -200,6 +188,31 @@ class Auto:
         most = idf_of(1, found.chunks)
         rarest = max((idf_of(found.counts[n], found.chunks) for n in names), default=0)
         return rarest / most if most > 0 else 0.0
+
+
+def _places(
+    graph: LocalGraph, result: Chained, names: Sequence[str], near: Mapping[str, int]
+) -> list[Place]:
+    """Return the chunks of the graph, best first.
+
+    Args:
+        graph: The chunks.
+        result: Their scores and chains.
+        names: Terms of the question.
+        near: Anchor -> its number.
+    """
+    asked = graph.rarest_of(names)
+    return [
+        Place(
+            id=graph.ids[row],
+            score=float(result.scores[row]),
+            before="" if result.term[row] < 0 else graph.ids[result.before[row]],
+            term="" if result.term[row] < 0 else graph.names[result.term[row]],
+            asked=asked.get(row, ""),
+            near=near.get(graph.ids[row], 0),
+        )
+        for row in _order(result.scores)
+    ]
 
 
 def _in_walking_order(places: Sequence[Place]) -> list[Place]:
@@ -285,7 +298,7 @@ def _arrive(
     vector = ranking.vectors.get(place.id, visit.vector)
     score = 0.0 if vector is None else float(cosines(harvest.query, vector[None])[0])
     yield from harvest.arrive(
-        visit, score=score, hop=hop, reason=_reason(place, visit, opened)
+        visit, score=score, hop=hop, reason=_reason(place, visit, opened, harvest)
     )
     wanted = options.max_sentences
     cut = wanted is not None and wanted <= _SENTENCES * len(ranking.ranked)
@@ -293,10 +306,45 @@ def _arrive(
     return harvest.full(options.max_sentences, options.max_chunks)
 
 
-def _reason(place: Place, visit: Visit, opened: Mapping[str, Visit | None]) -> str:
+def _reason(
+    place: Place,
+    visit: Visit,
+    opened: Mapping[str, Visit | None],
+    harvest: Harvest,
+) -> str:
     """Return in words how a chunk was found."""
     before = opened.get(place.before)
-    if not place.term or before is None:
-        return _PLAIN if place.near else _AROUND
-    name = as_written(place.term, visit.chunk.text)
-    return f"names {name!r}, which {before.chunk.title!r} names too"
+    if place.term and before is not None:
+        name = as_written(place.term, visit.chunk.text)
+        return f"names {name!r}, which {_linked(before, visit, harvest)} names too"
+    if not place.asked:
+        return _nearness(place.near) if place.near else _AROUND
+    name = as_written(place.asked, visit.chunk.text)
+    if not place.near:
+        return f"names {name!r}, as the question does"
+    return f"{_nearness(place.near)}, and names {name!r} as it does"
+
+
+def _linked(before: Visit, visit: Visit, harvest: Harvest) -> str:
+    """Return what to call the chunk that a chain comes from.
+
+    Its step is named where that is not the one right before.
+    """
+    one, other = before.chunk, visit.chunk
+    if one.document_id == other.document_id:
+        called = "another part of it"
+    else:
+        called = f"{'another ' * (one.title == other.title)}{one.title!r}"
+    step = harvest.step_of(one.id)
+    if step is None or (harvest.last is not None and harvest.last[0] == one.id):
+        return called
+    return f"{called} (step {step})"
+
+
+def _nearness(number: int) -> str:
+    """Return in words which of the chunks nearest to the question one is."""
+    if number == 1:
+        return _PLAIN
+    teen = number % 100 in {11, 12, 13}
+    ending = "th" if teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending} {_PLAIN}"

@@ -51,6 +51,12 @@ class Chained:
     before: npt.NDArray[np.int64]
     term: npt.NDArray[np.int64]
 
+    @classmethod
+    def without(cls, scores: Vector) -> Chained:
+        """Return scores of chunks that no chain leads to."""
+        none = np.full(len(scores), -1, dtype=np.int64)
+        return cls(scores=scores, before=none, term=none)
+
 
 def chained(
     graph: LocalGraph,

@@ -71,6 +71,19 @@ class LocalGraph:
     idf: Vector
     counts: Vector
 
+    def rarest_of(self, names: Sequence[str]) -> dict[int, str]:
+        """Return for the rows of chunks that have one of some names the rarest."""
+        column = {name: place for place, name in enumerate(self.names)}
+        found = sorted(
+            (name for name in names if name in column),
+            key=lambda name: (self.idf[column[name]], name),
+        )
+        return {
+            row: name
+            for name in found
+            for row in self.chunk[self.term == column[name]].tolist()
+        }
+
     def page_rank(self, seeds: Seeds) -> Vector:
         """Return where a walker is that starts again at seeds, for each chunk.
 

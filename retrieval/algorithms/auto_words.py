@@ -17,6 +17,7 @@ __all__ = ["as_written", "possible_names", "question_names", "stems", "stems_amo
 _LONGEST = 200
 """Words of a question that names are looked for in."""
 _ENDINGS = ("ings", "ing", "ies", "edly", "ed", "es", "s", "ly")
+_RUNS = re.compile(r"[^\W_]+")
 _LEAST = 3
 """Letters that must be left of a word without its ending."""
 
@@ -78,6 +79,24 @@ def _stem(word: str) -> str:
 
 def as_written(name: str, text: str) -> str:
     """Return a name as a text writes it, or as it is where the text differs more."""
-    pattern = r"[\W_]+".join(map(re.escape, name.split()))
-    found = re.search(rf"\b{pattern}\b", text, re.IGNORECASE)
-    return name if found is None else " ".join(found.group().split())
+    words = name.split()
+    places = [
+        (folded, *span) for run in _RUNS.finditer(text) for folded, span in _folded(run)
+    ]
+    for at in range(len(places) - len(words) + 1):
+        here = places[at : at + len(words)]
+        if [folded for folded, _, _ in here] == words:
+            return " ".join(text[here[0][1] : here[-1][2]].split())
+    return name
+
+
+def _folded(run: re.Match[str]) -> list[tuple[str, tuple[int, int]]]:
+    """Return the words of a run of letters as names are compared, with their places.
+
+    In scripts without spaces each letter is a word.
+    """
+    words = words_of(run.group())
+    start, end = run.span()
+    if len(words) == end - start:
+        return [(word, (start + n, start + n + 1)) for n, word in enumerate(words)]
+    return [(word, (start, end)) for word in words]

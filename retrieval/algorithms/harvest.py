@@ -177,6 +177,11 @@ class Harvest:
             return None
         return self._steps[-1].chunk.id, self._steps[-1].hop
 
+    def step_of(self, chunk_id: str) -> int | None:
+        """Return the number of the step that visited a chunk; None for none."""
+        ids = [step.chunk.id for step in self._steps]
+        return ids.index(chunk_id) if chunk_id in ids else None
+
     def read(self, visit: Visit, *, most: int | None = None) -> None:
         """Take the new sentences of the chunk of the last step.
 

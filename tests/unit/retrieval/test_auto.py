@@ -116,7 +116,10 @@ def test_a_shared_name_bridges_to_what_the_question_does_not_name() -> None:
 
     assert visited(trail) == "ab"
     first, second = trail.steps
-    assert (first.hop, first.reason) == (0, "nearest to the question")
+    assert (first.hop, first.reason) == (
+        0,
+        "nearest to the question, and names 'Nightfall' as it does",
+    )
     assert (second.hop, second.reason) == (
         1,
         "names 'Ida Brandt', which 'Page a' names too",
@@ -149,6 +152,50 @@ def test_no_hop_means_no_names() -> None:
     """With max_hops 0 the walk is the dense order; with 1 it may follow one name."""
     assert visited(walk(max_hops=0)) == "adcbe"
     assert sum(step.hop > 0 for step in walk(max_hops=1).steps) <= 1
+
+
+def test_each_reason_is_a_sentence_that_is_true() -> None:
+    """What chunks share with the question, with each other, and how near they are."""
+    names = {**NAMES, "c": ("nightfall",), "e": ("ida brandt",)}
+
+    trail = walk("When did Ida Brandt write Nightfall?", names, max_sentences=5)
+    chained = walk(names={**NAMES, "e": ("ida brandt",)}, max_sentences=5)
+
+    assert {s.chunk.id: s.reason for s in trail.steps} == {
+        "a": "nearest to the question, and names 'Nightfall' as it does",
+        "b": "4th nearest to the question, and names 'Ida Brandt' as it does",
+        "c": "3rd nearest to the question, and names 'nightfall' as it does",
+        "d": "2nd nearest to the question",
+        "e": "5th nearest to the question, and names 'ida brandt' as it does",
+    }
+    assert {s.chunk.id: s.reason for s in chained.steps if s.chunk.id in "be"} == {
+        "b": "names 'Ida Brandt', which 'Page a' names too",
+        "e": "names 'ida brandt', which 'Page a' (step 0) names too",
+    }
+
+
+def test_a_chain_within_a_document_says_so() -> None:
+    """Titles say nothing where both have the same."""
+    whole = graph()
+    chunks = tuple(replace(c, document_id="one", title="One") for c in whole.chunks)
+    apart = tuple(replace(c, title="One") for c in whole.chunks)
+
+    reasons = [
+        run(
+            MemoryReader(replace(whole, chunks=made)),
+            Auto().walk(
+                np.array([1.0, 0.0]), WalkOptions(question=QUESTION, max_sentences=2)
+            ),
+        )
+        .steps[1]
+        .reason
+        for made in (chunks, apart)
+    ]
+
+    assert reasons == [
+        "names 'Ida Brandt', which another part of it names too",
+        "names 'Ida Brandt', which another 'One' names too",
+    ]
 
 
 def test_candidates_are_what_the_ranking_left() -> None:
@@ -277,6 +324,11 @@ def test_words_are_compared_without_their_endings() -> None:
         assert stems_among(text, asked) == asked & stems(text)
     assert as_written("ida brandt", "by Ida-Brandt, in") == "Ida-Brandt"
     assert as_written("ida brandt", "by nobody") == "ida brandt"
+    assert as_written("battle of grunberg", "the Battle of\nGrünberg") == (
+        "Battle of Grünberg"
+    )
+    assert as_written("東 京", "彼は東京に住む") == "東京"
+    assert as_written("ida", "Idaho") == "ida"
 
 
 @pytest.mark.parametrize(
