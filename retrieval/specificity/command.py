@@ -30,6 +30,21 @@ __all__ = ["answered_by_template", "forget"]
 _LOG = logging.getLogger(__name__)
 _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]+")
 
+_HINTS = {
+    "en": {
+        "note": "Note",
+        "turns": "The conversation turn by turn",
+        "go on": "Go on with",
+        "question": "QUESTION",
+    },
+    "nl": {
+        "note": "Let op",
+        "turns": "Het gesprek, beurt voor beurt",
+        "go on": "Ga verder met",
+        "question": "VRAAG",
+    },
+}
+
 
 def answered_by_template(
     connection: Connection,
@@ -96,13 +111,14 @@ def _has_institutions(
         InputError: If templates are insisted on and there are no institutions.
         UnknownCorpusError: If the corpus is not stored.
     """
-    from retrieval.specificity.opening import Route, has_custodians, refuse_empty
+    from retrieval.specificity.opening import Route, institutions_of, refuse_empty
 
-    if has_custodians(connection, corpus):
+    institutions = institutions_of(connection, corpus)
+    if institutions.found:
         return True
     if insisted:
         refuse_empty(connection, corpus)
-    if corpus is None or not has_custodians(connection):
+    if corpus is None or not institutions.stored:
         _LOG.info("Route: graph, because no institutions are stored")
     else:
         check_corpus(connection, corpus)
@@ -139,19 +155,21 @@ def _show(
     if as_json:
         click.echo(json.dumps(result.as_dict(), ensure_ascii=False, indent=2))
         return
+    said = _HINTS[result.language]
     click.echo(_CONTROLS.sub(" ", result.answer))
     for note in result.notes:
-        click.echo(f"Note: {_CONTROLS.sub(' ', note)}", err=True)
+        click.echo(f"{said['note']}: {_CONTROLS.sub(' ', note)}", err=True)
     name = result.conversation.id
     if name is None:
         return
     own = own_command(settings)
-    click.echo("\nThe conversation turn by turn:")
+    click.echo(f"\n{said['turns']}:")
     click.echo(
         f"  {own} cypher --saved conversation -p conversation={shlex.quote(name)}"
     )
     if new:
-        click.echo(f"Go on with: {own} ask --conversation {shlex.quote(name)} QUESTION")
+        go_on, question = said["go on"], said["question"]
+        click.echo(f"{go_on}: {own} ask --conversation {shlex.quote(name)} {question}")
 
 
 def forget(connection: Connection, conversation: str) -> None:

@@ -26,11 +26,12 @@ _COUNT = re.compile(
 )
 _COMPARE = re.compile(
     r"\b(?:compar\w*|vergel\w*|vergeleken|vs|versus|tegenover|verhoud\w*|difference|"
-    r"verschil\w*|evenveel|as many|same number|or|of|larger|bigger|smaller|groter"
+    r"verschil\w*|evenveel|as many|same number|larger|bigger|smaller|groter"
     r"|kleiner|more|fewer|less|most|fewest|meer|minder|meeste|minste|than|dan)\b",
     re.IGNORECASE,
 )
 _COMPARING = re.compile(r"\b(?:compare|vergelijk|versus)\b", re.IGNORECASE)
+_EITHER = re.compile(r"\b(?:or|of)\b", re.IGNORECASE)
 _AGE = re.compile(
     r"\b(?:oldest|newest|youngest|earliest|latest|(?:most )?recent\w*|oudst\w*|"
     r"nieuwst\w*|jongst\w*|vroegst\w*|eerst\w*|laatst\w*|first|last|older|newer|ouder"
@@ -77,11 +78,11 @@ def intents_of(question: str, mentions: Sequence[Mention]) -> frozenset[str]:
         mentions: What it names.
     """
     kinds = {m.kind for m in mentions}
-    places = sum(m.kind in _PLACES for m in mentions)
+    places = [m for m in mentions if m.kind in _PLACES]
     found = set()
     if _COUNT.search(question) and "name" not in kinds:
         found.add("count")
-    if (places > 1 and _COMPARE.search(question)) or _COMPARING.search(question):
+    if (len(places) > 1 and _compares(question, places)) or _COMPARING.search(question):
         found.add("compare")
     if "date" in kinds or (_AGE.search(question) and "name" not in kinds):
         found.add("date")
@@ -91,6 +92,21 @@ def intents_of(question: str, mentions: Sequence[Mention]) -> frozenset[str]:
     if "identifier" in kinds or (_CODE.search(question) and "name" not in kinds):
         found.add("identifier")
     return frozenset(found)
+
+
+def _compares(question: str, places: Sequence[Mention]) -> bool:
+    """Return whether a question with several places wants to know which has more.
+
+    An `or` says so in `archives: Ghent or Bruges?`, but not in `archives in Ghent or
+    Bruges`, which asks for those of both.
+    """
+    if _COMPARE.search(question):
+        return True
+    before = tokens_of(question[: places[0].start])
+    if before and before[-1].form in _ARTICLES:
+        before = before[:-1]
+    listed = bool(before) and before[-1].form in _PREPOSITIONS
+    return not listed and bool(_EITHER.search(question))
 
 
 def for_each_type(question: str) -> bool:
@@ -138,7 +154,9 @@ def residue(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
     )
 
 
+_ARTICLES = frozenset({"the", "de", "het"})
 _BEYOND = word_list("beyond")
+_PREPOSITIONS = word_list("prepositions")
 _COUNTABLE = (
     word_list("attributes")
     | word_list("small")

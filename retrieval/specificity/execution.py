@@ -26,6 +26,7 @@ __all__ = [
     "execute",
     "in_order",
     "namespaces",
+    "summed",
     "variables_found",
 ]
 
@@ -242,7 +243,8 @@ def execute(
 def in_order(found: Execution, *, newest: bool = False) -> Execution:
     """Return the rows of several queries in the order that each of them has.
 
-    Rows are ordered by year of founding or, the largest first, by amount; others stay.
+    Rows are ordered by year of founding or, the largest first, by amount; others stay,
+    or are ordered by name where nothing tells of which query they are.
 
     Args:
         found: Rows of one query after those of another.
@@ -255,6 +257,22 @@ def in_order(found: Execution, *, newest: bool = False) -> Execution:
     elif "amount" in columns:
         at = columns.index("amount")
         rows = tuple(sorted(rows, key=lambda r: -float(r[at] or 0)))
+    elif "name" in columns and not {"place", "type"} & set(columns):
+        at = columns.index("name")
+        rows = tuple(sorted(rows, key=lambda r: str(r[at])))
+    return replace(found, rows=rows)
+
+
+def summed(found: Execution) -> Execution:
+    """Return counts of several queries, those of one type and place added up."""
+    if "count" not in found.columns:
+        return found
+    at = found.columns.index("count")
+    totals: dict[tuple[Value, ...], int] = {}
+    for row in found.rows:
+        key = (*row[:at], *row[at + 1 :])
+        totals[key] = totals.get(key, 0) + int(row[at] or 0)
+    rows = tuple((*key[:at], number, *key[at:]) for key, number in totals.items())
     return replace(found, rows=rows)
 
 

@@ -39,7 +39,7 @@ NO_VALUE = {
 """It names nothing for a slot that the template needs."""
 
 ONE_PLACE = 0.3
-"""It names several places and the template takes one, or the other way round."""
+"""It names one place and the template compares, or places of several kinds."""
 
 NO_PLACE = 0.35
 """The template needs a place of some kind, and none is named."""
@@ -113,13 +113,18 @@ def _misfit(
             return UNLIKELY if named and not beyond else 0.0
         return SUITED + (UNLIKELY if named else 0.0)
     types = {slot.type for slot in template.slots.values()}
-    total = sum(_unsuited(m, types) for m in mentions)
+    several = _places(template, mentions, types, intents)
+    suited = [m for m in mentions if m.kind not in PLACES or not _unsuited(m, types)]
+    placed = any(m.kind in PLACES for m in suited)
+    total = sum(
+        _unsuited(m, types) for m in (suited if several and placed else mentions)
+    )
     if (
         template.intent not in ("budget", "identifier")
         or template.intent not in intents
     ):
         total += _lacking(template, mentions)  # one that is named may be asked for
-    total += _places(template, mentions, types, intents) + _after(template, intents)
+    total += several + _after(template, intents)
     if template.each and "compare" in intents:
         total /= 2  # it says so itself, and may be asked for what is missing
     required = {s.type for s in template.slots.values() if s.required}
@@ -161,14 +166,25 @@ def _places(
     intents: frozenset[str],
 ) -> float:
     """Return what too many or too few places take off."""
-    places = sum(m.kind in PLACES or m.kind == "place" for m in mentions)
+    places = [m for m in mentions if m.kind in PLACES or m.kind == "place"]
     if template.each:
-        return ONE_PLACE if places < 2 and "compare" not in intents else 0.0
-    if places > 1 and types & PLACES:
-        return ONE_PLACE
+        return ONE_PLACE if len(places) < 2 and "compare" not in intents else 0.0
+    if len(places) > 1 and types & PLACES:
+        return 0.0 if _of_one_kind(places, types & PLACES) else ONE_PLACE
     if template.one_of and not places:
         return NO_PLACE
     return 0.0
+
+
+def _of_one_kind(places: Sequence[Mention], kinds: set[str]) -> bool:
+    """Return whether places can all be of one kind, of those that a template takes."""
+    return any(
+        all(
+            m.kind in {kind, "place"} or any(o.kind == kind for o in m.options)
+            for m in places
+        )
+        for kind in kinds
+    )
 
 
 def _unsuited(mention: Mention, types: set[str]) -> float:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from retrieval.specificity.slots import asked_limit
+from retrieval.specificity.superlatives import asked_limit
 from retrieval.specificity.words import type_words
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ _COMPARISON = re.compile(
     r"minstens|hoogstens|minder dan|boven|onder|minimaal|maximaal)\b",
     re.IGNORECASE,
 )
+_SEVERAL = re.compile(r"\b(?:are|were|ones|zijn|waren)\b", re.IGNORECASE)
 _PLACES = frozenset({"city", "region", "country", "place"})
 _SINCE = {
     "en": {
@@ -70,6 +71,7 @@ _SINCE = {
 
 
 _GENERIC = {"en": ("institution", "institutions"), "nl": ("instelling", "instellingen")}
+_WHICH = {"en": ("Which", "How many"), "nl": ("Welke", "Hoeveel")}
 _COMPARISONS = {
     "above": ("more than", "meer dan", r"more than|over|above|meer dan|boven"),
     "below": ("less than", "minder dan", r"less than|under|below|minder dan|onder"),
@@ -92,8 +94,10 @@ class Frame:
         date: Relation and years as written; `between` and `first/last` for a range.
         budget: Comparison and amount, as written.
         name: An institution or identifier.
-        single: Whether it asks for one alone: `the oldest museum`.
+        limit: How many it asks for: one by `the oldest museum`; None where not said.
+        several: Whether it speaks of several, as in `which are the oldest`.
         coded: Whether the name is an identifier.
+        counted: Whether it asks for a number, whatever it is after.
     """
 
     intent: str | None = None
@@ -104,8 +108,10 @@ class Frame:
     date: tuple[str, str] | None = None
     budget: tuple[str, str] | None = None
     name: str | None = None
-    single: bool = False
+    limit: str | None = None
+    several: bool = False
     coded: bool = False
+    counted: bool = False
 
 
 def frame_of(
@@ -139,8 +145,10 @@ def frame_of(
         if budgets
         else None,
         name=(names[0].value or names[0].text) if names else None,
-        single=asked_limit(question) == "1",
+        limit=asked_limit(question),
+        several=bool(_SEVERAL.search(question)),
         coded=bool(names) and names[0].kind == "identifier",
+        counted=bool(re.search(_CUES[0][1], question, re.IGNORECASE)),
     )
 
 
@@ -165,6 +173,11 @@ def _when(date: tuple[str, str], language: str) -> str:
 def merged(before: Frame, now: Frame) -> Frame:
     """Return what a follow-up says together with the question before it."""
     intent = now.intent or before.intent
+    counted = now.counted or (now.intent is None and before.counted)
+    if intent == "count" and now.counted:
+        intent = _measured(now) or _measured(before) or intent
+    if intent == "list" and before.intent in {"date", "budget"}:
+        intent = before.intent  # `which ones?`, of those that it was about
     if now.intent is None:
         if now.date or now.order:
             intent = "date"
@@ -189,16 +202,24 @@ def merged(before: Frame, now: Frame) -> Frame:
         generic=now.generic if typed else before.generic,
         places=places,
         name=now.name or before.name,
+        counted=counted,
     )
     if intent == "date" and not (now.order or now.date):
-        frame = replace(
-            frame, order=before.order, date=before.date, single=before.single
-        )
+        frame = replace(frame, order=before.order, date=before.date, limit=before.limit)
+    elif intent == "date" and now.order and not (now.limit or now.several):
+        frame = replace(frame, limit=before.limit)  # `and the newest?`: as many
     if intent == "budget" and now.budget is None:
         frame = replace(frame, budget=before.budget)
     elif now.budget and not now.budget[0] and before.budget:
         frame = replace(frame, budget=(before.budget[0], now.budget[1]))
     return frame
+
+
+def _measured(frame: Frame) -> str | None:
+    """Return what a number is asked of besides type and place."""
+    if frame.date:
+        return "date"
+    return "budget" if frame.budget else None
 
 
 def sentence(frame: Frame, language: str) -> str | None:
@@ -210,7 +231,9 @@ def sentence(frame: Frame, language: str) -> str | None:
     """
     dutch = language == "nl"
     things = _things(frame, language)
-    where = f" in {_places(frame, language)[0]}" if frame.places else ""
+    which = _WHICH[language][frame.counted]
+    joiner = " of " if dutch else " or "
+    where = f" in {joiner.join(_places(frame, language))}" if frame.places else ""
     if frame.intent == "count":
         if dutch:
             return f"Hoeveel {things} zijn er{where}?"
@@ -227,27 +250,20 @@ def sentence(frame: Frame, language: str) -> str | None:
     if frame.intent == "date" and frame.date:
         when = _when(frame.date, language)
         if dutch:
-            return f"Welke {things}{where} zijn opgericht {when}?"
-        return f"Which {things}{where} were founded {when}?"
+            return f"{which} {things}{where} zijn opgericht {when}?"
+        return f"{which} {things}{where} were founded {when}?"
     if frame.intent == "date" and frame.order:
-        if frame.single:
-            thing = _things(frame, language, single=True)
-            word = {"oldest": "oudste", "newest": "nieuwste"}[frame.order]
-            if dutch:
-                return f"Wat is het {word} {thing}{where}?"
-            return f"What is the {frame.order} {thing}{where}?"
-        if dutch:
-            order = {"oldest": "oudste", "newest": "nieuwste"}[frame.order]
-            return f"Wat zijn de {order} {things}{where}?"
-        return f"What are the {frame.order} {things}{where}?"
+        return _extreme(frame, where, language)
     if frame.intent == "budget" and frame.budget:
         comparison = _comparison(frame.budget[0], language)
         if dutch:
             return (
-                f"Welke {things}{where} hebben een budget van {comparison} "
+                f"{which} {things}{where} hebben een budget van {comparison} "
                 f"{frame.budget[1]}?"
             )
-        return f"Which {things}{where} have a budget of {comparison} {frame.budget[1]}?"
+        return (
+            f"{which} {things}{where} have a budget of {comparison} {frame.budget[1]}?"
+        )
     if frame.name and frame.coded:
         if dutch:
             return f"Welke instelling heeft de code {frame.name}?"
@@ -257,6 +273,20 @@ def sentence(frame: Frame, language: str) -> str | None:
             f"Vertel me over {frame.name}" if dutch else f"Tell me about {frame.name}"
         )
     return None
+
+
+def _extreme(frame: Frame, where: str, language: str) -> str:
+    """Return a question for the oldest or newest, one or some or all of them."""
+    dutch = language == "nl"
+    order = frame.order or "oldest"
+    word = {"oldest": "oudste", "newest": "nieuwste"}[order] if dutch else order
+    if frame.limit == "1":
+        thing = _things(frame, language, single=True)
+        begin = "Wat is het" if dutch else "What is the"
+        return f"{begin} {word} {thing}{where}?"
+    begin = "Wat zijn de" if dutch else "What are the"
+    number = f"{frame.limit} " if frame.limit else ""
+    return f"{begin} {number}{word} {_things(frame, language)}{where}?"
 
 
 def _things(frame: Frame, language: str, *, single: bool = False) -> str:

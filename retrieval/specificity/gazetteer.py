@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gettext
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,10 @@ class Gazetteer:
         regions: ISO 3166-2 codes in lower case -> as the graph has them.
         longest: Words of the longest name.
         names: Normal forms by kind, for names with typing errors.
+        parts: ISO 3166-2 code of a region -> codes that the graph has of what lies
+            in it, its own among them.
+        uncoded: ISO 3166-1 code of a country -> names of regions without a code.
+        regionless: ISO 3166-1 code of a country -> how many have no region at all.
     """
 
     entries: Mapping[str, tuple[Entry, ...]]
@@ -70,6 +75,9 @@ class Gazetteer:
     regions: Mapping[str, str] = field(default_factory=dict)
     longest: int = 1
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    uncoded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    regionless: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_gazetteer(connection: Connection, corpus: str | None = None) -> Gazetteer:
@@ -126,6 +134,8 @@ class _Builder:
         self._cities: dict[str, set[str]] = {}
         self._region_codes: dict[str, set[tuple[str, str]]] = {}
         self._countries: set[str] = set()
+        self._uncoded: dict[str, set[str]] = {}
+        self._regionless: Counter[str] = Counter()
 
     def custodian(self, row: Mapping[str, str | None]) -> None:
         """Note the names of one custodian."""
@@ -139,8 +149,12 @@ class _Builder:
         if region:
             code = row.get("subregion") or ""
             self._region_codes.setdefault(region, set()).add((code, country or ""))
+        elif country and not row.get("subregion"):
+            self._regionless[country] += 1
         if subregion := row.get("subregion"):
             self._regions.setdefault(subregion.casefold(), subregion)
+        if country and region and not row.get("subregion"):
+            self._uncoded.setdefault(country, set()).add(region)
         if name:
             self._add(name, Entry(kind="name", value=name, about=", ".join(where)))
         for key in ("isil", "ghcid"):
@@ -171,11 +185,13 @@ class _Builder:
         for name, code in _country_names():
             known = code in self._countries
             self._add(name, Entry(kind="country", value=code, known=known))
+        parts = _parts(self._regions.values())
         for name, code in _subdivisions(frozenset(self._countries)):
             if normal(name) not in self._entries:
-                self._add(
-                    name, Entry(kind="region", value=code, about=code[:2], known=False)
+                entry = Entry(
+                    kind="region", value=code, about=code[:2], known=code in parts
                 )
+                self._add(name, entry)
         self._drop_common_names()
         entries = {
             form: tuple(sorted(found, key=lambda e: (KINDS.index(e.kind), e)))
@@ -191,6 +207,9 @@ class _Builder:
             regions=self._regions,
             longest=min(max((f.count(" ") + 1 for f in entries), default=1), 16),
             names={kind: tuple(sorted(forms)) for kind, forms in by_kind.items()},
+            parts=parts,
+            uncoded={c: tuple(sorted(r)) for c, r in sorted(self._uncoded.items())},
+            regionless=dict(self._regionless),
         )
 
     def _other_spellings(self) -> None:
@@ -285,7 +304,8 @@ def place_name(text: str, language: str) -> str:
     if language == "nl":
         dutch = gettext.translation(domain, pycountry.LOCALES_DIR, languages=["nl"])
         name = str(dutch.gettext(name))
-    return name.partition(" [")[0]
+    last, _, first = name.partition(" [")[0].partition(", ")
+    return f"{first} {last}".strip()
 
 
 @lru_cache(maxsize=8)
@@ -301,6 +321,22 @@ def _subdivisions(countries: frozenset[str]) -> tuple[tuple[str, str], ...]:
         if len(codes) == 1:
             found += [(name, next(iter(codes))) for name in same]
     return tuple(dict.fromkeys(found))
+
+
+def _parts(codes: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return regions in which others lie, by ISO 3166-2, with those that are given."""
+    subdivisions = _pycountry().subdivisions
+    found: dict[str, set[str]] = {}
+    given = set(codes)
+    for code in given:
+        part = subdivisions.get(code=code)
+        while part is not None and part.parent_code:
+            found.setdefault(part.parent_code, set()).add(code)
+            part = subdivisions.get(code=part.parent_code)
+    return {
+        whole: tuple(sorted(found[whole] | ({whole} & given)))
+        for whole in sorted(found)
+    }
 
 
 def _subdivision_names(code: str) -> list[str]:

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["Binding", "Instantiated", "Run", "TemplateInstantiator", "missing_slots"]
 
 _CODE = re.compile(r"[A-Z]{2}-[A-Z0-9]{1,3}")
+_LABELS = {
+    "institution_type": "type",
+    "city": "place",
+    "region": "place",
+    "country": "place",
+}
+"""Slot types that may have several values -> the column that tells their rows."""
+
 ALWAYS = (-9999, 9999)
 """Years that any date lies between."""
 
@@ -66,7 +74,7 @@ class Instantiated:
 
     Attributes:
         template_id: The template.
-        runs: Its queries; several where places are compared.
+        runs: Its queries; one for each type and place, where there are several.
     """
 
     template_id: str
@@ -93,7 +101,10 @@ class TemplateInstantiator:
     """Binds slot values to the variables of a template's query."""
 
     def instantiate(
-        self, template: Template, slots: Mapping[str, str | tuple[str, ...]]
+        self,
+        template: Template,
+        slots: Mapping[str, str | tuple[str, ...]],
+        parts: Mapping[str, tuple[str, ...]] | None = None,
     ) -> Instantiated:
         """Return the queries of a template for slot values.
 
@@ -101,6 +112,8 @@ class TemplateInstantiator:
             template: Which template; not `none`.
             slots: Values by slot name; a tuple for slots that have several. A date is
                 a year, or `first/last` years; a budget is a number of euro.
+            parts: ISO 3166-2 code of a region -> codes of what lies in it, each of
+                which is asked for.
 
         Raises:
             InputError: If a required slot has no value, or a value has not the form
@@ -117,15 +130,15 @@ class TemplateInstantiator:
             msg = f"Template {template.id!r} has no query."
             raise InputError(msg)
         if not template.each:
-            return Instantiated(
-                template_id=template.id, runs=_of_types(template, slots)
-            )
+            runs = _of_all(template, slots, parts or {})
+            return Instantiated(template_id=template.id, runs=runs)
         rest = {n: _one(n, v) for n, v in slots.items() if n not in template.each}
-        runs = [
-            _run(template, {**rest, name: value}, label={"place": value})
+        runs = tuple(
+            _run(template, given, label={"place": value})
             for name, value in _each(template, slots)
-        ]
-        return Instantiated(template_id=template.id, runs=tuple(runs))
+            for given in _in_parts({**rest, name: value}, parts or {})
+        )
+        return Instantiated(template_id=template.id, runs=runs)
 
 
 def _each(
@@ -140,18 +153,41 @@ def _each(
     return found
 
 
-def _of_types(
-    template: Template, slots: Mapping[str, str | tuple[str, ...]]
+def _of_all(
+    template: Template,
+    slots: Mapping[str, str | tuple[str, ...]],
+    parts: Mapping[str, tuple[str, ...]],
 ) -> tuple[Run, ...]:
-    """Return one query, or one for each institution type where there are several."""
-    letters = slots.get("institution_type", "")
-    if isinstance(letters, str) or len(letters) < 2:
-        return (_run(template, {n: _one(n, v) for n, v in slots.items()}),)
-    rest = {n: _one(n, v) for n, v in slots.items() if n != "institution_type"}
+    """Return one query, or one for each institution type and each place."""
+    runs: list[tuple[dict[str, str], dict[str, str]]] = [({}, {})]
+    for name, value in slots.items():
+        if isinstance(value, str) or len(value) < 2:
+            runs = [(s | {name: _one(name, value)}, label) for s, label in runs]
+            continue
+        column = _LABELS.get(template.slots[name].type)
+        if column is None:
+            msg = f"Slot {name!r} has {len(value)} values: it takes one."
+            raise InputError(msg)
+        runs = [
+            (s | {name: one}, label | {column: one})
+            for s, label in runs
+            for one in value
+        ]
     return tuple(
-        _run(template, {**rest, "institution_type": letter}, label={"type": letter})
-        for letter in letters
+        _run(template, part, label=label)
+        for given, label in runs
+        for part in _in_parts(given, parts)
     )
+
+
+def _in_parts(
+    slots: dict[str, str], parts: Mapping[str, tuple[str, ...]]
+) -> list[dict[str, str]]:
+    """Return slots once for each part of their region."""
+    region = slots.get("region")
+    if region is None or region not in parts:
+        return [slots]
+    return [slots | {"region": part} for part in parts[region]]
 
 
 def _one(name: str, value: str | tuple[str, ...]) -> str:

@@ -15,12 +15,14 @@ from retrieval.specificity.instantiation import Binding
 if TYPE_CHECKING:
     from retrieval.specificity.instantiation import Instantiated
 
-__all__ = ["CORPUS", "limited"]
+__all__ = ["CORPUS", "SUBJECT", "body_of", "limited"]
 
 CORPUS = "in_corpus"
 """The variable that the name of the corpus is bound to."""
 
-_SUBJECT = "custodian"
+SUBJECT = "custodian"
+"""The variable of what a query finds."""
+
 _MARK = re.compile(
     r"<[^<>\"{}|^`\\\s]*>"
     r'|"""(?:[^\\]|\\.)*?"""'
@@ -68,13 +70,14 @@ def limited(
 @lru_cache(maxsize=256)
 def _limited_text(sparql: str, base: str) -> str | None:
     """Return a query with the pattern at the end of its body; None where none fits."""
-    if _SUBJECT not in variables_found(sparql, base):
+    if SUBJECT not in variables_found(sparql, base):
         return None
-    end = _end_of_body(sparql)
-    if end is None:
+    body = body_of(sparql)
+    if body is None:
         return None
+    end = body[1] - 1
     predicate = Vocabulary(base).property("corpus")
-    pattern = f"\n  ?{_SUBJECT} <{predicate}> ?{CORPUS} .\n"
+    pattern = f"\n  ?{SUBJECT} <{predicate}> ?{CORPUS} .\n"
     for stop in ("", " ."):  # the last triple may end with a full stop, or not
         text = f"{sparql[:end].rstrip()}{stop}{pattern}{sparql[end:]}"
         if _is_limited(text, base):
@@ -85,17 +88,22 @@ def _limited_text(sparql: str, base: str) -> str | None:
 def _is_limited(text: str, base: str) -> bool:
     """Return whether a text is a query whose body has the pattern in it."""
     try:
-        return {_SUBJECT, CORPUS} <= variables_found(text, base)
+        return {SUBJECT, CORPUS} <= variables_found(text, base)
     except InputError:
         return False
 
 
-def _end_of_body(sparql: str) -> int | None:
-    """Return where the first outermost group of a query ends."""
-    depth = 0
+def body_of(sparql: str) -> tuple[int, int] | None:
+    """Return where the first outermost group of a query begins and ends.
+
+    Its braces are in it; None where there is none.
+    """
+    depth, begin = 0, -1
     for found in _MARK.finditer(sparql):
         mark = found[0]
+        if mark == "{" and begin < 0:
+            begin = found.start()
         depth += (mark == "{") - (mark == "}")
-        if mark == "}" and depth == 0:
-            return found.start()
+        if mark == "}" and depth == 0 and begin >= 0:
+            return begin, found.end()
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
 from graph.errors import InputError
 from graph.rdf.vocabulary import Vocabulary
@@ -12,7 +12,7 @@ from retrieval.corpora import corpora
 from retrieval.specificity.chunks import ChunkSearch, corpora_with_classes
 from retrieval.specificity.classifying import EmbeddingTemplateClassifier
 from retrieval.specificity.execution import DEFAULT_BASE, SECONDS
-from retrieval.specificity.gazetteer import read_gazetteer
+from retrieval.specificity.gazetteer import build_gazetteer
 from retrieval.specificity.lookup import load_lookup
 from retrieval.specificity.pipeline import PipelineOptions, TemplatePipeline
 from retrieval.specificity.storing import write_scores
@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from retrieval.specificity.templates import Template
 
 __all__ = [
+    "Institutions",
     "Route",
     "RouteName",
     "choose_route",
-    "has_custodians",
+    "institutions_of",
     "open_pipeline",
     "refuse_empty",
 ]
@@ -62,22 +63,32 @@ class Route:
     reason: str
 
 
-def has_custodians(connection: Connection, corpus: str | None = None) -> bool:
-    """Return whether templates could find anything, in a corpus or in all."""
-    if corpus is not None:
-        return bool(connection.read("corpus/has_custodians", name=corpus)[0]["found"])
-    return bool(connection.read("retrieval/specificity_custodians")[0]["custodians"])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Institutions:
+    """Whether templates could find anything.
+
+    Attributes:
+        stored: Whether the database has institutions.
+        found: Whether the corpus that was asked for has some; `stored` where none was.
+    """
+
+    stored: bool
+    found: bool
 
 
-def refuse_empty(connection: Connection, corpus: str | None) -> None:
-    """Refuse a corpus, or a database, without institutions.
+def institutions_of(connection: Connection, corpus: str | None = None) -> Institutions:
+    """Return whether institutions are stored, asking the database once."""
+    row = connection.read("retrieval/specificity_institutions", corpus=corpus)[0]
+    return Institutions(stored=bool(row["stored"]), found=bool(row["found"]))
+
+
+def refuse_empty(connection: Connection, corpus: str | None) -> NoReturn:
+    """Refuse a corpus, or a database, that has no institutions.
 
     Raises:
         UnknownCorpusError: If a corpus is named and nothing is stored under the name.
-        InputError: If it has no institutions.
+        InputError: If it, or where none is named the database, has no institutions.
     """
-    if has_custodians(connection, corpus):
-        return
     if corpus is None:
         raise InputError(_NO_INSTITUTIONS)
     check_corpus(connection, corpus)
@@ -129,14 +140,15 @@ def open_pipeline(
     """
     from graph.rdf.store import live_graph
 
-    if corpus is not None:
+    names = connection.read("retrieval/specificity_gazetteer", corpus=corpus)
+    if corpus is not None and not names:
         refuse_empty(connection, corpus)
     known, lookup = load_templates(templates), load_lookup()
     if record:
         write_scores(connection, lookup, base=Vocabulary(base).base)
     return TemplatePipeline(
         live_graph(connection, base=base, seconds=seconds),
-        read_gazetteer(connection, corpus),
+        build_gazetteer(names),
         templates=known,
         classifier=classifier or _nearest(known, embedder, settings),
         scores=lookup,

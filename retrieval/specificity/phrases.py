@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from retrieval.specificity.criteria import amount, criterion, things, where
 from retrieval.specificity.gazetteer import place_name
 from retrieval.specificity.words import type_words
 
@@ -14,11 +16,18 @@ if TYPE_CHECKING:
     from retrieval.specificity.execution import Execution
     from retrieval.specificity.slots import Doubt
 
-__all__ = ["asking_for", "doubt_text", "fixed_text", "plain_answer"]
+__all__ = [
+    "NOTHING",
+    "SHOWN",
+    "Asked",
+    "asking_for",
+    "doubt_text",
+    "fixed_text",
+    "plain_answer",
+]
 
 SHOWN = 25
 _CODES = re.compile(r"\b[A-Z]{2}(?:-[A-Z0-9]{1,3})?\b")
-_GENERIC = {"en": ("institution", "institutions"), "nl": ("instelling", "instellingen")}
 _FIXED = {
     "irrelevant": {
         "en": "I can only answer questions about heritage institutions, such as "
@@ -83,11 +92,27 @@ _DOUBTS = {
         "en": "I left out '{}' and answered for {} alone: please ask for each.",
         "nl": "Ik liet '{}' weg en antwoord alleen voor {}: vraag het apart.",
     },
+    "parts": {
+        "en": "Nothing is recorded under {} itself: I took what lies in it, {}.",
+        "nl": "Onder {} zelf staat niets: ik nam wat erin ligt, {}.",
+    },
+    "unrecorded": {
+        "en": "I cannot tell what is in {}: no institution is recorded under it. Those "
+        "of its country are recorded under {}.",
+        "nl": "Ik weet niet wat er in {} is: geen instelling staat daaronder. Die van "
+        "het land staan onder {}.",
+    },
+    "regionless": {
+        "en": "{} institutions in {} have no region: they may be missing here.",
+        "nl": "{} instellingen in {} hebben geen regio: zij kunnen hier ontbreken.",
+    },
     "currency": {
         "en": "Budgets are in euro; '{}' is not: please give an amount in euro.",
         "nl": "Budgetten zijn in euro; '{}' niet: geef een bedrag in euro.",
     },
 }
+_JOINERS = {"ambiguous": "; ", "several": "; ", "parts": ", ", "unrecorded": ", "}
+_PLACED = frozenset({"only", "parts", "unrecorded"})
 _KINDS_NL = {"city ": "stad ", "region ": "regio ", "country ": "land "}
 _LABELS = {
     "institution_type": ("Type", "Type"),
@@ -101,6 +126,24 @@ _LABELS = {
     "url": ("Website", "Website"),
     "description": ("Description", "Omschrijving"),
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What an answer takes into account beside rows and slots.
+
+    Attributes:
+        counted: Whether the question asks how many there are.
+        total: How many there are; None where the rows are all that is known.
+        apart: IRI of an institution -> what tells it from another one of its name.
+    """
+
+    counted: bool = False
+    total: int | None = None
+    apart: Mapping[str, str] = field(default_factory=dict)
+
+
+NOTHING = Asked()
 
 
 def fixed_text(key: str, language: str, *values: str) -> str:
@@ -132,13 +175,10 @@ def doubt_text(doubt: Doubt, language: str) -> str:
     if language == "nl":
         shown = [_in_dutch(text) for text in shown]
     kind = "near" if doubt.kind == "unknown" and shown else doubt.kind
-    joiner = (
-        ("; " if kind in {"ambiguous", "several"} else " or ")
-        if language == "en"
-        else ("; " if kind in {"ambiguous", "several"} else " of ")
-    )
+    joiner = " or " if language == "en" else " of "
+    joiner = _JOINERS.get(kind, joiner)
     text = doubt.text
-    if doubt.kind == "only" and doubt.slot in {"region", "country"}:
+    if doubt.kind in _PLACED and doubt.slot in {"region", "country"}:
         text = _with_names(text, language)
     return _DOUBTS[kind][language].format(text, joiner.join(shown))
 
@@ -161,6 +201,8 @@ def plain_answer(
     found: Execution,
     slots: Mapping[str, str | tuple[str, ...]],
     language: str,
+    *,
+    asked: Asked = NOTHING,
 ) -> str:
     """Return an answer made of the rows of a query.
 
@@ -169,65 +211,68 @@ def plain_answer(
         found: The rows.
         slots: What was asked for.
         language: `en` or `nl`.
+        asked: What is known beside the rows.
     """
     if template_id == "compare_locations":
         return _comparison(found, slots, language)
     if "count" in found.columns:
         return _count(found, slots, language)
     if not found.rows:
-        return _nothing(template_id, slots, language)
+        return _nothing(slots, language)
     if template_id in {"find_institution_by_name", "find_institution_by_identifier"}:
         return "\n\n".join(
             _details(dict(zip(found.columns, row, strict=True)), language)
             for row in found.rows
         )
-    return _listing(found, slots, language)
-
-
-def _things(
-    slots: Mapping[str, str | tuple[str, ...]], language: str, number: int = 2
-) -> str:
-    """Return the words for the types asked for, one or many."""
-    given = slots.get("institution_type") or ()
-    letters = (given,) if isinstance(given, str) else given
-    form = 0 if number == 1 else 1
-    words = [
-        type_words().shown[x][language][form]
-        for x in letters
-        if x in type_words().shown
-    ]
-    joiner = " and " if language == "en" else " en "
-    return joiner.join(words) or _GENERIC[language][form]
-
-
-def _where(slots: Mapping[str, str | tuple[str, ...]], language: str) -> str:
-    """Return the place asked for."""
-    for name in ("city", "region", "country"):
-        value = slots.get(name)
-        if value:
-            first = value if isinstance(value, str) else value[0]
-            return f" in {place_name(first, language)}"
-    return ""
+    return _listing(found, slots, language, asked)
 
 
 def _count(
     found: Execution, slots: Mapping[str, str | tuple[str, ...]], language: str
 ) -> str:
-    """Return a number, or one for each type."""
-    place = found.columns.index("count")
+    """Return a number, or one for each type and place."""
     if len(found.columns) > 1:
         lines = []
         for row in found.rows:
-            number = int(row[place] or 0)
-            words = _things({"institution_type": str(row[0])}, language, number)
-            lines.append(f"- {words}: {number}")
-        head = "Institutions by type:" if language == "en" else "Instellingen per type:"
+            values = dict(zip(found.columns, row, strict=True))
+            number = int(values["count"] or 0)
+            letter = values.get("type") or values.get("institution_type")
+            types = slots if letter is None else {"institution_type": str(letter)}
+            place = values.get("place")
+            begin = "" if place is None else f"{place_name(str(place), language)}: "
+            words = things(types, language, number)
+            lines.append(
+                f"- {begin}{number} {words}" if begin else f"- {words}: {number}"
+            )
+        if "place" in found.columns:
+            head = "By place:" if language == "en" else "Per plaats:"
+        else:
+            head = (
+                "Institutions by type:"
+                if language == "en"
+                else "Instellingen per type:"
+            )
         return "\n".join([head, *lines])
-    number = int(found.rows[0][place] or 0) if found.rows else 0
-    things, where = _things(slots, language, number), _where(slots, language)
+    number = int(found.rows[0][0] or 0) if found.rows else 0
+    return f"{_there_are(number, slots, language)}."
+
+
+def _there_are(
+    number: int, slots: Mapping[str, str | tuple[str, ...]], language: str
+) -> str:
+    """Return how many there are of what was asked for."""
+    wanted = _wanted(slots, language, number)
     if language == "nl":
-        return f"Er {'is' if number == 1 else 'zijn'} {number} {things}{where}."
-    return f"There {'is' if number == 1 else 'are'} {number} {things}{where}."
+        return f"Er {'is' if number == 1 else 'zijn'} {number} {wanted}"
+    return f"There {'is' if number == 1 else 'are'} {number} {wanted}"
+
+
+def _wanted(
+    slots: Mapping[str, str | tuple[str, ...]], language: str, number: int
+) -> str:
+    """Return what was asked for: type, place, date or budget."""
+    parts = things(slots, language, number), where(slots, language)
+    return "".join([*parts, criterion(slots, language)])
 
 
 def _comparison(
@@ -237,7 +282,7 @@ def _comparison(
     numbers = [
         (place_name(str(row[0]), language), int(row[-1] or 0)) for row in found.rows
     ]
-    lines = [f"- {name}: {n} {_things(slots, language, n)}" for name, n in numbers]
+    lines = [f"- {name}: {n} {things(slots, language, n)}" for name, n in numbers]
     most = max((n for _, n in numbers), default=0)
     first = [name for name, n in numbers if n == most]
     if len(first) == 1:
@@ -254,48 +299,45 @@ def _comparison(
     return "\n".join(lines)
 
 
-def _nothing(
-    template_id: str, slots: Mapping[str, str | tuple[str, ...]], language: str
-) -> str:
+def _nothing(slots: Mapping[str, str | tuple[str, ...]], language: str) -> str:
     """Return that nothing was found."""
     for name in ("identifier", "name"):
         if value := slots.get(name):
             if language == "nl":
                 return f"Er is geen instelling {value} in de graaf."
             return f"There is no institution {value} in the graph."
-    things, where = _things(slots, language), _where(slots, language)
-    extra = {
-        "find_institutions_by_founding_date": (
-            " with such a founding date",
-            " met zo'n oprichtingsdatum",
-        ),
-        "find_custodians_by_budget_threshold": (
-            " with such a budget",
-            " met zo'n budget",
-        ),
-    }.get(template_id, ("", ""))
+    wanted = _wanted(slots, language, 2)
     if language == "nl":
-        return f"Er zijn geen {things}{where}{extra[1]} in de graaf."
-    return f"There are no {things}{where}{extra[0]} in the graph."
+        return f"Er zijn geen {wanted} in de graaf."
+    return f"There are no {wanted} in the graph."
 
 
 def _listing(
-    found: Execution, slots: Mapping[str, str | tuple[str, ...]], language: str
+    found: Execution,
+    slots: Mapping[str, str | tuple[str, ...]],
+    language: str,
+    asked: Asked,
 ) -> str:
-    """Return names, with what was asked beside them."""
+    """Return names, with what was asked beside them, and how many there are."""
     lines = []
     for row in found.rows[:SHOWN]:
         values = dict(zip(found.columns, row, strict=True))
-        beside = ""
+        beside = [asked.apart.get(str(values.get("custodian")), "")]
+        if values.get("place"):
+            beside.append(place_name(str(values["place"]), language))
         if values.get("founded"):
-            beside = f" ({values['founded']})"
-        elif (amount := values.get("amount")) is not None:
-            beside = f" ({_amount(amount, language)} euro)"
-        lines.append(f"- {values.get('name')}{beside}")
-    number = len(found.rows)
-    things, where = _things(slots, language, number), _where(slots, language)
-    least = ("at least " if language == "en" else "minstens ") if found.cut else ""
-    head = f"{least}{number} {things}{where}:"
+            beside.append(str(values["founded"]))
+        elif (euro := values.get("amount")) is not None:
+            beside.append(f"{amount(euro, language)} euro")
+        told = ", ".join(dict.fromkeys(text for text in beside if text))
+        lines.append(f"- {values.get('name')}" + (f" ({told})" if told else ""))
+    known = asked.total is not None or not found.cut
+    number = len(found.rows) if asked.total is None else asked.total
+    if asked.counted and known:
+        head = f"{_there_are(number, slots, language)}:"
+    else:
+        least = "" if known else ("at least ", "minstens ")[language == "nl"]
+        head = f"{least}{number} {_wanted(slots, language, number)}:"
     if number > SHOWN:
         more = "and {} more" if language == "en" else "en nog {}"
         lines.append(f"- ... {more.format(number - SHOWN)}")
@@ -311,17 +353,10 @@ def _details(values: Mapping[str, str | int | float | None], language: str) -> s
             continue
         shown = str(value)
         if column == "institution_type":
-            shown = _things({"institution_type": shown}, language, 1)
+            shown = things({"institution_type": shown}, language, 1)
         elif column == "budget":
-            shown = _amount(value, language)
+            shown = amount(value, language)
         elif column == "country":
             shown = place_name(shown, language)
         lines.append(f"- {labels[0 if language == 'en' else 1]}: {shown}")
     return "\n".join(lines)
-
-
-def _amount(value: str | int | float, language: str) -> str:
-    """Return an amount with separators."""
-    number = float(value)
-    text = f"{number:,.0f}" if number.is_integer() else f"{number:,.2f}"
-    return text if language == "en" else text.translate(str.maketrans(",.", ".,"))

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from retrieval.specificity.superlatives import is_number_of
+
 __all__ = ["Found", "amounts", "identifiers", "in_euro", "years"]
 
 _SCALES = {
@@ -281,6 +283,8 @@ def years(text: str) -> list[Found]:
         first = 1900 + _tens(match)
         plain.append((*match.span(), first, first + 9))
     for match in _DATE.finditer(text):
+        if is_number_of(text, *match.span()):
+            continue
         first = int(match["year"])
         last = first + 9 if match["decade"] and first % 10 == 0 else first
         plain.append((*match.span(), first, last))

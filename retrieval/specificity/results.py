@@ -48,6 +48,9 @@ class PipelineResult:
         missing: Slots that are asked for, by name.
         instantiated: The queries with what their variables are bound to.
         execution: Their rows.
+        counted: Whether the question asks for the number of what rows list.
+        total: How many institutions there are, where that is asked or there are more
+            than rows; None otherwise, or where it cannot be told.
         context_template: By which classes are scored.
         boosts: What the conversation adds to the scores of classes.
         classes: Classes kept and dropped, with their scores.
@@ -73,6 +76,8 @@ class PipelineResult:
     missing: tuple[str, ...] = ()
     instantiated: Instantiated | None = None
     execution: Execution | None = None
+    counted: bool = False
+    total: int | None = None
     context_template: ContextTemplate | None = None
     boosts: Mapping[str, float] = field(default_factory=dict)
     classes: FilteredClasses | None = None
@@ -119,6 +124,7 @@ class PipelineResult:
             "missing": list(self.missing),
             "columns": [] if found is None else list(found.columns),
             "rows": [] if found is None else [list(row) for row in found.rows],
+            "total": self.total,
             "contextTemplate": self.context_template,
             "classes": {} if self.classes is None else dict(self.classes.kept),
             "chunks": [

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from retrieval.specificity.asked_name import asked_name
+from retrieval.specificity.superlatives import NEWEST, OLDEST, asked_limit
 from retrieval.specificity.words import normal
 
 if TYPE_CHECKING:
@@ -16,28 +17,18 @@ if TYPE_CHECKING:
     from retrieval.specificity.mentions import Mention, MentionFinder
     from retrieval.specificity.templates import Slot, Template
 
-__all__ = ["Doubt", "SlotExtractor", "SlotValues", "Slots", "asked_limit"]
+__all__ = ["Doubt", "SlotExtractor", "SlotValues", "Slots"]
 
 SlotValues = dict[str, "str | tuple[str, ...]"]
 PLACES = ("city", "region", "country")
+SHOWN = 10
+"""Candidates that are told at most."""
+
 LIKE = 75.0
 """How like an unknown place a name must be to be asked about, of 100."""
 
 _CHOICES: dict[str, tuple[tuple[str, str], ...]] = {
-    "order": (
-        (
-            "newest",
-            r"newest|youngest|latest|kortst\w*|shortest|most recent\w*|recentst?e?"
-            r"|nieuwst\w*|jongst\w*"
-            r"|recent\w*|laatst?e? (?:opgericht|gesticht)\w*"
-            r"|last (?:founded|established)"
-            r"|het laatst|founded last|last to (?:be founded|open)",
-        ),
-        (
-            "oldest",
-            r"oldest|earliest|oudst\w*|vroegst\w*|first|eerst\w*|longest|langst\w*",
-        ),
-    ),
+    "order": (("newest", NEWEST), ("oldest", OLDEST)),
     "comparison": (
         (
             "at_most",
@@ -61,16 +52,6 @@ _CHOICES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
     ),
 }
-_SUPERLATIVE = re.compile(_CHOICES["order"][0][1] + "|" + _CHOICES["order"][1][1])
-_COUNTS = {
-    "two": 2, "twee": 2, "three": 3, "drie": 3, "four": 4, "vier": 4, "five": 5,
-    "vijf": 5, "six": 6, "zes": 6, "seven": 7, "zeven": 7, "eight": 8, "acht": 8,
-    "nine": 9, "negen": 9, "ten": 10, "tien": 10, "twenty": 20, "twintig": 20,
-}  # fmt: skip
-_LIMIT = re.compile(
-    rf"\b(?:top[ -]?)?(\d{{1,3}}|{'|'.join(_COUNTS)})\s+(?:{_SUPERLATIVE.pattern})"
-    r"|\btop[ -]?(\d{1,3})\b"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +61,10 @@ class Doubt:
     Attributes:
         kind: `typo` (read as another spelling), `also` (could be another kind of
             place), `several` (several places have that name), `ambiguous` (no value
-            taken), `unknown` (nobody knows that name), `only` (of several places the
-            candidate alone is asked for) or `currency`.
+            taken), `unknown` (nobody knows that name), `only` (of several the
+            candidates alone are asked for), `parts` (a region is taken as the
+            candidates that lie in it), `unrecorded` (no institution is said to be in
+            it), `regionless` (so many of the country have no region) or `currency`.
         slot: Which slot.
         text: As it was written.
         candidates: What it can be, the most likely first.
@@ -194,10 +177,15 @@ class SlotExtractor:
     def _places(
         self, template: Template, mentions: Sequence[Mention]
     ) -> tuple[SlotValues, list[Doubt]]:
-        """Return the places that a question names, for the slots there are."""
+        """Return the places that a question names, for the slots there are.
+
+        Several places of one kind are all taken. Of several kinds, the smallest is
+        taken, unless the template asks for each; what is left out is told.
+        """
         wanted = [n for n, s in template.slots.items() if s.type in PLACES]
         values: dict[str, list[str]] = {}
         doubts: list[Doubt] = []
+        unfit: list[Mention] = []
         for mention in mentions if wanted else ():
             if mention.kind not in (*PLACES, "place"):
                 continue
@@ -207,24 +195,26 @@ class SlotExtractor:
             if kind == "place":
                 kind = "city"
             value = mention.as_kind(kind)
+            if value is None and mention.kind in PLACES and mention.kind != kind:
+                unfit.append(mention)
+                continue
             doubts += self._doubts(mention, kind, value)
             if not value and not mention.options:
                 value = mention.text  # nobody knows it, and nothing will be found
             if value and kind in wanted:
                 values.setdefault(kind, []).append(value)
-        many = set(template.each)
-        for kind, found in values.items():
-            for other in dict.fromkeys(found[1:] if kind not in many else ()):
-                if other != found[0]:
-                    doubts.append(
-                        Doubt(
-                            kind="only", slot=kind, text=other, candidates=(found[0],)
-                        )
-                    )
-        return {
-            kind: tuple(dict.fromkeys(found)) if kind in many else found[0]
-            for kind, found in values.items()
-        }, doubts
+        if not values:
+            doubts += [d for m in unfit for d in self._doubts(m, wanted[0], None)]
+        left = [(m.kind, m.value or m.text) for m in unfit]
+        taken: SlotValues = {}
+        for kind, found in sorted(values.items(), key=lambda v: PLACES.index(v[0])):
+            names = tuple(dict.fromkeys(found))
+            if taken and not template.each:
+                left += [(kind, name) for name in names]
+            else:
+                many = kind in template.each or len(names) > 1
+                taken[kind] = names if many else names[0]
+        return taken, doubts + _left_out(left, taken)
 
     def _doubts(self, mention: Mention, kind: str, value: str | None) -> list[Doubt]:
         """Return what is doubtful about a place."""
@@ -242,6 +232,8 @@ class SlotExtractor:
         others = [o for o in mention.options if o.kind in PLACES and o.kind != kind]
         if others:
             doubts.append(_doubt("also", kind, mention, others))
+        if kind == "region":
+            doubts += self._recorded(value)
         about = next((o.about for o in same if o.value == value), "")
         if "; " in about:
             where = tuple(f"{value} ({place})" for place in about.split("; "))
@@ -249,6 +241,35 @@ class SlotExtractor:
                 Doubt(kind="several", slot=kind, text=value, candidates=where)
             )
         return doubts
+
+    def _recorded(self, region: str) -> list[Doubt]:
+        """Return what is doubtful about how the graph records a region."""
+        gazetteer = self._finder.gazetteer
+        parts = gazetteer.parts.get(region, ())
+        if parts and region not in parts:
+            return [Doubt(kind="parts", slot="region", text=region, candidates=parts)]
+        country = region[:2]
+        others = gazetteer.uncoded.get(country, ())
+        if region[2:3] == "-" and region not in gazetteer.regions.values():
+            if others and not parts:
+                return [
+                    Doubt(
+                        kind="unrecorded",
+                        slot="region",
+                        text=region,
+                        candidates=others[:SHOWN],
+                    )
+                ]
+            return []
+        entries = gazetteer.entries.get(normal(region), ())
+        about = next((e.about for e in entries if e.value == region), "")
+        lacking = gazetteer.regionless.get(about, 0)
+        if not lacking or region[2:3] == "-":
+            return []
+        number = str(lacking)
+        return [
+            Doubt(kind="regionless", slot="region", text=number, candidates=(about,))
+        ]
 
     def _name(
         self, question: str, of_kind: Sequence[Mention]
@@ -323,18 +344,16 @@ def _same(one: Mention, other: Mention) -> bool:
     return (one.value, one.relation) == (other.value, other.relation)
 
 
-def asked_limit(question: str) -> str | None:
-    """Return how many are asked for: `the 5 oldest`, or one by `is the oldest`."""
-    text = question.casefold()
-    if found := _LIMIT.search(text):
-        word = found[1] or found[2]
-        number = _COUNTS.get(word) or int(word)
-        return str(number) if number else None
-    single = re.search(r"\b(?:is|was|what's|welk|heeft|has)\b", text)
-    many = re.search(r"\b(?:are|were|zijn|welke|geef|list|toon|show|waren)\b", text)
-    if single and not many and re.search(rf"\b(?:{_SUPERLATIVE.pattern})\b", text):
-        return "1"
-    return None
+def _left_out(left: Sequence[tuple[str, str]], taken: SlotValues) -> list[Doubt]:
+    """Return which places were not asked for, beside those that were."""
+    if not taken:
+        return []
+    values = next(iter(taken.values()))
+    shown = (values,) if isinstance(values, str) else values
+    return [
+        Doubt(kind="only", slot=kind, text=value, candidates=shown)
+        for kind, value in dict.fromkeys(left)
+    ]
 
 
 def _typo(mention: Mention, slot: str, value: str) -> Doubt:

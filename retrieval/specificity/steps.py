@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from graph.errors import ModelError, QueryTimeoutError
 from retrieval.specificity.answering import answer_prompt, build_context, model_answer
+from retrieval.specificity.apart import told_apart
 from retrieval.specificity.conversation import context_boosts
-from retrieval.specificity.execution import execute, in_order
+from retrieval.specificity.counting import total_of
+from retrieval.specificity.cues import intents_of
+from retrieval.specificity.execution import execute, in_order, summed
 from retrieval.specificity.instantiation import missing_slots
 from retrieval.specificity.limiting import limited
 from retrieval.specificity.phrases import (
+    SHOWN,
+    Asked,
     asking_for,
     doubt_text,
     fixed_text,
@@ -27,9 +32,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from retrieval.specificity.conversation import Conversation
+    from retrieval.specificity.execution import Execution
     from retrieval.specificity.experiment import Group
+    from retrieval.specificity.instantiation import Instantiated
     from retrieval.specificity.pipeline import TemplatePipeline
     from retrieval.specificity.results import Status
+    from retrieval.specificity.slots import Doubt
     from retrieval.specificity.templates import Template
 
 __all__ = ["Run"]
@@ -136,7 +144,9 @@ class Run:
         pipeline = self.pipeline
         slots: Slots = self.known["slots"]
         with self._timed("instantiate"):
-            query = pipeline.instantiator.instantiate(template, slots.values)
+            query = pipeline.instantiator.instantiate(
+                template, slots.values, pipeline.finder.gazetteer.parts
+            )
             options = pipeline.options
             if options.corpus is not None:
                 query = limited(query, options.corpus, base=options.base)
@@ -152,13 +162,33 @@ class Run:
                 )
             except QueryTimeoutError as error:
                 return str(error)
+        if len(query.runs) > 1:
+            found = summed(found)
         if len(query.runs) > 1 and not template.each:
             found = in_order(found, newest=slots.first().get("order") == "newest")
         limit = slots.first().get("limit")
         if limit is not None and len(found.rows) > int(limit):
             found = replace(found, rows=found.rows[: int(limit)], cut=False)
         self.known["execution"] = found
+        self._counted(query, found)
         return None
+
+    def _counted(self, query: Instantiated, found: Execution) -> None:
+        """Count what was found, where that is asked or not all of it is fetched."""
+        question = self.known["resolution"].question
+        counted = "count" in intents_of(question, self.known["mentions"])
+        if "count" in found.columns or not (counted or found.cut):
+            return
+        options = self.pipeline.options
+        with self._timed("count"):
+            self.known["counted"] = counted
+            self.known["total"] = total_of(
+                self.pipeline.graph,
+                query,
+                found,
+                base=options.base,
+                seconds=options.query_seconds,
+            )
 
     def _retrieved(self, template: Template, k: int) -> None:
         """Score classes, filter them, and search chunks of those that are kept."""
@@ -229,9 +259,34 @@ class Run:
         found = self.known.get("execution")
         if found is None:
             return fixed_text("none", self.language)
-        return plain_answer(
-            template.id, found, self.known["slots"].values, self.language
+        slots: Slots = self.known["slots"]
+        if not found.rows or not any(found.column("count") or (1,)):
+            for doubt in slots.doubts:
+                if doubt.kind == "unrecorded":
+                    return self._only_told(doubt)
+        options = self.pipeline.options
+        apart = told_apart(
+            self.pipeline.graph,
+            found,
+            language=self.language,
+            shown=SHOWN,
+            base=options.base,
+            seconds=options.query_seconds,
         )
+        asked = Asked(
+            counted=self.known.get("counted", False),
+            total=self.known.get("total"),
+            apart=apart,
+        )
+        return plain_answer(
+            template.id, found, slots.values, self.language, asked=asked
+        )
+
+    def _only_told(self, doubt: Doubt) -> str:
+        """Return a doubt as the answer, and no longer as a note beside it."""
+        text = doubt_text(doubt, self.language)
+        self.known["notes"] = tuple(n for n in self.known["notes"] if n != text)
+        return text
 
     def end(self, status: Status, answer: str) -> PipelineResult:
         """Return the result with all that is known."""

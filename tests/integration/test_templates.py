@@ -6,7 +6,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -28,7 +28,7 @@ from retrieval.specificity.instantiation import (
 )
 from retrieval.specificity.lookup import load_lookup
 from retrieval.specificity.monitoring import SpecificityMetrics
-from retrieval.specificity.opening import choose_route, has_custodians, open_pipeline
+from retrieval.specificity.opening import choose_route, institutions_of, open_pipeline
 from retrieval.specificity.storing import (
     delete_conversation,
     read_conversation,
@@ -297,7 +297,61 @@ def test_route_is_chosen_with_a_reason(
 
 def test_a_graph_without_institutions_has_none(connection: Connection) -> None:
     """An empty database has nothing for templates."""
-    assert not has_custodians(connection)
+    found = institutions_of(connection)
+
+    assert (found.stored, found.found) == (False, False)
+
+
+@pytest.mark.usefixtures("stored")
+def test_institutions_are_asked_for_once(
+    connection: Connection, server: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether there are any takes one statement, and opening a corpus none besides."""
+    asked: list[str] = []
+    read = connection.read
+
+    def counting(statement: str, **values: Any) -> list[dict[str, Any]]:
+        asked.append(statement)
+        return read(statement, **values)
+
+    monkeypatch.setattr(connection, "read", counting)
+
+    found = institutions_of(connection, "heritage")
+    open_pipeline(
+        connection,
+        server,
+        corpus="heritage",
+        embedder=HashEmbedder(32),
+        record=False,
+    )
+
+    assert (found.stored, found.found) == (True, True)
+    assert [name for name in asked if "custodians" in name] == []
+    assert asked.count("retrieval/specificity_institutions") == 1
+    assert asked.count("retrieval/specificity_gazetteer") == 1
+
+
+@pytest.mark.usefixtures("stored")
+def test_hints_are_in_the_language_of_the_answer(command_line: CommandLine) -> None:
+    """A Dutch answer has no English around it."""
+    done = command_line.run("ask", "--route", "templates", "Musea in Middelburg?")
+    english = command_line.run("ask", "--route", "templates", "Museums in Middelburg?")
+
+    assert any(line.startswith("Let op: ") for line in done.errors)
+    assert "Het gesprek, beurt voor beurt:" in done.out
+    assert "Ga verder met: " in done.out
+    assert any(line.startswith("Note: ") for line in english.errors)
+    assert "The conversation turn by turn:" in english.out
+
+
+@pytest.mark.usefixtures("stored")
+def test_places_are_listed_and_counted_live(pipeline: TemplatePipeline) -> None:
+    """Several places, counts of lists and cut lists are the same over the database."""
+    listed = pipeline.forward("Which archives are in Amsterdam or Utrecht?")
+    counted = pipeline.forward("How many museums were founded before 1900?")
+
+    assert "- Domarchief Utrecht (Utrecht)" in listed.answer
+    assert counted.answer.startswith("There is 1 museum founded before 1900:")
 
 
 @pytest.mark.usefixtures("stored")

@@ -126,7 +126,7 @@ def test_missing_slots_are_named(
         ("find_institutions_by_founding_date", {"date": "long ago"}, "'date'"),
         ("find_institutions_by_founding_date", {"date": "1/2/3"}, "'date'"),
         ("find_institutions_by_founding_date", {"order": "biggest"}, "'order'"),
-        ("list_all_institutions_in_city", {"city": ("x", "y")}, "takes one"),
+        ("find_institution_by_name", {"name": ("x", "y")}, "takes one"),
         ("none", {}, "no query"),
     ],
 )

@@ -1,0 +1,128 @@
+"""Unclean lists: equal names, and regions that are recorded badly or by parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eval.specificity.fixture import custodians_of, memory_pipeline
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from retrieval.specificity.pipeline import TemplatePipeline
+
+_HEAD = "name,type,city,region,country,isil,ghcid\n"
+
+
+def _pipeline(tmp_path: Path, rows: str) -> TemplatePipeline:
+    """Return a pipeline over the institutions of some lines."""
+    path = tmp_path / "list.csv"
+    path.write_text(_HEAD + rows, "utf-8")
+    return memory_pipeline(custodians_of(path))
+
+
+@pytest.mark.parametrize(
+    ("rows", "question", "lines"),
+    [
+        (
+            "Central Library,L,Leeds,,GB,GB-A1,\nCentral Library,L,Hull,,GB,GB-A2,\n",
+            "Which libraries are in the UK?",
+            ["- Central Library (Hull)", "- Central Library (Leeds)"],
+        ),
+        (
+            "Central Library,L,Leeds,,GB,GB-A1,\nCentral Library,L,Leeds,,GB,GB-A2,\n",
+            "Which libraries are in Leeds?",
+            ["- Central Library (GB-A1)", "- Central Library (GB-A2)"],
+        ),
+        (
+            "Central Library,L,Leeds,,GB,,\nOther Library,L,Leeds,,GB,,\n",
+            "Which libraries are in Leeds?",
+            ["- Central Library", "- Other Library"],
+        ),
+    ],
+)
+def test_institutions_of_one_name_are_told_apart(
+    tmp_path: Path, rows: str, question: str, lines: list[str]
+) -> None:
+    """By town, or where that is one too, by code; names that differ stay alone."""
+    answer = _pipeline(tmp_path, rows).forward(question).answer
+
+    assert sorted(answer.splitlines()[1:]) == lines
+
+
+def test_institutions_that_nothing_tells_apart_have_their_keys(tmp_path: Path) -> None:
+    """Two lines are never the same."""
+    rows = "Central Library,L,Leeds,,GB,,\n" + "Central Library,L,Leeds,,GB,,\n"
+    path = tmp_path / "list.csv"
+    path.write_text("id," + _HEAD + "k1," + rows.replace("\nC", "\nk2,C"), "utf-8")
+    pipeline = memory_pipeline(custodians_of(path))
+
+    lines = pipeline.forward("Which libraries are in Leeds?").answer.splitlines()
+
+    assert len(lines) == len(set(lines)) == 3
+
+
+_CODED = """Tower Museum,M,London,,,,GB-LND-LON-M-TM
+Avon Museum,M,Bristol,,,,GB-BST-BRS-M-AM
+Forth Museum,M,Edinburgh,,,,GB-EDH-EDI-M-FM
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("museums in England", "2 museums in England:\n- Avon Museum\n- Tower Museum"),
+        ("How many museums are in England?", "There are 2 museums in England."),
+        ("Hoeveel musea zijn er in Schotland?", "Er is 1 museum in Schotland."),
+        (
+            "Compare museums in England and Scotland",
+            "- England: 2 museums\n- Scotland: 1 museum\nEngland has the most.",
+        ),
+    ],
+)
+def test_a_region_is_what_lies_in_it(
+    tmp_path: Path, question: str, answer: str
+) -> None:
+    """By ISO 3166-2, where the data name only the parts."""
+    result = _pipeline(tmp_path, _CODED).forward(question)
+
+    assert result.answer == answer
+    assert any("City of" in note or "ligt" in note for note in result.notes)
+
+
+_NAMED = """Tyne Museum,M,Newcastle,North East,GB,,
+Avon Museum,M,Bristol,South West,GB,,
+Lost Museum,M,,,GB,,
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("museums in England", "I cannot tell what is in England"),
+        ("How many museums are in England?", "under North East, South West."),
+        ("musea in Engeland", "Ik weet niet wat er in Engeland is"),
+    ],
+)
+def test_a_region_that_is_not_recorded_is_not_said_to_be_empty(
+    tmp_path: Path, question: str, said: str
+) -> None:
+    """The answer says under what institutions are recorded instead."""
+    result = _pipeline(tmp_path, _NAMED).forward(question)
+
+    assert said in result.answer
+    assert "There are no" not in result.answer
+    assert not any("recorded under" in note for note in result.notes)
+
+
+def test_institutions_without_a_region_are_told_of(tmp_path: Path) -> None:
+    """A list of a region may lack them."""
+    result = _pipeline(tmp_path, _NAMED).forward("museums in the North East")
+
+    assert "- Tyne Museum" in result.answer
+    assert (
+        "1 institutions in United Kingdom have no region: they may be missing here."
+        in result.notes
+    )
