@@ -329,5 +329,5 @@ def pairs_text(
     if then == "create":
         return f"{match}CREATE (a)-[r:$($name)]->(b)\nSET r = row.properties"
     if then == "change":
-        return f"{match}{existing}SET r = row.properties"
+        return f"{match}{existing}SET r += row.properties"
     return f"{match}{existing}RETURN row.i AS i, collect(properties(r)) AS held"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from graph.progress import silent
 from graph.rdf.clauses import arms_of, merge_text, node_text, pairs_text
 from graph.rdf.export import format_of
+from graph.rdf.lengths import check_lengths
 from graph.rdf.mapping import LABELS, Mapping
 from graph.rdf.parsing import digest_of, parse
 from graph.rdf.rows import NodeRow, Rows
@@ -84,7 +85,8 @@ def import_rdf(
         progress: Told of triples as they are read and of nodes as they are stored.
 
     Raises:
-        RdfError: If the file is not well-formed; nothing is then stored.
+        RdfError: If the file is not well-formed, or has what the database cannot
+            hold; nothing is then stored.
         SourceError: If it cannot be read.
         DatabaseError: If the database fails; the same import again goes on.
     """
@@ -97,7 +99,6 @@ def import_rdf(
             parse(path, staging, form=form, base=run.mapping.vocabulary.base)
             staging.finish()
             progress("Reading RDF", staging.count, staging.count)
-            apply_schema(connection)
             return _Import(connection, run, staging, progress).work()
         finally:
             staging.close()
@@ -128,6 +129,8 @@ class _Import:
 
     def work(self) -> ImportReport:
         """Store nodes, then relationships, and say what changed."""
+        check_lengths(self._staging, self._rows)
+        apply_schema(self._connection)
         for batch in _batches(self._staging.subjects()):
             self._store_subjects(batch)
         self._place_rest()
@@ -314,7 +317,10 @@ class _Import:
     def _edge_steps(
         self, name: str, ends: tuple[str, ...], edges: list[tuple[Any, ...]]
     ) -> list[tuple[str, dict[str, Any]]]:
-        """Return the statements that store relationships of one kind."""
+        """Return the statements that store relationships of one kind.
+
+        One that is there keeps the properties that the file does not speak of.
+        """
         rows = [{"a": row[5], "b": row[6], "i": i} for i, row in enumerate(edges)]
         params = {"rows": rows, "name": name}
         there = {row[0]: row[1] for row in self._run(pairs_text(*ends), params)}
@@ -323,9 +329,11 @@ class _Import:
             stated = self._staging.statements(row[7], name, row[8])
             wanted = [self._rows.properties("", facts) for facts in stated] or [{}]
             held = there.get(place, [])
+            if held and not stated:
+                continue
             pair = rows[place] | {}
             if len(held) == 1 and len(wanted) == 1:
-                if self._content(held[0]) != self._content(wanted[0]):
+                if self._content(held[0] | wanted[0]) != self._content(held[0]):
                     changed.append(pair | {"properties": wanted[0]})
                 continue
             left = Counter(map(self._content, held))

@@ -123,14 +123,22 @@ class Rows:
             result[name] = self._value(values, orders.get(name))
         return result
 
+    def name_of(self, label: str, predicate: str) -> str | None:
+        """Return the property of ours that a predicate means, None for one of others.
+
+        Args:
+            label: The label whose rule a node follows.
+            predicate: An IRI.
+        """
+        rule = self._terms.get((label, predicate))
+        if rule is None:
+            return self.mapping.vocabulary.named("property", predicate)
+        return rule.name
+
     def _property(self, label: str, predicate: str, found: Value) -> tuple[str, Any]:
         """Return name and value of the property that a literal is, or is part of."""
         rule = self._terms.get((label, predicate))
-        name = (
-            self.mapping.vocabulary.named("property", predicate)
-            if rule is None
-            else rule.name
-        )
+        name = self.name_of(label, predicate)
         if name is not None and self.mapping.expand(name) is None:
             value = self._plain(found, "any" if rule is None else rule.form)
             if value is not None:

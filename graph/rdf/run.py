@@ -160,11 +160,23 @@ class Run:
             QueryTimeoutError: If it is.
         """
         if time.monotonic() > self.deadline:
-            msg = (
-                f"The query took longer than {self.seconds:g} s and was stopped: ask "
-                "for less, or raise the limit (seconds=, --time-limit)."
-            )
-            raise QueryTimeoutError(msg)
+            raise self.overdue()
+
+    def left(self) -> float:
+        """Return the seconds that are left.
+
+        Raises:
+            QueryTimeoutError: If there are none.
+        """
+        self.check()
+        return max(0.001, self.deadline - time.monotonic())
+
+    def overdue(self) -> QueryTimeoutError:
+        """Return what is raised where time is up."""
+        return QueryTimeoutError(
+            f"The query took longer than {self.seconds:g} s and was stopped: ask "
+            "for less, or raise the limit (seconds=, --time-limit)."
+        )
 
     def __call__(self, text: str, params: dict[str, Any]) -> Iterator[Sequence[Any]]:
         """Run a statement and yield the values of its rows.

@@ -112,6 +112,23 @@ class Staging:
                 ],
             )
 
+    def longer(self, most: int) -> Iterator[tuple[str, str, str, bool]]:
+        """Yield the triples with a text that has more than some bytes.
+
+        Args:
+            most: Bytes.
+
+        Yields:
+            Subject, predicate, object, and whether that is a literal.
+        """
+        rows = self._database.execute(
+            "SELECT s, p, o, kind IS NOT NULL FROM triple "
+            "WHERE length(CAST(s AS BLOB)) > ? OR length(CAST(o AS BLOB)) > ?",
+            (most, most),
+        )
+        for subject, predicate, found, is_literal in rows:
+            yield subject, predicate, found, bool(is_literal)
+
     def is_class(self, iri: str, kind: str) -> bool:
         """Return whether the file says that an IRI is of a type.
 
