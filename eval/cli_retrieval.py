@@ -87,6 +87,9 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
 @click.option("--answers", help="A model that answers from what was found.")
 @click.option("--judge", help="A model that judges those answers (extra deepeval).")
 @click.option("--report", type=_PATH, help="Write a page of HTML.")
+@click.option(
+    "--rankings", type=_PATH, help="Write what was found for each question, as lines."
+)
 @click.option("--no-store", is_flag=True, help="Do not store the results.")
 @click.option("--no-record", is_flag=True, help="Do not store the walks.")
 @click.option("--fresh", is_flag=True, help="Forget what an interrupted run left.")
@@ -101,6 +104,7 @@ def retrieval(
     limit: int | None,
     model_name: str | None,
     report: Path | None,
+    rankings: Path | None,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -111,14 +115,16 @@ def retrieval(
     """
     from eval.datasets import read_specification
     from eval.retrieval.evaluation import evaluate_retrieval
-    from eval.retrieval.output import as_dict, lines
+    from eval.retrieval.output import as_dict, lines, rankings_of
     from eval.retrieval.report import retrieval_page
     from graph.cli_session import open_connection
     from graph.embedders import load_embedder
     from graph.progress import progress_bars
 
     _check_place(report)
+    _check_place(rankings)
     options = _options(asked)
+    _check_base(options.base, algorithms)
     systems = _systems(algorithms, model_name, settings)
     dataset = read_specification(specification, contexts=asked["contexts"])
     dataset = replace(dataset, questions=dataset.questions[:limit])
@@ -135,6 +141,11 @@ def retrieval(
         )
     if report is not None:
         _write(report, retrieval_page(evaluation))
+        click.echo(f"Report: {report}", err=True)
+    if rankings is not None:
+        rows = (json.dumps(r, ensure_ascii=False) for r in rankings_of(evaluation))
+        _write(rankings, "".join(f"{row}\n" for row in rows))
+        click.echo(f"Rankings: {rankings}", err=True)
     if as_json:
         click.echo(json.dumps(as_dict(evaluation), ensure_ascii=False, indent=2))
         return
@@ -209,6 +220,24 @@ def _judging(answers: str | None, judge: str | None) -> JudgingOptions | None:
     return JudgingOptions(answers=answers, judge=judge)
 
 
+def _check_base(base: str, algorithms: str) -> None:
+    """Check that a base which was asked for is measured.
+
+    Raises:
+        UsageError: If it is not; where none was asked for, the first system will do.
+    """
+    from eval.retrieval.systems import asked_names
+
+    source = click.get_current_context().get_parameter_source("base")
+    given = source is not click.core.ParameterSource.DEFAULT
+    if given and base not in asked_names(algorithms):
+        msg = (
+            f"--base {base} is not measured: add it to --algorithms, such as "
+            f"--algorithms {base},{algorithms}."
+        )
+        raise click.UsageError(msg)
+
+
 def _check_place(path: Path | None) -> None:
     """Check that a report can be written, before there is one.
 
@@ -235,7 +264,6 @@ def _write(path: Path, text: str) -> None:
     except OSError as error:
         msg = f"Cannot write {path}: {error.strerror}. Choose another place."
         raise StorageError(msg) from error
-    click.echo(f"Report: {path}", err=True)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["PassageIndex", "Problems", "dataset_of", "folded"]
 
 _SPACES = re.compile(r"\s+")
+_RECENT = 100
+"""Problems among which one that is told again is looked for."""
 
 
 def folded(text: str) -> str:
@@ -50,6 +52,18 @@ class Problems:
             message: What was found, and what becomes of it.
         """
         self.found.append(DatasetProblem(kind=kind, id=where, message=message))
+
+    def tell_once(self, kind: ProblemKind, where: str, message: str) -> None:
+        """Take note of a problem that may come up again, such as gold named twice.
+
+        Args:
+            kind: What is wrong.
+            where: Id of the question or passage.
+            message: What was found, and what becomes of it.
+        """
+        problem = DatasetProblem(kind=kind, id=where, message=message)
+        if problem not in self.found[-_RECENT:]:
+            self.found.append(problem)
 
 
 class PassageIndex:
@@ -172,7 +186,7 @@ class PassageIndex:
             f"Gold {name!r:.80} of question {question} is no passage of the corpus: "
             "it counts as never found."
         )
-        self._problems.tell("gold_missing", question, message)
+        self._problems.tell_once("gold_missing", question, message)
         return self._free(name)
 
 

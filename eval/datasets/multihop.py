@@ -35,12 +35,9 @@ def load_musique(questions: Path, corpus: Path) -> RetrievalDataset:
     Raises:
         SourceError: If a file is no good.
     """
-    rows, asked_file = read_json(questions)
+    rows, asked_file = _questions(questions, "paragraphs", "supporting_facts")
     index, corpus_file, problems = _passages(corpus)
-    found = [
-        _musique_question(as_object(row, f"{questions.name}[{at}]"), at, index)
-        for at, row in enumerate(as_list(rows, questions.name))
-    ]
+    found = [_musique_question(row, at, index) for at, row in enumerate(rows)]
     return dataset_of(
         questions.stem,
         "musique",
@@ -49,6 +46,34 @@ def load_musique(questions: Path, corpus: Path) -> RetrievalDataset:
         files=(asked_file, corpus_file),
         problems=problems,
     )
+
+
+_KINDS = {"paragraphs": "musique", "supporting_facts": "hotpotqa or 2wiki"}
+"""Key of questions that has their gold -> kinds of data sets that have it."""
+
+
+def _questions(path: Path, gold: str, other: str) -> tuple[list[JsonObject], Any]:
+    """Read a file of questions, and see whether it is of the kind that was named.
+
+    Args:
+        path: The file.
+        gold: Key that has the gold of this kind.
+        other: Key that has it in the other kinds.
+
+    Raises:
+        SourceError: If the file is no good, or its questions are of another kind.
+    """
+    value, file = read_json(path)
+    rows = [
+        as_object(row, f"{path.name}[{at}]")
+        for at, row in enumerate(as_list(value, path.name))
+    ]
+    if rows and all(row.get(gold) is None for row in rows):
+        like = any(row.get(other) is not None for row in rows)
+        hint = f"; it looks like {_KINDS[other]}" if like else ""
+        msg = f"No question of {path.name} has {gold!r}, its gold{hint}."
+        raise SourceError(msg)
+    return rows, file
 
 
 def _musique_question(
@@ -87,12 +112,9 @@ def load_supporting(questions: Path, corpus: Path, *, kind: str) -> RetrievalDat
     Raises:
         SourceError: If a file is no good.
     """
-    rows, asked_file = read_json(questions)
+    rows, asked_file = _questions(questions, "supporting_facts", "paragraphs")
     index, corpus_file, problems = _passages(corpus)
-    found = [
-        _supported(as_object(row, f"{questions.name}[{at}]"), at, index, problems)
-        for at, row in enumerate(as_list(rows, questions.name))
-    ]
+    found = [_supported(row, at, index, problems) for at, row in enumerate(rows)]
     return dataset_of(
         questions.stem,
         kind,

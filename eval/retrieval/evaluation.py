@@ -162,7 +162,11 @@ def evaluate_retrieval(
         results=judged.results,
         parts=parts_of(judged.results, judged.measures, chosen),
         facts=_facts(bench, resumed),
-        notes=(*_notes(bench, ks), *judged.notes),
+        notes=(
+            *_notes(bench, ks),
+            *_notes_of_results(judged.results, chosen),
+            *judged.notes,
+        ),
     )
     if chosen.store:
         stored = store_evaluation(connection, evaluation)
@@ -301,6 +305,41 @@ def parts_of(
         )
         for name, places in chosen.items()
     )
+
+
+def _notes_of_results(
+    results: Sequence[SystemResult], options: EvaluationOptions
+) -> list[str]:
+    """Return what a reader of intervals and differences must know."""
+    notes = []
+    names = [result.name for result in results]
+    if len(names) > 1 and options.base not in names:
+        notes.append(
+            f"{options.base} is not measured here: differences are from {names[0]}."
+        )
+    base = next((each for each in results if each.name == options.base), results[0])
+    if any(_alike(each, None) or _alike(each, base) for each in results):
+        notes.append(
+            "Where a measure, or a difference, is the same for all questions, there is "
+            "nothing to resample: its interval then says how far as many other "
+            "questions as the exact interval for 0 of n allows for (Clopper and "
+            "Pearson, 95 %) could move it."
+        )
+    return notes
+
+
+def _alike(result: SystemResult, base: SystemResult | None) -> bool:
+    """Return whether a measure, or the gain over a base, is the same for several."""
+    if base is result:
+        return False
+    others = result.values if base is None else base.values
+    found: dict[str, list[float]] = {}
+    for row, other in zip(result.values, others, strict=True):
+        for name in row:
+            if name in other:
+                gain = row[name] - (0.0 if base is None else other[name])
+                found.setdefault(name, []).append(gain)
+    return any(len(each) > 1 and len(set(each)) == 1 for each in found.values())
 
 
 def _notes(bench: Bench, ks: Sequence[int]) -> list[str]:

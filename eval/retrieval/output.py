@@ -19,6 +19,7 @@ __all__ = [
     "lines",
     "main_k",
     "per_cent",
+    "rankings_of",
     "table_facts",
 ]
 
@@ -122,6 +123,32 @@ def _difference(each: Difference) -> dict[str, Any]:
         "p": round(each.p_value, _DIGITS),
         "n": each.found.n,
     }
+
+
+def rankings_of(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
+    """Yield what each system found for each question, as JSON values.
+
+    Args:
+        evaluation: What came out.
+    """
+    for result in evaluation.results:
+        for question, ranking, values in zip(
+            result.questions, result.rankings, result.values, strict=True
+        ):
+            yield {
+                "system": result.name,
+                "id": question.id,
+                "gold": {
+                    name: question.grade(name) for name in question.gold_documents
+                },
+                "documents": [
+                    {"id": each.id, "score": each.score, "filled": each.filled}
+                    for each in ranking.documents
+                ],
+                "measures": {name: round(values[name], _DIGITS) for name in values},
+                "milliseconds": round(ranking.milliseconds, 3),
+                "traversal": ranking.traversal_id,
+            }
 
 
 def facts_of(evaluation: Evaluation) -> dict[str, str]:

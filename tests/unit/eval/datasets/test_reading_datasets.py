@@ -92,6 +92,36 @@ def test_gold_that_points_nowhere_is_told_and_counts(tmp_path: Path) -> None:
     assert dataset.questions[0].gold_documents == ("Iowa", "Utah")
 
 
+def test_gold_named_twice_that_points_nowhere_is_told_once(tmp_path: Path) -> None:
+    """One message for one thing that is wrong."""
+    dataset = _musique(
+        tmp_path, _asked("q", ("Rome", "Far."), ("Rome", "Far."), ("Iowa", "Another."))
+    )
+
+    assert _kinds(dataset).count(("gold_missing", "q")) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "question", "hint"),
+    [
+        ("musique", {"supporting_facts": [["Iowa", 0]]}, "like hotpotqa or 2wiki"),
+        ("hotpotqa", {"paragraphs": []}, "'supporting_facts', its gold; it looks"),
+        ("2wiki", {"gold": ["Iowa"]}, "'supporting_facts', its gold."),
+    ],
+)
+def test_questions_of_another_kind_are_refused(
+    tmp_path: Path, kind: str, question: dict[str, Any], hint: str
+) -> None:
+    """What is missing is named, and what the file looks like."""
+    asked = _json(tmp_path / "asked.json", [{"id": "q", "question": "?", **question}])
+    corpus = _json(tmp_path / "corpus.json", [{"title": "Iowa", "text": "A state."}])
+
+    with pytest.raises(SourceError, match=r"No question of asked.json has") as refused:
+        load_dataset(kind, [asked, corpus])
+
+    assert hint in str(refused.value)
+
+
 def test_gold_of_an_unknown_text_is_told(tmp_path: Path) -> None:
     """Where several passages have the title and none the text, the first is taken."""
     dataset = _musique(tmp_path, _asked("q", ("Ohio", "Something else.")))

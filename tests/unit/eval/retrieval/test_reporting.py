@@ -9,12 +9,23 @@ from html.parser import HTMLParser
 import pytest
 
 from eval.retrieval.dataset import DatasetProblem
-from eval.retrieval.evaluation import Evaluation, EvaluationOptions, parts_of
+from eval.retrieval.evaluation import (
+    Evaluation,
+    EvaluationOptions,
+    _notes_of_results,
+    parts_of,
+)
 from eval.retrieval.measures import measure_names, measure_rankings
-from eval.retrieval.output import as_dict, lines, per_cent
+from eval.retrieval.output import as_dict, lines, per_cent, rankings_of
 from eval.retrieval.report import retrieval_page
 from eval.retrieval.running import SystemResult
-from eval.retrieval.summary import differences, quantile_interval, summarise
+from eval.retrieval.summary import (
+    differences,
+    quantile_interval,
+    summarise,
+    widened,
+)
+from eval.statistics import bootstrap_interval
 from tests.rankings import dataset, question, ranking
 
 QUESTIONS = (
@@ -180,6 +191,51 @@ def test_differences_are_paired_and_corrected() -> None:
     assert [each.name for each in found] == ["walk", "none"]
     assert found[1].found.difference.value == pytest.approx(-0.625)
     assert all(each.p_value >= each.found.p_value for each in found)
+
+
+def test_rankings_are_told_question_by_question() -> None:
+    """Passages with scores, and each question's measures, for other tools."""
+    rows = list(rankings_of(evaluation()))
+
+    first = rows[0]
+    assert [row["system"] for row in rows[::4]] == ["dense", "walk", "none"]
+    assert (first["id"], first["gold"]) == ("q1", {"ash": 1})
+    assert [each["id"] for each in first["documents"]] == [
+        "ash",
+        "birch",
+        "cedar",
+        "<elm>",
+    ]
+    assert first["measures"]["recall@2"] == 1
+    json.dumps(rows, allow_nan=False)
+
+
+def test_measures_that_are_all_alike_have_exact_intervals() -> None:
+    """Nothing of 12 is compatible with up to 26.5 %, and all of 12 with 73.5 %."""
+    alike = [bootstrap_interval([value] * 12) for value in (0.0, 1.0, 0.2)]
+    mixed = bootstrap_interval([0.0, 1.0] * 6)
+
+    none, whole, part = (widened(found) for found in alike)
+
+    assert [found.low for found in alike[:2]] == [found.high for found in alike[:2]]
+    assert (none.low, none.high) == (0, pytest.approx(0.2646, abs=1e-4))
+    assert (whole.low, whole.high) == (pytest.approx(0.7354, abs=1e-4), 1)
+    assert part.low < part.value < part.high
+    assert widened(mixed) == mixed
+    assert widened(bootstrap_interval([0.0] * 12), least=-1).low == -none.high
+
+
+def test_alike_systems_are_not_surely_alike() -> None:
+    """A difference of nothing in four questions has a wide interval, and a note."""
+    (same, other) = (result(name, "ash", "birch") for name in ("dense", "same"))
+
+    (found,) = differences([same, other], same, ["recall@2"])
+    notes = _notes_of_results([same, other], EvaluationOptions(ks=KS))
+    based = _notes_of_results([same, other], EvaluationOptions(ks=KS, base="bm25"))
+
+    assert found.found.difference.low < 0 < found.found.difference.high
+    assert [note[:15] for note in notes] == ["Where a measure"]
+    assert based[0] == "bm25 is not measured here: differences are from dense."
 
 
 def test_a_quantile_has_an_interval_around_it() -> None:
