@@ -243,10 +243,10 @@ def test_what_may_not_be_asked_is_refused(odd: Connection, text: str, why: str) 
 @pytest.mark.parametrize(
     "found",
     [
-        "FILTER REGEX(?t, 'a*a*a*b')",
+        "FILTER REGEX(?t, 'a*a*a*[bc]')",
         "FILTER REGEX(?t, '(a+)+$', 'i')",
         "BIND('(a|aa)+c' AS ?x) FILTER REGEX(?t, ?x)",
-        "BIND(REPLACE(?t, '(x|(a*))*z', '') AS ?y)",
+        "BIND(REPLACE(?t, '(x|(a*))*[yz]', '') AS ?y)",
     ],
 )
 def test_endless_expressions_end_in_time(odd: Connection, found: str) -> None:
@@ -283,9 +283,9 @@ def test_an_import_keeps_what_a_relationship_has(
     )
     plain = f"<{BASE}Entity/e1> <{BASE}rel/RELATES> <{BASE}Entity/e2> .\n"
     stated = (
-        f"_:s a rdf:Statement ; rdf:subject <{BASE}Entity/e1> ; rdf:predicate "
-        f"<{BASE}rel/RELATES> ; rdf:object <{BASE}Entity/e2> ; "
-        f"<{BASE}property/score> 0.75 .\n"
+        f"<{BASE}statement/RELATES/Entity%2Fe1/Entity%2Fe2/0> a rdf:Statement ; "
+        f"rdf:subject <{BASE}Entity/e1> ; rdf:predicate <{BASE}rel/RELATES> ; rdf:object <{BASE}Entity/e2> ; "
+        f"<{BASE}property/score> 7.5e-1 .\n"
     )
     first, second = tmp_path / "plain.nt", tmp_path / "stated.ttl"
     first.write_text(plain, "utf-8")
