@@ -284,7 +284,8 @@ def test_an_import_keeps_what_a_relationship_has(
     plain = f"<{BASE}Entity/e1> <{BASE}rel/RELATES> <{BASE}Entity/e2> .\n"
     stated = (
         f"<{BASE}statement/RELATES/Entity%2Fe1/Entity%2Fe2/0> a rdf:Statement ; "
-        f"rdf:subject <{BASE}Entity/e1> ; rdf:predicate <{BASE}rel/RELATES> ; rdf:object <{BASE}Entity/e2> ; "
+        f"rdf:subject <{BASE}Entity/e1> ; rdf:predicate <{BASE}rel/RELATES> ; "
+        f"rdf:object <{BASE}Entity/e2> ; "
         f"<{BASE}property/score> 7.5e-1 .\n"
     )
     first, second = tmp_path / "plain.nt", tmp_path / "stated.ttl"
