@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eval.specificity.judging import Outcome
     from eval.statistics import Interval
     from graph.settings import Settings
+    from retrieval.specificity.experiment import SpecificityExperiment
 
 __all__ = ["specificity"]
 
@@ -49,6 +50,12 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="With --experiment: share of sessions that were filtered.",
 )
+@click.option(
+    "--experiment-name",
+    default="specificity",
+    show_default=True,
+    help="With --experiment: its name, by which sessions were dealt.",
+)
 @click.option("--seed", default=0, show_default=True, help="Of the intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.pass_obj
@@ -66,13 +73,17 @@ def specificity(
     failures: bool,
     experiment: Path | None,
     traffic_split: float,
+    experiment_name: str,
     seed: int,
     as_json: bool,
 ) -> None:
     """Measure template answers on labelled questions, with 95 % intervals."""
+    from retrieval.specificity.experiment import SpecificityExperiment
+
     if experiment is not None:
+        dealt = SpecificityExperiment(traffic_split=traffic_split, name=experiment_name)
         _experiment(
-            settings, experiment, traffic_split, store=store, seed=seed, as_json=as_json
+            settings, experiment, dealt, store=store, seed=seed, as_json=as_json
         )
         return
     if live and not corpus:
@@ -149,12 +160,18 @@ def _store(
     configuration: Mapping[str, Any],
 ) -> str:
     """Keep the results in the graph."""
+    from eval.retrieval.commit import code_version
     from eval.specificity.storing import store_outcomes
     from graph.cli_session import open_connection
 
     with open_connection(settings) as connection:
         return store_outcomes(
-            connection, outcomes, metrics, dataset=dataset, configuration=configuration
+            connection,
+            outcomes,
+            metrics,
+            dataset=dataset,
+            configuration=configuration,
+            commit=code_version(),
         )
 
 
@@ -231,7 +248,7 @@ def _tell(
 def _experiment(
     settings: Settings,
     path: Path,
-    traffic_split: float,
+    dealt: SpecificityExperiment,
     *,
     store: bool,
     seed: int,
@@ -240,17 +257,22 @@ def _experiment(
     """Write the table of an experiment."""
     from dataclasses import asdict
 
+    from eval.retrieval.commit import code_version
     from eval.specificity.experiments import read_results
     from eval.specificity.storing import store_experiment
     from graph.cli_session import open_connection
 
-    results = read_results(path, traffic_split=traffic_split)
+    results = read_results(path, traffic_split=dealt.traffic_split, name=dealt.name)
     table = results.table(seed=seed)
     run = None
     if store:
         with open_connection(settings) as connection:
             run = store_experiment(
-                connection, table, name=path.stem, traffic_split=traffic_split
+                connection,
+                table,
+                name=f"{dealt.name} of {path.stem}",
+                traffic_split=dealt.traffic_split,
+                commit=code_version(),
             )
     if as_json:
         told = asdict(table) | {

@@ -107,17 +107,23 @@ class SpecificityResults:
         )
 
 
-def read_results(path: Path, *, traffic_split: float = 0.5) -> SpecificityResults:
+def read_results(
+    path: Path, *, traffic_split: float = 0.5, name: str = "specificity"
+) -> SpecificityResults:
     """Return the results of a file.
 
     Args:
-        path: JSON Lines, each with a `session` and a `quality`.
+        path: JSON Lines, each with a `session` and a `quality`. A `group`, where there
+            is one, must be that in which the session is dealt.
         traffic_split: Share of sessions that were treated.
+        name: Name of the experiment, by which its sessions were dealt.
 
     Raises:
         SourceError: If the file or a line of it cannot be used; says which.
     """
-    results = SpecificityResults(SpecificityExperiment(traffic_split=traffic_split))
+    results = SpecificityResults(
+        SpecificityExperiment(traffic_split=traffic_split, name=name)
+    )
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -128,7 +134,14 @@ def read_results(path: Path, *, traffic_split: float = 0.5) -> SpecificityResult
             continue
         try:
             record = json.loads(line)
-            results.log_result(str(record["session"]), record["quality"])
+            dealt = results.log_result(str(record["session"]), record["quality"])
+            if record.get("group", dealt) != dealt:
+                msg = (
+                    f"its group is {record['group']!r}, and experiment {name!r} with "
+                    f"a share of {traffic_split:g} deals it {dealt!r}: give the name "
+                    "and the share that were used"
+                )
+                raise ValueError(msg)
         except (ValueError, KeyError, TypeError) as error:
             reason = f"no {error}" if isinstance(error, KeyError) else str(error)
             msg = f"{path}:{number} is no result of a session: {reason}."

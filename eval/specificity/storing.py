@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import TYPE_CHECKING, Any
 
 from eval.records import EvalRecord, EvalRun, Metric, StoredField
@@ -31,7 +32,8 @@ def store_outcomes(
 ) -> str:
     """Store what was measured; return the id of the run.
 
-    The same outcomes, times apart, are the same run and are stored once.
+    The same outcomes by the same labels, times apart, are the same run and are stored
+    once.
 
     Args:
         connection: The database.
@@ -43,8 +45,8 @@ def store_outcomes(
     """
     digest = hashlib.blake2b(digest_size=16)
     for one in outcomes:
-        told = (one.question.id, one.template, one.status, one.answer)
-        digest.update("\x00".join(told).encode("utf-8", "surrogatepass"))
+        told = json.dumps(_told(one), sort_keys=True, default=str)
+        digest.update(told.encode("utf-8", "surrogatepass"))
     run = EvalRun(
         kind="specificity",
         dataset=dataset,
@@ -57,6 +59,23 @@ def store_outcomes(
             writer.add(_record(outcome))
         writer.metric(*(Metric.of(name, value) for name, value in metrics.items()))
     return run.id
+
+
+def _told(outcome: Outcome) -> list[Any]:
+    """Return what makes an outcome another one: labels, findings and judgement."""
+    question, answer = outcome.question, outcome.question.answer
+    return [
+        question.id,
+        question.question,
+        question.template,
+        dict(question.slots),
+        question.relation,
+        [answer.kind, sorted(answer.ids), answer.value, dict(answer.values)],
+        [outcome.template, outcome.status, outcome.answer],
+        [outcome.slots_right, outcome.slots_found, outcome.slots_wanted],
+        [outcome.template_right, outcome.answer_right],
+        [sorted(outcome.expected_classes), outcome.kept_classes, outcome.all_classes],
+    ]
 
 
 def _record(outcome: Outcome) -> EvalRecord:

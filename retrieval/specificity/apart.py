@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from graph.errors import QueryTimeoutError
 from graph.rdf.vocabulary import Vocabulary
 from retrieval.specificity.execution import DEFAULT_BASE, SECONDS, execute
-from retrieval.specificity.gazetteer import place_name
 from retrieval.specificity.instantiation import Binding, Instantiated, Run
+from retrieval.specificity.iso_places import place_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

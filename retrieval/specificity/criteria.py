@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retrieval.specificity.gazetteer import place_name
+from retrieval.specificity.iso_places import place_name
 from retrieval.specificity.words import data_file, type_words
 
 if TYPE_CHECKING:
@@ -38,12 +38,16 @@ _BUDGET = {
         "at_least": "with a budget of at least {} euro",
         "below": "with a budget below {} euro",
         "at_most": "with a budget of at most {} euro",
+        "equal": "with a budget of exactly {} euro",
+        "between": "with a budget between {} and {} euro",
     },
     "nl": {
         "above": "met een budget boven {} euro",
         "at_least": "met een budget van minstens {} euro",
         "below": "met een budget onder {} euro",
         "at_most": "met een budget van hoogstens {} euro",
+        "equal": "met een budget van precies {} euro",
+        "between": "met een budget tussen {} en {} euro",
     },
 }
 
@@ -82,7 +86,8 @@ def criterion(slots: Mapping[str, str | tuple[str, ...]], language: str) -> str:
         return " " + words[relation].format(last if late else first)
     for budget in _each(slots, "budget"):
         comparison = next(iter(_each(slots, "comparison")), "above")
-        return " " + _BUDGET[language][comparison].format(amount(budget, language))
+        ends = [amount(end, language) for end in budget.split("/")]
+        return " " + _BUDGET[language][comparison].format(*ends)
     return ""
 
 

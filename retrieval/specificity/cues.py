@@ -56,6 +56,22 @@ _SUPERLATIVE = re.compile(
     r"|r)\w{3,}est\b",
     re.IGNORECASE,
 )
+_OTHERWISE = re.compile(
+    r"\b(?:second|third|fourth|fifth|\d+(?:st|nd|rd|th|e|de|ste)|tweede|derde|vierde|vijfde"
+    r"|last but one|(?:one )?but one|op (?:\u00e9\u00e9n|een|twee) na)[ -]"
+    r"(?:oldest|newest|youngest|earliest|latest|oudste|nieuwste|jongste)\b"
+    r"|\b(?:within|binnen|less than|minder dan)\s+(?:een straal van\s+)?\d+\s*"
+    r"(?:km|kilomet\w+|miles?|mijl|met(?:er|re)s?|minut\w+)\b"
+    r"|\b(?:nearest|closest|dichtstbij\w*|dichtst)\b"
+    r"|\b(?:average|mean budget|median|gemiddelde?|mediaan)\b"
+    r"|\b(?:per|each|every|elke?|iedere?) "
+    r"(?:country|city|town|region|province|land|stad|plaats|regio|provincie)\b"
+    r"|\b(?:which|what|welke?) "
+    r"(?:country|city|town|region|province|land|stad|plaats|regio|provincie)\b.{0,40}\b(?:most|fewest|least|meeste|minste)\b",
+    re.IGNORECASE,
+)
+"""An order, a distance, a mean or a division that no query gives."""
+
 _PERSON = re.compile(
     r"\W*(?:by whom|door wie|van wie|(?:who|wie)\b(?!\s+(?:is|are|has|zijn|heeft|zit"
     r"|of|or)\b))",
@@ -121,6 +137,11 @@ def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
         question: The question.
         mentions: What it names: of one institution, no person is known.
     """
+    places = sum(m.kind in _PLACES for m in mentions)
+    if (beyond := _OTHERWISE.search(question)) and not (
+        places > 1 and _COMPARE.search(beyond[0])
+    ):
+        return True
     superlatives = _SUPERLATIVE.finditer(question) if len(mentions) < MANY else ()
     if any(
         not any(m.start < found.end() and found.start() < m.end for m in mentions)

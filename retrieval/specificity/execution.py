@@ -24,6 +24,7 @@ __all__ = [
     "Execution",
     "check_reading",
     "execute",
+    "first_of",
     "in_order",
     "namespaces",
     "summed",
@@ -261,6 +262,21 @@ def in_order(found: Execution, *, newest: bool = False) -> Execution:
         at = columns.index("name")
         rows = tuple(sorted(rows, key=lambda r: str(r[at])))
     return replace(found, rows=rows)
+
+
+def first_of(found: Execution, number: int) -> Execution:
+    """Return the first rows; where one is asked for, all that share its date.
+
+    Args:
+        found: Rows in order.
+        number: How many.
+    """
+    rows = found.rows[:number]
+    if number == 1 and "founded" in found.columns:
+        at = found.columns.index("founded")
+        first = str(found.rows[0][at])
+        rows = tuple(row for row in found.rows if str(row[at]) == first)
+    return replace(found, rows=rows, cut=False)
 
 
 def summed(found: Execution) -> Execution:

@@ -47,7 +47,7 @@ _ORDER = re.compile(
 )
 _COMPARISON = re.compile(
     r"\b(?:more than|at least|at most|less than|over|above|under|below|up to|meer dan|"
-    r"minstens|hoogstens|minder dan|boven|onder|minimaal|maximaal)\b",
+    r"minstens|hoogstens|minder dan|boven|onder|minimaal|maximaal|exactly|precies)\b",
     re.IGNORECASE,
 )
 _SEVERAL = re.compile(r"\b(?:are|were|ones|zijn|waren)\b", re.IGNORECASE)
@@ -77,6 +77,7 @@ _COMPARISONS = {
     "below": ("less than", "minder dan", r"less than|under|below|minder dan|onder"),
     "at_least": ("at least", "minstens", r"at least|minstens|minimaal"),
     "at_most": ("at most", "hoogstens", r"at most|up to|hoogstens|maximaal"),
+    "equal": ("exactly", "precies", r"exactly|precies"),
 }
 
 
@@ -141,15 +142,20 @@ def frame_of(
         places=tuple((m.kind, m.text) for m in mentions if m.kind in _PLACES),
         order=None if order is None else ("oldest" if order[1] else "newest"),
         date=_date(dates[0]) if dates else None,
-        budget=(comparison[0] if comparison else "", budgets[0].text)
-        if budgets
-        else None,
+        budget=_budget(budgets[0], comparison) if budgets else None,
         name=(names[0].value or names[0].text) if names else None,
         limit=asked_limit(question),
         several=bool(_SEVERAL.search(question)),
         coded=bool(names) and names[0].kind == "identifier",
         counted=bool(re.search(_CUES[0][1], question, re.IGNORECASE)),
     )
+
+
+def _budget(mention: Mention, comparison: re.Match[str] | None) -> tuple[str, str]:
+    """Return comparison and amount of a budget, or `between` and both ends."""
+    if "/" in mention.value:
+        return "between", mention.value
+    return (comparison[0] if comparison else ""), mention.text
 
 
 def _date(mention: Mention) -> tuple[str, str]:
@@ -210,7 +216,12 @@ def merged(before: Frame, now: Frame) -> Frame:
         frame = replace(frame, limit=before.limit)  # `and the newest?`: as many
     if intent == "budget" and now.budget is None:
         frame = replace(frame, budget=before.budget)
-    elif now.budget and not now.budget[0] and before.budget:
+    elif (
+        now.budget
+        and not now.budget[0]
+        and before.budget
+        and before.budget[0] != "between"
+    ):
         frame = replace(frame, budget=(before.budget[0], now.budget[1]))
     return frame
 
@@ -255,15 +266,10 @@ def sentence(frame: Frame, language: str) -> str | None:
     if frame.intent == "date" and frame.order:
         return _extreme(frame, where, language)
     if frame.intent == "budget" and frame.budget:
-        comparison = _comparison(frame.budget[0], language)
+        spent = _spent(frame.budget, language)
         if dutch:
-            return (
-                f"{which} {things}{where} hebben een budget van {comparison} "
-                f"{frame.budget[1]}?"
-            )
-        return (
-            f"{which} {things}{where} have a budget of {comparison} {frame.budget[1]}?"
-        )
+            return f"{which} {things}{where} hebben een budget {spent}?"
+        return f"{which} {things}{where} have a budget {spent}?"
     if frame.name and frame.coded:
         if dutch:
             return f"Welke instelling heeft de code {frame.name}?"
@@ -295,6 +301,18 @@ def _things(frame: Frame, language: str, *, single: bool = False) -> str:
     words = [shown[letter][language][0 if single else 1] for letter in frame.letters]
     joined = (" en " if language == "nl" else " and ").join(words)
     return joined or _GENERIC[language][0 if single else 1]
+
+
+def _spent(budget: tuple[str, str], language: str) -> str:
+    """Return the words for a budget."""
+    relation, text = budget
+    dutch = language == "nl"
+    if relation == "between":
+        low, _, high = text.partition("/")
+        if dutch:
+            return f"tussen {low} en {high} euro"
+        return f"between {low} and {high} euro"
+    return f"{'van' if dutch else 'of'} {_comparison(relation, language)} {text}"
 
 
 def _comparison(words: str, language: str) -> str:

@@ -5,14 +5,17 @@ A gazetteer holds every distinct name, so it grows with the custodians: about 1 
 
 from __future__ import annotations
 
-import gettext
-import re
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import MissingExtraError
+from retrieval.specificity.iso_places import (
+    country_names,
+    parts_among,
+    subdivision_names,
+    subdivisions_of,
+)
+from retrieval.specificity.spellings import usual_spellings
 from retrieval.specificity.words import data_file, normal, type_words
 
 if TYPE_CHECKING:
@@ -27,7 +30,6 @@ __all__ = [
     "Gazetteer",
     "build_gazetteer",
     "gazetteer_of_graph",
-    "place_name",
     "read_gazetteer",
 ]
 
@@ -66,6 +68,8 @@ class Gazetteer:
         names: Normal forms by kind, for names with typing errors.
         parts: ISO 3166-2 code of a region -> codes that the graph has of what lies
             in it, its own among them.
+        spellings: Kind of place -> name -> all ways in which the graph writes it,
+            where there are several.
         uncoded: ISO 3166-1 code of a country -> names of regions without a code.
         regionless: ISO 3166-1 code of a country -> how many have no region at all.
     """
@@ -76,8 +80,15 @@ class Gazetteer:
     longest: int = 1
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    spellings: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     uncoded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     regionless: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def meant(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Return what values of slots mean in the graph, where that is several."""
+        regions = {**self.spellings.get("region", {}), **self.parts}
+        return {"city": dict(self.spellings.get("city", {})), "region": regions}
 
 
 def read_gazetteer(connection: Connection, corpus: str | None = None) -> Gazetteer:
@@ -134,6 +145,7 @@ class _Builder:
         self._cities: dict[str, set[str]] = {}
         self._region_codes: dict[str, set[tuple[str, str]]] = {}
         self._countries: set[str] = set()
+        self._rows: dict[str, Counter[str]] = {"city": Counter(), "region": Counter()}
         self._uncoded: dict[str, set[str]] = {}
         self._regionless: Counter[str] = Counter()
 
@@ -144,6 +156,9 @@ class _Builder:
         where = [part for part in (city, region, country) if part]
         if country:
             self._countries.add(country)
+        for kind, place in (("city", city), ("region", region)):
+            if place:
+                self._rows[kind][place] += 1
         if city:
             self._cities.setdefault(city, set()).add(", ".join(where[1:]))
         if region:
@@ -171,22 +186,13 @@ class _Builder:
 
     def done(self) -> Gazetteer:
         """Return the gazetteer."""
-        for city, places in self._cities.items():
-            about = "; ".join(_most_specific(places))
-            self._add(city, Entry(kind="city", value=city, about=about))
-        for region, codes in self._region_codes.items():
-            coded = [(code, country) for code, country in sorted(codes) if code]
-            for code, country in coded:
-                self._add(region, Entry(kind="region", value=code, about=country))
-            if not coded:  # some rows of a region may lack its country
-                about = "; ".join(sorted({c for _, c in codes if c}))
-                self._add(region, Entry(kind="region", value=region, about=about))
+        spellings = {"city": self._add_cities(), "region": self._add_regions()}
         self._other_spellings()
-        for name, code in _country_names():
+        for name, code in country_names():
             known = code in self._countries
             self._add(name, Entry(kind="country", value=code, known=known))
-        parts = _parts(self._regions.values())
-        for name, code in _subdivisions(frozenset(self._countries)):
+        parts = parts_among(self._regions.values())
+        for name, code in subdivisions_of(frozenset(self._countries)):
             if normal(name) not in self._entries:
                 entry = Entry(
                     kind="region", value=code, about=code[:2], known=code in parts
@@ -208,14 +214,48 @@ class _Builder:
             longest=min(max((f.count(" ") + 1 for f in entries), default=1), 16),
             names={kind: tuple(sorted(forms)) for kind, forms in by_kind.items()},
             parts=parts,
+            spellings=spellings,
             uncoded={c: tuple(sorted(r)) for c, r in sorted(self._uncoded.items())},
             regionless=dict(self._regionless),
         )
+
+    def _add_cities(self) -> dict[str, tuple[str, ...]]:
+        """Note the cities; return those that are written in several ways."""
+        countries = {
+            city: frozenset(place.rpartition(", ")[2] for place in places)
+            for city, places in self._cities.items()
+        }
+        usual = usual_spellings(self._rows["city"], countries, key="cities")
+        spelt = _by_usual(usual)
+        for city, best in usual.items():
+            places = set().union(*(self._cities[name] for name in spelt[best]))
+            about = "; ".join(_most_specific(places))
+            self._add(city, Entry(kind="city", value=best, about=about))
+        return {best: names for best, names in spelt.items() if len(names) > 1}
+
+    def _add_regions(self) -> dict[str, tuple[str, ...]]:
+        """Note the regions; return those without a code that have several names."""
+        plain: dict[str, frozenset[str]] = {}
+        for region, codes in self._region_codes.items():
+            coded = [(code, country) for code, country in sorted(codes) if code]
+            for code, country in coded:
+                self._add(region, Entry(kind="region", value=code, about=country))
+            if not coded:  # some rows of a region may lack its country
+                plain[region] = frozenset(c for _, c in codes if c)
+        rows = {region: self._rows["region"][region] for region in plain}
+        usual = usual_spellings(rows, plain, key="regions")
+        spelt = _by_usual(usual)
+        for region, best in usual.items():
+            known = frozenset().union(*(plain[name] for name in spelt[best]))
+            about = "; ".join(sorted(known))
+            self._add(region, Entry(kind="region", value=best, about=about))
+        return {best: names for best, names in spelt.items() if len(names) > 1}
 
     def _other_spellings(self) -> None:
         """Note the names in other languages of the places that the graph has."""
         data = data_file("places.yaml")
         for kind, key in (("city", "cities"), ("region", "regions")):
+            own = {f for f, e in self._entries.items() if kind in {x.kind for x in e}}
             for same in data[key]:
                 found = [
                     entry
@@ -224,10 +264,10 @@ class _Builder:
                     if entry.kind == kind
                 ]
                 for name in same:
-                    for entry in found:
+                    for entry in found if normal(name) not in own else ():
                         self._add(name, entry)
         for code, region in self._regions.items():
-            for name in _subdivision_names(code.upper()):
+            for name in subdivision_names(code.upper()):
                 self._add(
                     name, Entry(kind="region", value=region, about=code[:2].upper())
                 )
@@ -255,6 +295,14 @@ class _Builder:
                     del self._entries[form]
 
 
+def _by_usual(usual: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the names that a usual one stands for, itself among them."""
+    spelt: dict[str, list[str]] = {}
+    for name, best in sorted(usual.items()):
+        spelt.setdefault(best, []).append(name)
+    return {best: tuple(names) for best, names in spelt.items()}
+
+
 def _most_specific(places: set[str]) -> list[str]:
     """Return places without those that only say less than another one."""
     return sorted(
@@ -262,104 +310,3 @@ def _most_specific(places: set[str]) -> list[str]:
         for place in places
         if place and not any(o != place and o.endswith(f", {place}") for o in places)
     )
-
-
-@lru_cache(maxsize=1)
-def _country_names() -> tuple[tuple[str, str], ...]:
-    """Return names of countries in English and Dutch with their ISO 3166-1 codes."""
-    pycountry = _pycountry()
-    dutch = gettext.translation("iso3166-1", pycountry.LOCALES_DIR, languages=["nl"])
-    names: list[tuple[str, str]] = []
-    for country in pycountry.countries:
-        own = [country.name]
-        own += [getattr(country, a, "") for a in ("common_name", "official_name")]
-        for name in [n for n in own if n]:
-            names += [(name, country.alpha_2), (dutch.gettext(name), country.alpha_2)]
-        if "," in country.name:
-            last, _, first = country.name.partition(", ")
-            names.append((f"{first} {last}", country.alpha_2))
-    for code, others in data_file("places.yaml")["countries"].items():
-        names += [(name, code) for name in others]
-    return tuple(dict.fromkeys(names))
-
-
-@lru_cache(maxsize=1024)
-def place_name(text: str, language: str) -> str:
-    """Return the name of a country or region by its ISO 3166 code.
-
-    Args:
-        text: A code; any other text is returned as it is.
-        language: `en` or `nl`.
-    """
-    pycountry = _pycountry()
-    if re.fullmatch(r"[A-Z]{2}", text):
-        found, domain = pycountry.countries.get(alpha_2=text), "iso3166-1"
-    elif re.fullmatch(r"[A-Z]{2}-[A-Z0-9]{1,3}", text):
-        found, domain = pycountry.subdivisions.get(code=text), "iso3166-2"
-    else:
-        return text
-    if found is None:
-        return text
-    name = str(getattr(found, "common_name", found.name))
-    if language == "nl":
-        dutch = gettext.translation(domain, pycountry.LOCALES_DIR, languages=["nl"])
-        name = str(dutch.gettext(name))
-    last, _, first = name.partition(" [")[0].partition(", ")
-    return f"{first} {last}".strip()
-
-
-@lru_cache(maxsize=8)
-def _subdivisions(countries: frozenset[str]) -> tuple[tuple[str, str], ...]:
-    """Return names and ISO 3166-2 codes of the parts of countries."""
-    found = []
-    for country in sorted(countries):
-        for part in _pycountry().subdivisions.get(country_code=country) or ():
-            found += [(name, part.code) for name in _subdivision_names(part.code)]
-    by_name = {normal(name): code for name, code in found}
-    for same in data_file("places.yaml")["regions"]:
-        codes = {by_name[normal(n)] for n in same if normal(n) in by_name}
-        if len(codes) == 1:
-            found += [(name, next(iter(codes))) for name in same]
-    return tuple(dict.fromkeys(found))
-
-
-def _parts(codes: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return regions in which others lie, by ISO 3166-2, with those that are given."""
-    subdivisions = _pycountry().subdivisions
-    found: dict[str, set[str]] = {}
-    given = set(codes)
-    for code in given:
-        part = subdivisions.get(code=code)
-        while part is not None and part.parent_code:
-            found.setdefault(part.parent_code, set()).add(code)
-            part = subdivisions.get(code=part.parent_code)
-    return {
-        whole: tuple(sorted(found[whole] | ({whole} & given)))
-        for whole in sorted(found)
-    }
-
-
-def _subdivision_names(code: str) -> list[str]:
-    """Return the names of an ISO 3166-2 code, in its own language and in Dutch."""
-    pycountry = _pycountry()
-    found = pycountry.subdivisions.get(code=code)
-    if found is None:
-        return []
-    dutch = gettext.translation("iso3166-2", pycountry.LOCALES_DIR, languages=["nl"])
-    names = {found.name, dutch.gettext(found.name)}
-    names |= {part.strip() for name in names for part in name.split("[")[0].split("/")}
-    return sorted(names)
-
-
-def _pycountry() -> Any:
-    """Import pycountry.
-
-    Raises:
-        MissingExtraError: If the extra `templates` is not installed.
-    """
-    try:
-        import pycountry
-    except ImportError as error:
-        msg = "Templates need an extra: pip install 'knowtrail[templates]'."
-        raise MissingExtraError(msg) from error
-    return pycountry

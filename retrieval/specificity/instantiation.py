@@ -104,16 +104,17 @@ class TemplateInstantiator:
         self,
         template: Template,
         slots: Mapping[str, str | tuple[str, ...]],
-        parts: Mapping[str, tuple[str, ...]] | None = None,
+        meant: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None,
     ) -> Instantiated:
         """Return the queries of a template for slot values.
 
         Args:
             template: Which template; not `none`.
             slots: Values by slot name; a tuple for slots that have several. A date is
-                a year, or `first/last` years; a budget is a number of euro.
-            parts: ISO 3166-2 code of a region -> codes of what lies in it, each of
-                which is asked for.
+                a year, or `first/last` years; a budget is a number of euro,
+                or `first/last` numbers.
+            meant: Slot -> value -> values that are asked for in its place, such as
+                the parts of a region or the spellings of a town.
 
         Raises:
             InputError: If a required slot has no value, or a value has not the form
@@ -130,13 +131,13 @@ class TemplateInstantiator:
             msg = f"Template {template.id!r} has no query."
             raise InputError(msg)
         if not template.each:
-            runs = _of_all(template, slots, parts or {})
+            runs = _of_all(template, slots, meant or {})
             return Instantiated(template_id=template.id, runs=runs)
         rest = {n: _one(n, v) for n, v in slots.items() if n not in template.each}
         runs = tuple(
             _run(template, given, label={"place": value})
             for name, value in _each(template, slots)
-            for given in _in_parts({**rest, name: value}, parts or {})
+            for given in _as_meant({**rest, name: value}, meant or {})
         )
         return Instantiated(template_id=template.id, runs=runs)
 
@@ -156,7 +157,7 @@ def _each(
 def _of_all(
     template: Template,
     slots: Mapping[str, str | tuple[str, ...]],
-    parts: Mapping[str, tuple[str, ...]],
+    meant: Mapping[str, Mapping[str, tuple[str, ...]]],
 ) -> tuple[Run, ...]:
     """Return one query, or one for each institution type and each place."""
     runs: list[tuple[dict[str, str], dict[str, str]]] = [({}, {})]
@@ -176,18 +177,19 @@ def _of_all(
     return tuple(
         _run(template, part, label=label)
         for given, label in runs
-        for part in _in_parts(given, parts)
+        for part in _as_meant(given, meant)
     )
 
 
-def _in_parts(
-    slots: dict[str, str], parts: Mapping[str, tuple[str, ...]]
+def _as_meant(
+    slots: dict[str, str], meant: Mapping[str, Mapping[str, tuple[str, ...]]]
 ) -> list[dict[str, str]]:
-    """Return slots once for each part of their region."""
-    region = slots.get("region")
-    if region is None or region not in parts:
-        return [slots]
-    return [slots | {"region": part} for part in parts[region]]
+    """Return slots once for each value that one of their values stands for."""
+    made = [slots]
+    for name, values in meant.items():
+        if several := values.get(slots.get(name, "")):
+            made = [given | {name: one} for given in made for one in several]
+    return made
 
 
 def _one(name: str, value: str | tuple[str, ...]) -> str:
@@ -251,8 +253,11 @@ def _bindings(slot: Slot, value: str | None) -> dict[str, Binding]:
         msg = f"Slot {slot.name!r} is {value[:80]!r}: use one of {slot.values}."
         raise InputError(msg)
     if slot.type == "budget":
+        low, _, high = value.partition("/")
+        ends = {slot.name: low, f"{slot.name}_to": high or low}
         return {
-            slot.name: Binding(value=_decimal(slot.name, value), datatype="decimal")
+            name: Binding(value=_decimal(slot.name, end), datatype="decimal")
+            for name, end in ends.items()
         }
     return {slot.name: Binding(value=value)}
 

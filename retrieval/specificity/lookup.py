@@ -13,7 +13,7 @@ from retrieval.specificity.mapping import ContextTemplate
 from retrieval.specificity.yaml_lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = [
     "DEFAULT_SCORE",
@@ -95,6 +95,25 @@ class SpecificityLookup:
         """Return the class of an institution type."""
         found = (n for n, c in self.classes.items() if c.institution_type == letter)
         return next(found, None)
+
+
+class WithOtherClasses:
+    """Scores of a source, and the default for classes that it does not know."""
+
+    def __init__(self, source: ScoreSource, names: Iterable[str]) -> None:
+        """Take a source.
+
+        Args:
+            source: What is asked first.
+            names: Classes that the graph has.
+        """
+        self._source = source
+        self._names = tuple(names)
+
+    def get_all_scores(self, context_template: str = GENERAL) -> dict[str, float]:
+        """Return the score of every class, by name."""
+        others = dict.fromkeys(self._names, DEFAULT_SCORE)
+        return others | self._source.get_all_scores(context_template)
 
 
 def check_threshold(threshold: float) -> None:

@@ -16,14 +16,17 @@ from retrieval.specificity.mention import (
 )
 from retrieval.specificity.naming import (
     CUE_OF,
+    begins_name,
     by_cue,
     end_of_name,
+    longer_name,
     may_be_name,
     named_mention,
     one_of_each_kind,
 )
 from retrieval.specificity.negation import without_negated
 from retrieval.specificity.quantities import amounts, identifiers, years
+from retrieval.specificity.ranges import ranged
 from retrieval.specificity.vocabulary import is_asking, spelling_of
 from retrieval.specificity.words import normal, tokens_of, type_words, word_list
 
@@ -126,8 +129,7 @@ class MentionFinder:
                 continue
             value = self._gazetteer.identifiers.get(text.casefold(), text)
             yield mention_of("identifier", value, question, f.start, f.end)
-        money = amounts(question)
-        for f in money:
+        for f in ranged(question, amounts(question)):
             yield Mention(
                 kind="budget",
                 value=f.value,
@@ -156,7 +158,11 @@ class MentionFinder:
                 part = tokens[at : at + length]
                 if taken.covers(part[0].start, part[-1].end):
                     continue
+                if length == 1 and begins_name(question, tokens, at):
+                    continue
                 mention = self._named(question, tokens, at, length)
+                if mention is not None and at:
+                    mention = longer_name(question, tokens, at, mention)
                 if mention is not None:
                     yield mention
                     at += length - 1

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CUE_OF",
+    "begins_name",
     "by_cue",
     "end_of_name",
+    "longer_name",
     "may_be_name",
     "named_kind",
     "named_mention",
@@ -35,6 +37,9 @@ _CUES = {
 }
 CUE_OF = {word: kind for kind, words in _CUES.items() for word in words.split()}
 """Word for a kind of place -> the kind."""
+
+_BEGINNINGS = word_list("beginnings")
+"""Words that begin names of places, and change which place it is."""
 
 _STOP = word_list("stop")
 """Words that are also names of places, or that can never be one."""
@@ -111,6 +116,44 @@ def by_cue(
             if word not in {"de", "het", "the", "of", "van", "in"} and not kind:
                 break
     return options
+
+
+def begins_name(question: str, tokens: Sequence[Token], at: int) -> bool:
+    """Return whether a word such as `New` is part of the name that follows it."""
+    if at + 1 >= len(tokens) or tokens[at].form not in _BEGINNINGS:
+        return False
+    here, following = tokens[at], tokens[at + 1]
+    between = question[here.end : following.start]
+    return (
+        between in {" ", "-"}
+        and here.text[0].isupper()
+        and following.text[0].isupper()
+        and following.form not in _STOP
+    )
+
+
+def longer_name(
+    question: str, tokens: Sequence[Token], at: int, mention: Mention
+) -> Mention:
+    """Return a place, or one that nobody knows where `New` stands before it.
+
+    New York is not York: a name of the gazetteer is not taken out of a longer one.
+    """
+    places = {"city", "region", "country"}
+    if mention.kind not in places or not begins_name(question, tokens, at - 1):
+        return mention
+    cue = CUE_OF.get(tokens[at - 1].form)
+    if cue and any(option.kind == cue for option in mention.options):
+        return mention
+    start = tokens[at - 1].start
+    return Mention(
+        kind="place",
+        value="",
+        text=question[start : mention.end],
+        start=start,
+        end=mention.end,
+        score=0.0,
+    )
 
 
 def end_of_name(tokens: Sequence[Token], at: int, taken: Taken) -> int:

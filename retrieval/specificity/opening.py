@@ -13,7 +13,7 @@ from retrieval.specificity.chunks import ChunkSearch, corpora_with_classes
 from retrieval.specificity.classifying import EmbeddingTemplateClassifier
 from retrieval.specificity.execution import DEFAULT_BASE, SECONDS
 from retrieval.specificity.gazetteer import build_gazetteer
-from retrieval.specificity.lookup import load_lookup
+from retrieval.specificity.lookup import WithOtherClasses, load_lookup
 from retrieval.specificity.pipeline import PipelineOptions, TemplatePipeline
 from retrieval.specificity.storing import write_scores
 from retrieval.specificity.templates import NONE, load_templates
@@ -151,7 +151,7 @@ def open_pipeline(
         build_gazetteer(names),
         templates=known,
         classifier=classifier or _nearest(known, embedder, settings),
-        scores=lookup,
+        scores=WithOtherClasses(lookup, _class_names(connection)),
         search=_search(connection, corpus, settings),
         model=model,
         store=connection if record else None,
@@ -182,6 +182,12 @@ def _search(
     if searched is None:
         return None
     return ChunkSearch(connection, searched, settings=settings)
+
+
+def _class_names(connection: Connection) -> list[str]:
+    """Return the classes that the graph has, in the schema or not."""
+    rows = connection.read("retrieval/specificity_class_names")
+    return [row["name"] for row in rows]
 
 
 def _searched(connection: Connection, corpus: str | None) -> str | None:

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from retrieval.specificity.criteria import amount, criterion, things, where
-from retrieval.specificity.gazetteer import place_name
-from retrieval.specificity.words import type_words
+from retrieval.specificity.iso_places import place_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from retrieval.specificity.execution import Execution
-    from retrieval.specificity.slots import Doubt
+    from retrieval.specificity.templates import Template
 
 __all__ = [
     "NOTHING",
     "SHOWN",
     "Asked",
     "asking_for",
-    "doubt_text",
     "fixed_text",
     "plain_answer",
+    "unmeasured_text",
 ]
 
 SHOWN = 25
-_CODES = re.compile(r"\b[A-Z]{2}(?:-[A-Z0-9]{1,3})?\b")
 _FIXED = {
     "irrelevant": {
         "en": "I can only answer questions about heritage institutions, such as "
@@ -72,48 +69,20 @@ _SLOTS = {
         "nl": "twee of meer steden, regio's of landen",
     },
 }
-_DOUBTS = {
-    "typo": {"en": "I read '{}' as {}.", "nl": "Ik lees '{}' als {}."},
-    "also": {
-        "en": "'{}' is also a {}: say so if you mean that.",
-        "nl": "'{}' is ook een {}: zeg het als je dat bedoelt.",
+_ORDERS = {
+    "oldest": {"en": "the oldest first", "nl": "de oudste eerst"},
+    "newest": {"en": "the newest first", "nl": "de nieuwste eerst"},
+}
+_UNMEASURED = {
+    "date": {
+        "en": "No founding date is recorded of {}, so that I cannot tell.",
+        "nl": "Van {} is geen oprichtingsdatum bekend, dus dat kan ik niet zeggen.",
     },
-    "several": {
-        "en": "There is more than one {}, and all are taken: {}.",
-        "nl": "Er is meer dan \u00e9\u00e9n {}, en alle tellen mee: {}.",
-    },
-    "ambiguous": {"en": "'{}' can be: {}.", "nl": "'{}' kan zijn: {}."},
-    "unknown": {"en": "I do not know '{}'.", "nl": "Ik ken '{}' niet."},
-    "near": {
-        "en": "I do not know '{}'. Did you mean {}?",
-        "nl": "Ik ken '{}' niet. Bedoel je {}?",
-    },
-    "only": {
-        "en": "I left out '{}' and answered for {} alone: please ask for each.",
-        "nl": "Ik liet '{}' weg en antwoord alleen voor {}: vraag het apart.",
-    },
-    "parts": {
-        "en": "Nothing is recorded under {} itself: I took what lies in it, {}.",
-        "nl": "Onder {} zelf staat niets: ik nam wat erin ligt, {}.",
-    },
-    "unrecorded": {
-        "en": "I cannot tell what is in {}: no institution is recorded under it. Those "
-        "of its country are recorded under {}.",
-        "nl": "Ik weet niet wat er in {} is: geen instelling staat daaronder. Die van "
-        "het land staan onder {}.",
-    },
-    "regionless": {
-        "en": "{} institutions in {} have no region: they may be missing here.",
-        "nl": "{} instellingen in {} hebben geen regio: zij kunnen hier ontbreken.",
-    },
-    "currency": {
-        "en": "Budgets are in euro; '{}' is not: please give an amount in euro.",
-        "nl": "Budgetten zijn in euro; '{}' niet: geef een bedrag in euro.",
+    "budget": {
+        "en": "No budget is recorded of {}, so that I cannot tell.",
+        "nl": "Van {} is geen budget bekend, dus dat kan ik niet zeggen.",
     },
 }
-_JOINERS = {"ambiguous": "; ", "several": "; ", "parts": ", ", "unrecorded": ", "}
-_PLACED = frozenset({"only", "parts", "unrecorded"})
-_KINDS_NL = {"city ": "stad ", "region ": "regio ", "country ": "land "}
 _LABELS = {
     "institution_type": ("Type", "Type"),
     "city": ("City", "Stad"),
@@ -164,36 +133,6 @@ def asking_for(missing: Sequence[str], language: str) -> str:
                 joiner.join(_SLOTS[p][language] if p in _SLOTS else p for p in parts)
             )
     return fixed_text("missing", language, ", ".join(wanted))
-
-
-def doubt_text(doubt: Doubt, language: str) -> str:
-    """Return what is doubtful about a slot value, in words."""
-    shown = [_with_names(text, language) for text in doubt.candidates]
-    if doubt.slot == "institution_type":
-        types = type_words().shown
-        shown = [types[t][language][1] if t in types else t for t in shown]
-    if language == "nl":
-        shown = [_in_dutch(text) for text in shown]
-    kind = "near" if doubt.kind == "unknown" and shown else doubt.kind
-    joiner = " or " if language == "en" else " of "
-    joiner = _JOINERS.get(kind, joiner)
-    text = doubt.text
-    if doubt.kind in _PLACED and doubt.slot in {"region", "country"}:
-        text = _with_names(text, language)
-    return _DOUBTS[kind][language].format(text, joiner.join(shown))
-
-
-def _with_names(text: str, language: str) -> str:
-    """Return a candidate in which codes of countries and regions are names."""
-    return _CODES.sub(lambda found: place_name(found[0], language), text)
-
-
-def _in_dutch(text: str) -> str:
-    """Return a candidate whose kind is in Dutch."""
-    for english, dutch in _KINDS_NL.items():
-        if text.startswith(english):
-            return dutch + text.removeprefix(english)
-    return text
 
 
 def plain_answer(
@@ -247,10 +186,11 @@ def _count(
         if "place" in found.columns:
             head = "By place:" if language == "en" else "Per plaats:"
         else:
+            number = sum(int(n or 0) for n in found.column("count"))
             head = (
-                "Institutions by type:"
+                f"Institutions by type, {number} in all:"
                 if language == "en"
-                else "Instellingen per type:"
+                else f"Instellingen per type, {number} in totaal:"
             )
         return "\n".join([head, *lines])
     number = int(found.rows[0][0] or 0) if found.rows else 0
@@ -331,17 +271,46 @@ def _listing(
             beside.append(f"{amount(euro, language)} euro")
         told = ", ".join(dict.fromkeys(text for text in beside if text))
         lines.append(f"- {values.get('name')}" + (f" ({told})" if told else ""))
-    known = asked.total is not None or not found.cut
     number = len(found.rows) if asked.total is None else asked.total
-    if asked.counted and known:
-        head = f"{_there_are(number, slots, language)}:"
-    else:
-        least = "" if known else ("at least ", "minstens ")[language == "nl"]
-        head = f"{least}{number} {_wanted(slots, language, number)}:"
+    head = _head(found, slots, language, asked)
     if number > SHOWN:
         more = "and {} more" if language == "en" else "en nog {}"
         lines.append(f"- ... {more.format(number - SHOWN)}")
     return "\n".join([head, *lines])
+
+
+def _head(
+    found: Execution,
+    slots: Mapping[str, str | tuple[str, ...]],
+    language: str,
+    asked: Asked,
+) -> str:
+    """Return the line above names."""
+    known = asked.total is not None or not found.cut
+    number = len(found.rows) if asked.total is None else asked.total
+    order, limit = str(slots.get("order", "")), str(slots.get("limit", ""))
+    if asked.counted and known and not limit:
+        return f"{_there_are(number, slots, language)}:"
+    wanted = _wanted(slots, language, number)
+    if order in _ORDERS and limit and (limit == "1" or number == int(limit)):
+        begin, word = ("", "Oudste") if language == "nl" else ("The ", "oldest")
+        if order == "newest":
+            word = "Nieuwste" if language == "nl" else "newest"
+        if number > 1 and limit != "1":
+            begin += f"{number} "
+            word = word.lower()
+        return f"{begin}{word} {wanted}:"
+    least = "" if known else ("at least ", "minstens ")[language == "nl"]
+    first = f", {_ORDERS[order][language]}" if order in _ORDERS and number > 1 else ""
+    return f"{least}{number} {wanted}{first}:"
+
+
+def unmeasured_text(
+    template: Template, slots: Mapping[str, str | tuple[str, ...]], language: str
+) -> str:
+    """Return that no date, or no budget, is known of anything that was asked for."""
+    what = _UNMEASURED["budget" if "budget" in template.slots else "date"][language]
+    return what.format(f"{things(slots, language)}{where(slots, language)}")
 
 
 def _details(values: Mapping[str, str | int | float | None], language: str) -> str:

@@ -220,6 +220,8 @@ def amounts(text: str) -> list[Found]:
             if _SHARED.fullmatch(between):  # `1 and 2 million`
                 scale, currency = following["scale"], following["after"]
         number = _number(match["digits"], match["word"])
+        if number is not None and number >= 1000:  # `500,000 and 2 million`
+            scale = match["scale"]
         if number is None or (match["word"] and not scale):
             continue
         year = not scale and not currency and 1000 <= number <= 2100

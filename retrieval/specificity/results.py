@@ -51,6 +51,8 @@ class PipelineResult:
         counted: Whether the question asks for the number of what rows list.
         total: How many institutions there are, where that is asked or there are more
             than rows; None otherwise, or where it cannot be told.
+        unmeasured: Whether nothing was found because nothing there has any date, or
+            any budget.
         context_template: By which classes are scored.
         boosts: What the conversation adds to the scores of classes.
         classes: Classes kept and dropped, with their scores.
@@ -78,6 +80,7 @@ class PipelineResult:
     execution: Execution | None = None
     counted: bool = False
     total: int | None = None
+    unmeasured: bool = False
     context_template: ContextTemplate | None = None
     boosts: Mapping[str, float] = field(default_factory=dict)
     classes: FilteredClasses | None = None

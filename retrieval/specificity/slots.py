@@ -30,6 +30,7 @@ LIKE = 75.0
 _CHOICES: dict[str, tuple[tuple[str, str], ...]] = {
     "order": (("newest", NEWEST), ("oldest", OLDEST)),
     "comparison": (
+        ("equal", r"exact|exactly|precies|precisely|equal to|gelijk aan"),
         (
             "at_most",
             r"at most|no more than|not more than|up to|maximum|hoogstens|maximaal"
@@ -64,7 +65,8 @@ class Doubt:
             taken), `unknown` (nobody knows that name), `only` (of several the
             candidates alone are asked for), `parts` (a region is taken as the
             candidates that lie in it), `unrecorded` (no institution is said to be in
-            it), `regionless` (so many of the country have no region) or `currency`.
+            it), `spelt` (written in the ways of the candidates), `regionless` (so many
+            of the country have no region) or `currency`.
         slot: Which slot.
         text: As it was written.
         candidates: What it can be, the most likely first.
@@ -232,6 +234,8 @@ class SlotExtractor:
         others = [o for o in mention.options if o.kind in PLACES and o.kind != kind]
         if others:
             doubts.append(_doubt("also", kind, mention, others))
+        if spelt := self._finder.gazetteer.spellings.get(kind, {}).get(value):
+            doubts.append(Doubt(kind="spelt", slot=kind, text=value, candidates=spelt))
         if kind == "region":
             doubts += self._recorded(value)
         about = next((o.about for o in same if o.value == value), "")
@@ -324,6 +328,8 @@ def _choice(slot: Slot, question: str, mentions: Sequence[Mention]) -> str | Non
             relation if relation in slot.values and relation != slot.default else None
         )
     amounts = [m for m in mentions if m.kind == "budget"]
+    if slot.name == "comparison" and amounts and "/" in amounts[0].value:
+        return "between" if "between" in slot.values else None
     if slot.name == "comparison" and len(amounts) > 1:
         # The words before the amount that is taken; others speak of the other ones.
         near = _chosen(slot, question[: amounts[0].end])

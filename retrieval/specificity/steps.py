@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from graph.errors import ModelError, QueryTimeoutError
@@ -13,16 +13,17 @@ from retrieval.specificity.apart import told_apart
 from retrieval.specificity.conversation import context_boosts
 from retrieval.specificity.counting import total_of
 from retrieval.specificity.cues import intents_of
-from retrieval.specificity.execution import execute, in_order, summed
+from retrieval.specificity.doubts import doubt_text
+from retrieval.specificity.execution import execute, first_of, in_order, summed
 from retrieval.specificity.instantiation import missing_slots
 from retrieval.specificity.limiting import limited
 from retrieval.specificity.phrases import (
     SHOWN,
     Asked,
     asking_for,
-    doubt_text,
     fixed_text,
     plain_answer,
+    unmeasured_text,
 )
 from retrieval.specificity.results import PipelineResult
 from retrieval.specificity.slots import Slots
@@ -41,6 +42,16 @@ if TYPE_CHECKING:
     from retrieval.specificity.templates import Template
 
 __all__ = ["Run"]
+
+_MEASURES = frozenset({
+    "date",
+    "date_relation",
+    "order",
+    "limit",
+    "budget",
+    "comparison",
+})
+"""Slots that say of what time or budget an institution must be."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -145,7 +156,7 @@ class Run:
         slots: Slots = self.known["slots"]
         with self._timed("instantiate"):
             query = pipeline.instantiator.instantiate(
-                template, slots.values, pipeline.finder.gazetteer.parts
+                template, slots.values, pipeline.finder.gazetteer.meant
             )
             options = pipeline.options
             if options.corpus is not None:
@@ -168,10 +179,36 @@ class Run:
             found = in_order(found, newest=slots.first().get("order") == "newest")
         limit = slots.first().get("limit")
         if limit is not None and len(found.rows) > int(limit):
-            found = replace(found, rows=found.rows[: int(limit)], cut=False)
+            found = first_of(found, int(limit))
         self.known["execution"] = found
+        if not found.rows and template.intent in {"date", "budget"}:
+            self.known["unmeasured"] = self._unmeasured(template, slots)
         self._counted(query, found)
         return None
+
+    def _unmeasured(self, template: Template, slots: Slots) -> bool:
+        """Return whether nothing that was asked for has any date, or any budget."""
+        pipeline, options = self.pipeline, self.pipeline.options
+        given = {n: v for n, v in slots.values.items() if n not in _MEASURES}
+        if "budget" in template.slots:
+            given |= {"budget": "-999999999999", "comparison": "at_least"}
+        query = pipeline.instantiator.instantiate(
+            template, given, pipeline.finder.gazetteer.meant
+        )
+        if options.corpus is not None:
+            query = limited(query, options.corpus, base=options.base)
+        with self._timed("measured"):
+            try:
+                found = execute(
+                    pipeline.graph,
+                    query,
+                    base=options.base,
+                    seconds=options.query_seconds,
+                    rows=1,
+                )
+            except QueryTimeoutError:
+                return False
+        return not found.rows
 
     def _counted(self, query: Instantiated, found: Execution) -> None:
         """Count what was found, where that is asked or not all of it is fetched."""
@@ -264,6 +301,8 @@ class Run:
             for doubt in slots.doubts:
                 if doubt.kind == "unrecorded":
                     return self._only_told(doubt)
+        if self.known.get("unmeasured"):
+            return unmeasured_text(template, slots.values, self.language)
         options = self.pipeline.options
         apart = told_apart(
             self.pipeline.graph,

@@ -12,8 +12,14 @@ import httpx
 import pytest
 from prometheus_client import generate_latest
 
+from eval.specificity.fixture import custodians_of, key_of, memory_pipeline
+from eval.specificity.measures import measure
+from eval.specificity.questions import bundled_questions, load_questions
+from eval.specificity.running import ask_questions
+from eval.specificity.storing import store_outcomes
 from graph.embedders import HashEmbedder
 from graph.errors import InputError, QueryTimeoutError, UnknownCorpusError
+from ingest.custodians import bundled_custodians
 from ingest.options import IngestOptions
 from ingest.pipeline import ingest_corpus
 from retrieval.specificity.chunks import ChunkSearch
@@ -526,3 +532,38 @@ def test_templates_are_served(server: Settings, connection: Connection) -> None:
     assert code == 0
     turns = connection.query("MATCH (t:Turn) RETURN count(*) AS n")
     assert turns == [{"n": 2}]
+
+
+def test_other_labels_are_another_run(connection: Connection) -> None:
+    """Corrected labels do not leave the old figures in the graph."""
+    custodians = custodians_of(bundled_custodians())
+    asked = load_questions(bundled_questions("dev"))[:1]
+    outcomes = ask_questions(memory_pipeline(custodians), asked, key_of(custodians))
+    relabelled = [replace(one, answer_right=not one.answer_right) for one in outcomes]
+
+    runs = {
+        store_outcomes(
+            connection, told, measure(told, resamples=9), dataset="d", configuration={}
+        )
+        for told in (outcomes, relabelled, outcomes)
+    }
+
+    assert len(runs) == 2
+
+
+@pytest.mark.usefixtures("stored")
+def test_classes_outside_the_schema_are_kept(
+    connection: Connection, server: Settings
+) -> None:
+    """A class without scores has the default, and its chunks are searched."""
+    connection.driver.execute_query(
+        "MERGE (o:OntologyClass {id: 'herbarium'}) SET o.name = 'Herbarium'",
+        database_=connection.database,
+    )
+    pipeline = open_pipeline(
+        connection, server, embedder=HashEmbedder(32), record=False
+    )
+
+    result = pipeline.forward("Which archives are in Amsterdam?")
+
+    assert "Herbarium" in result.relevant_classes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING
 
@@ -120,3 +121,18 @@ def test_unusable_results_are_refused(tmp_path: Path, line: str, reason: str) ->
         read_results(path)
     with pytest.raises(SourceError, match="Cannot read"):
         read_results(tmp_path / "none.jsonl")
+
+
+def test_a_group_that_was_dealt_otherwise_is_refused(tmp_path: Path) -> None:
+    """Sessions of an experiment of another name are not dealt anew in silence."""
+    used = SpecificityExperiment(name="autumn")
+    path = tmp_path / "results.jsonl"
+    rows = [
+        {"session": str(n), "quality": n % 2, "group": used.group(str(n))}
+        for n in range(20)
+    ]
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+
+    assert len(read_results(path, name="autumn").session_means("control")) > 0
+    with pytest.raises(SourceError, match="give the name and the share"):
+        read_results(path)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval.specificity.gazetteer import build_gazetteer, place_name
+from retrieval.specificity.gazetteer import build_gazetteer
+from retrieval.specificity.iso_places import place_name
 from retrieval.specificity.mentions import MentionFinder
 
 

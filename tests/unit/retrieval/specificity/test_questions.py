@@ -8,6 +8,7 @@ import pytest
 
 from graph.errors import InputError
 from retrieval.specificity.conversation import Conversation
+from retrieval.specificity.execution import Execution, first_of
 from retrieval.specificity.quantities import amounts, identifiers, years
 from retrieval.specificity.slots import SlotExtractor
 from retrieval.specificity.templates import load_templates
@@ -113,7 +114,7 @@ ANSWERS = [
     ("Hoeveel archieven zijn er in Belgi\u00eb?", "Er is 1 archief in Belgi\u00eb."),
     (
         "Hoeveel instellingen zijn er van elk type?",
-        "Instellingen per type:\n- musea: 6",
+        "Instellingen per type, 13 in totaal:\n- musea: 6",
     ),
     ("Which institutions are in Utrecht?", "3 institutions in Utrecht:\n- Bibliotheek"),
     (
@@ -122,7 +123,10 @@ ANSWERS = [
     ),
     ("What is BE-AntAS?", "Archief Scheldemond\n- Type: archive"),
     ("What is NL-Xyz12?", "There is no institution NL-Xyz12 in the graph."),
-    ("Wat is het oudste museum in Amsterdam?", "1 museum in Amsterdam:\n- Grachten"),
+    (
+        "Wat is het oudste museum in Amsterdam?",
+        "Oudste museum in Amsterdam:\n- Grachten",
+    ),
     (
         "Which archives were founded before 1800?",
         "1 archive founded before 1800:\n- Domarchief Utrecht (1799)",
@@ -601,3 +605,74 @@ def test_budgets_of_two_countries_are_in_one_order(pipeline: TemplatePipeline) -
         "- Isarbibliothek (Germany, 5,400,000 euro)\n"
         "- Scheldemuseum (Belgium, 3,200,000 euro)"
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "budget", "names"),
+    [
+        (
+            "Which archives have a budget between 2 and 3 million euro?",
+            "2000000/3000000",
+            ("Stadsarchief Waterkant",),
+        ),
+        (
+            "Welke musea hebben een budget van 300.000 tot 800.000 euro?",
+            "300000/800000",
+            ("Grachtenmuseum De Spiegel", "Museum Fort Blauwkapel"),
+        ),
+        (
+            "Which museums have a budget of exactly 750,000 euro?",
+            "750000",
+            ("Grachtenmuseum De Spiegel",),
+        ),
+    ],
+)
+def test_a_range_of_budgets_has_two_ends(
+    pipeline: TemplatePipeline, question: str, budget: str, names: tuple[str, ...]
+) -> None:
+    """And `exactly` is not `above`."""
+    result = pipeline.forward(question)
+
+    assert result.slots.values["budget"] == budget
+    assert result.execution is not None
+    assert result.execution.column("name") == names
+
+
+def test_a_range_of_budgets_is_kept_by_a_follow_up(pipeline: TemplatePipeline) -> None:
+    """With both of its ends."""
+    first = "Which museums have a budget between 500,000 and 4 million euro?"
+    said = pipeline.forward(first).conversation
+
+    result = pipeline.forward("en in Belgi\u00eb?", conversation=said)
+
+    assert result.slots.values["budget"] == "500000/4000000"
+    assert result.answer.splitlines()[1:] == ["- Scheldemuseum (3.200.000 euro)"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which is the second oldest museum?",
+        "Wat is het op een na oudste museum?",
+        "Which museums are within 10 km of Amsterdam?",
+        "How many institutions are there per country?",
+        "Which city has the most museums?",
+        "Wat is het gemiddelde budget van musea?",
+    ],
+)
+def test_what_no_query_gives_is_not_answered_with_another(
+    pipeline: TemplatePipeline, question: str
+) -> None:
+    """A word that changes the question is not dropped."""
+    result = pipeline.forward(question)
+
+    assert (result.status, result.execution) == ("none", None)
+
+
+def test_the_oldest_are_all_that_share_their_date() -> None:
+    """One of several is not the oldest."""
+    rows = (("x", "1700"), ("y", "1700"), ("z", "1800"))
+    found = Execution(columns=("name", "founded"), rows=rows, seconds=0.0)
+
+    assert first_of(found, 1).rows == rows[:2]
+    assert first_of(found, 2).rows == rows[:2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -126,3 +127,74 @@ def test_institutions_without_a_region_are_told_of(tmp_path: Path) -> None:
         "1 institutions in United Kingdom have no region: they may be missing here."
         in result.notes
     )
+
+
+_SPELT = """One Museum,M,Stoke-on-Trent,North West,GB,,
+Two Museum,M,Stoke on Trent,North West England,GB,,
+Three Museum,M,Stoke on Trent,,GB,,
+Berg Museum,M,Bergen,,NO,,
+Mons Museum,M,Mons,,BE,,
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "number"),
+    [
+        ("Which museums are in Stoke-on-Trent?", 3),
+        ("museums in stoke on trent", 3),
+        ("How many museums are in Stoke-on-Trent?", 3),
+        ("Which museums are in the North West?", 2),
+        ("musea in North West England", 2),
+        ("Which museums are in Mons?", 1),
+    ],
+)
+def test_a_place_is_found_in_all_its_spellings(
+    tmp_path: Path, question: str, number: int
+) -> None:
+    """And never asked about; towns of other countries stay apart."""
+    result = _pipeline(tmp_path, _SPELT).forward(question)
+
+    assert result.status == "answered"
+    assert re.search(rf"^(?:There are )?{number} muse", result.answer)
+    assert number == 1 or any("ways" in n or "manieren" in n for n in result.notes)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (
+            "Which is the oldest museum in Bristol?",
+            "No founding date is recorded of museums in Bristol, so that I cannot "
+            "tell.",
+        ),
+        (
+            "Welke musea zijn opgericht voor 1900?",
+            "Van musea is geen oprichtingsdatum bekend, dus dat kan ik niet zeggen.",
+        ),
+        (
+            "Which museums have a budget above 1 million euro?",
+            "No budget is recorded of museums, so that I cannot tell.",
+        ),
+    ],
+)
+def test_what_is_not_recorded_is_not_said_to_be_none(
+    tmp_path: Path, question: str, said: str
+) -> None:
+    """A list without dates or budgets cannot tell who has which."""
+    result = _pipeline(tmp_path, _NAMED).forward(question)
+
+    assert (result.answer, result.unmeasured) == (said, True)
+
+
+def test_new_york_is_not_york(tmp_path: Path) -> None:
+    """A name is not taken out of a longer one."""
+    rows = "York Museum,M,York,,GB,,\nEast Museum,M,East,,GB,,\n"
+    pipeline = _pipeline(tmp_path, rows)
+
+    new = pipeline.forward("Which museums are in New York?")
+    east = pipeline.forward("museums in East York")
+
+    assert new.answer == "There are no museums in New York in the graph."
+    assert new.notes == ("I do not know 'New York'.",)
+    assert "York Museum" not in east.answer
+    assert "York Museum" in pipeline.forward("New museums in York?").answer
