@@ -1,4 +1,4 @@
-// purpose: terms that some chunks name, and those of some names, with how many chunks name each
+// purpose: some chunks, and the terms that they name or that have some names, with how many chunks name each and which of these do, by place
 // params: corpus, ids, names
 // since: 5.26
 RETURN
@@ -7,21 +7,21 @@ RETURN
     RETURN coalesce(k.chunks, COUNT { (k)<-[:IN_CORPUS]-()<-[:FROM_DOCUMENT]-() })
   }) AS chunks,
   COLLECT {
+    UNWIND range(0, size($ids) - 1) AS place
+    MATCH (c:Chunk {id: $ids[place]})
+    USING INDEX SEEK c:Chunk(id)
+    RETURN [place, c.id, c.text]
+  } AS found,
+  COLLECT {
     UNWIND $names AS name
     MATCH (t:Term {corpus: $corpus, name: name})
     USING INDEX SEEK t:Term(corpus, name)
     WHERE EXISTS { (t)<-[:NAMES]-() }
-    RETURN [t.name, COUNT { (t)<-[:NAMES]-() }]
-    UNION
-    UNWIND $ids AS id
-    MATCH (c:Chunk {id: id})-[:NAMES]->(t:Term)
+    RETURN [t.name, COUNT { (t)<-[:NAMES]-() }, []]
+  } + COLLECT {
+    UNWIND range(0, size($ids) - 1) AS place
+    MATCH (c:Chunk {id: $ids[place]})-[:NAMES]->(t:Term)
     USING INDEX SEEK c:Chunk(id)
-    WITH DISTINCT t
-    RETURN [t.name, COUNT { (t)<-[:NAMES]-() }]
-  } AS terms,
-  COLLECT {
-    UNWIND $ids AS id
-    MATCH (c:Chunk {id: id})
-    USING INDEX SEEK c:Chunk(id)
-    RETURN [c.id, c.text, COLLECT { MATCH (c)-[:NAMES]->(t:Term) RETURN t.name }]
-  } AS named
+    WITH t, collect(place) AS places
+    RETURN [t.name, COUNT { (t)<-[:NAMES]-() }, places]
+  } AS terms

@@ -1,4 +1,4 @@
-// purpose: chunks that name terms, with all terms of theirs and how many chunks name each
+// purpose: chunks that name terms, and all terms of theirs with how many chunks name each and which of these do, by place
 // params: corpus, ids, names
 // since: 5.26
 UNWIND $names AS name
@@ -18,12 +18,14 @@ RETURN
     RETURN coalesce(k.chunks, COUNT { (k)<-[:IN_CORPUS]-()<-[:FROM_DOCUMENT]-() })
   }) AS chunks,
   COLLECT {
-    UNWIND found AS c
-    MATCH (c)-[:NAMES]->(t:Term)
-    WITH DISTINCT t
-    RETURN [t.name, COUNT { (t)<-[:NAMES]-() }]
-  } AS terms,
+    UNWIND range(0, size(found) - 1) AS place
+    WITH place, found[place] AS c
+    RETURN [place, c.id, c.text]
+  } AS found,
   COLLECT {
-    UNWIND found AS c
-    RETURN [c.id, c.text, COLLECT { MATCH (c)-[:NAMES]->(t:Term) RETURN t.name }]
-  } AS named
+    UNWIND range(0, size(found) - 1) AS place
+    WITH place, found[place] AS c
+    MATCH (c)-[:NAMES]->(t:Term)
+    WITH t, collect(place) AS places
+    RETURN [t.name, COUNT { (t)<-[:NAMES]-() }, places]
+  } AS terms

@@ -202,12 +202,14 @@ def _places(
         near: Anchor -> its number.
     """
     asked = graph.rarest_of(names)
+    scores, terms = result.scores.tolist(), result.term.tolist()
+    before = result.before.tolist()
     return [
         Place(
             id=graph.ids[row],
-            score=float(result.scores[row]),
-            before="" if result.term[row] < 0 else graph.ids[result.before[row]],
-            term="" if result.term[row] < 0 else graph.names[result.term[row]],
+            score=scores[row],
+            before="" if terms[row] < 0 else graph.ids[before[row]],
+            term="" if terms[row] < 0 else graph.names[terms[row]],
             asked=asked.get(row, ""),
             near=near.get(graph.ids[row], 0),
         )

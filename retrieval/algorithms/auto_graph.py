@@ -188,7 +188,7 @@ def worth_opening(
     for chunk_id, share in seeds.chunks.items():
         names = named.get(chunk_id, ())
         idf = [idf_of(counts[name], total) for name in names]
-        whole = sum(idf)
+        whole = math.fsum(idf)  # the same in whatever order the names come
         for name, weight in zip(names, idf, strict=True):
             if weight > 0:
                 gained = (1 - RESTART) * share * weight / whole

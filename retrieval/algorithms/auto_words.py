@@ -80,6 +80,9 @@ def _stem(word: str) -> str:
 def as_written(name: str, text: str) -> str:
     """Return a name as a text writes it, or as it is where the text differs more."""
     words = name.split()
+    pattern = r"[\W_]+".join(map(re.escape, words))
+    if found := re.search(rf"\b{pattern}\b", text, re.IGNORECASE):
+        return " ".join(found.group().split())
     places = [
         (folded, *span) for run in _RUNS.finditer(text) for folded, span in _folded(run)
     ]

@@ -164,13 +164,20 @@ def _homes(rows: _Rows) -> Candidates:
 
 
 def _terms(rows: _Rows) -> TermsFound:
-    """Return the one row of terms and chunks that name them."""
-    ((chunks, counts, named),) = rows
+    """Return the one row of chunks, and of terms with the places of their chunks.
+
+    Each name is sent once, which is faster than once for each chunk that has it.
+    """
+    ((chunks, found, terms),) = rows
+    names: dict[int, list[str]] = {place: [] for place, _, _ in found}
+    for name, _, places in terms:
+        for place in places:
+            names[place].append(name)
     return TermsFound(
         chunks=chunks or 0,
-        counts=dict(counts),
-        named={chunk_id: tuple(names) for chunk_id, _, names in named},
-        texts={chunk_id: text for chunk_id, text, _ in named},
+        counts={name: count for name, count, _ in terms},
+        named={chunk_id: tuple(names[place]) for place, chunk_id, _ in found},
+        texts={chunk_id: text for _, chunk_id, text in found},
     )
 
 
