@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from graph.errors import InputError, MissingExtraError
 from graph.py2neo.hydration import PLAIN
 from graph.py2neo.records import Record, united
+from graph.py2neo.summaries import CypherPlan, CypherStats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -71,29 +72,21 @@ class Cursor:
         """Return what the driver says of the whole result."""
         return self._summary
 
-    def plan(self) -> dict[str, Any] | None:
+    def plan(self) -> CypherPlan | None:
         """Return how the server runs an `EXPLAIN` or `PROFILE`, None for others."""
         if self._summary is None:
             return None
-        return self._summary.profile or self._summary.plan
+        found = self._summary.profile or self._summary.plan
+        return CypherPlan(found) if found else None
 
     @property
     def profile(self) -> dict[str, Any] | None:
         """Return the measured plan of a `PROFILE`, None for other statements."""
         return None if self._summary is None else self._summary.profile
 
-    def stats(self) -> dict[str, int]:
-        """Return what was changed, such as `{"nodes_created": 1}`."""
-        if self._summary is None:
-            return {}
-        counters = self._summary.counters
-        names = [name for name in dir(type(counters)) if name.endswith(_CHANGES)]
-        counts = {name: getattr(counters, name) for name in names}
-        return {
-            name: value
-            for name, value in counts.items()
-            if isinstance(value, int) and not isinstance(value, bool) and value
-        }
+    def stats(self) -> CypherStats:
+        """Return what was changed: `stats().nodes_created`, or by that name."""
+        return CypherStats(None if self._summary is None else self._summary.counters)
 
     def forward(self, amount: int = 1) -> int:
         """Move on by some rows, as far as there are any.
@@ -299,7 +292,6 @@ class Cursor:
 _AHEAD = 1000
 """Records made at a time, so that what they lack is read with one statement."""
 _PREVIEW = 3
-_CHANGES = ("_created", "_deleted", "_set", "_added", "_removed", "_updates")
 
 
 def _imported(name: str) -> Any:

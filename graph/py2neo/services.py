@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from graph.server import ServerLease
 
 __all__ = ["GraphService", "Version"]
+
+_LOG = logging.getLogger(__name__)
 
 _OPTIONS = {
     "user_agent": "user_agent",
@@ -229,6 +232,11 @@ def _managed_server(settings: Settings) -> ServerLease:
     with _LOCK:
         lease = _LEASES.get(settings.home)
         if lease is None:
+            _LOG.warning(
+                "No address of a server is given: Knowtrail's own in %s is used, and "
+                "started where it does not run. Set NEO4J_URI for another.",
+                settings.home,
+            )
             lease = join_server(
                 settings.home,
                 version=settings.neo4j_version,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import pytest
+from neo4j import SummaryCounters
 
 from graph.py2neo import Cursor, Node, Record, Relationship
+from graph.py2neo.summaries import CypherPlan, CypherStats
 
 ROW = Record(["name", "age"], ["Alice", 33])
 
@@ -126,7 +129,33 @@ def test_a_cursor_without_a_summary_has_no_plan() -> None:
     """What was not run has no summary, plan, profile or changes."""
     cursor = _cursor()
     assert (cursor.summary(), cursor.plan(), cursor.profile) == (None, None, None)
-    assert cursor.stats() == {}
+    assert not cursor.stats().contained_updates
+
+
+def test_statistics_have_every_count_by_attribute_and_by_name() -> None:
+    """Scripts ask for counts that are 0 too, in both ways."""
+    counters = SummaryCounters({"nodes-created": 2, "contains-updates": True})
+
+    stats = CypherStats(counters)
+
+    assert (stats.nodes_created, stats["nodes_created"]) == (2, 2)
+    assert (stats.nodes_deleted, stats["relationships_deleted"]) == (0, 0)
+    assert stats.contained_updates is True
+    assert stats == dict(stats)
+    assert "nodes_created: 2" in repr(stats).splitlines()
+    with pytest.raises(AttributeError, match="no 'nodes_made': there are constraints"):
+        _ = stats.nodes_made
+    assert copy.copy(stats) == pickle.loads(pickle.dumps(stats)) == stats  # noqa: S301
+
+
+def test_a_plan_has_the_names_of_py2neo() -> None:
+    """Operator, identifiers, arguments and children, all the way down."""
+    leaf = {"operatorType": "AllNodesScan", "identifiers": ["n"], "args": {"Rows": 3}}
+
+    plan = CypherPlan({"operatorType": "ProduceResults", "children": [leaf]})
+
+    assert (plan.operator_type, plan["identifiers"]) == ("ProduceResults", [])
+    assert plan.children[0].args == {"Rows": 3}
 
 
 def test_a_cursor_does_not_move_back() -> None:
