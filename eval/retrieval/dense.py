@@ -29,6 +29,10 @@ class DenseSystem:
         """Take the corpus."""
         self._bench = bench
 
+    def warm_up(self, question: RetrievalQuestion) -> None:
+        """Answer a question once, so that the server has planned what it runs."""
+        self.rank(question, 1)
+
     def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
         """Return the passages nearest to a question."""
         bench = self._bench

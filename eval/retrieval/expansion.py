@@ -43,6 +43,10 @@ class ExpansionSystem:
         """Take the corpus."""
         self._bench = bench
 
+    def warm_up(self, question: RetrievalQuestion) -> None:
+        """Answer a question once, so that the server has planned what it runs."""
+        self.rank(question, 1)
+
     def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
         """Return the nearest passages and those that they are similar to."""
         bench = self._bench

@@ -110,6 +110,7 @@ def _asked(
                 if system.name not in prepared:
                     bench.embed_questions(progress)
                     system.prepare(bench)
+                    _warm_up(system, question)
                     prepared.add(system.name)
                 known = system.rank(question, k)
                 if journal is not None:
@@ -117,6 +118,16 @@ def _asked(
             found[system.name].append(known)
     progress("rankings", len(questions) * count, len(questions) * count)
     return found
+
+
+def _warm_up(system: System, question: RetrievalQuestion) -> None:
+    """Let a system answer once before its time counts, if it can without a trace.
+
+    What the server does once for each statement, such as planning it, is then over.
+    """
+    warm_up = getattr(system, "warm_up", None)
+    if warm_up is not None and getattr(system, "model_name", None) is None:
+        warm_up(question)
 
 
 def _kept_as(system: System) -> str:

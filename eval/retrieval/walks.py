@@ -86,6 +86,19 @@ class _Walker:
         """Take the corpus."""
         self._bench = bench
 
+    def warm_up(self, question: RetrievalQuestion) -> None:
+        """Answer a question, and keep nothing of it."""
+        bench = self._bench
+        self._bench = replace(bench, record=False)
+        try:
+            self.rank(question, 1)
+        finally:
+            self._bench = bench
+
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Rank passages for a question."""
+        raise NotImplementedError
+
     @property
     def model_name(self) -> str | None:
         """Return the name of the language model; None where none is asked."""

@@ -103,6 +103,8 @@ def test_every_system_is_measured_and_stored(
         connection, "MATCH (r:EvalRun {kind: 'retrieval'}) RETURN count(r) AS n"
     )
     assert runs == len(asked_names("all"))
+    unjudged = "MATCH (t:Traversal) WHERE NOT ()-[:JUDGES]->(t) RETURN count(t) AS n"
+    assert _count(connection, unjudged) == 0
     judged = "MATCH (:EvalRecord)-[:JUDGES]->(t:Traversal) RETURN count(t) AS n"
     walks = [r for result in found.results for r in result.rankings if r.traversal_id]
     assert _count(connection, judged) == len(walks) > 20

@@ -93,6 +93,29 @@ def test_each_system_is_asked_first_in_turn() -> None:
     assert [(each.name, len(each.rankings)) for each in found] == [("a", 3), ("b", 3)]
 
 
+class _Warm(_Noted):
+    """A system that can answer without its time being counted."""
+
+    model_name: str | None = None
+
+    def warm_up(self, question: RetrievalQuestion) -> None:
+        """Answer, uncounted."""
+        self._notes.append(f"{self.name} warms up")
+
+
+def test_systems_without_a_model_warm_up_once() -> None:
+    """What a server plans for a first question is no part of the time measured."""
+    notes: list[str] = []
+    asking = _Warm("b", notes)
+    asking.model_name = "some-model"
+
+    (found, _) = run_systems(_bench(), [_Warm("a", notes), asking])
+
+    assert [note for note in notes if "warms" in note] == ["a warms up"]
+    assert notes[:2] == ["a warms up", "a q1"]
+    assert len(found.rankings) == 3
+
+
 def test_a_line_that_was_cut_is_dropped(tmp_path: Path) -> None:
     """The rankings before it are kept, and those after it are whole."""
     journal = Journal(tmp_path, "key")
