@@ -8,11 +8,10 @@ from eval.report import shown_text
 from eval.retrieval.output import main_k, table_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from eval.retrieval.dataset import RetrievalQuestion
     from eval.retrieval.evaluation import Evaluation
-    from eval.retrieval.running import SystemResult
     from eval.retrieval.system import Ranking
 
 __all__ = ["matrix", "worst_cases"]
@@ -73,13 +72,12 @@ def worst_cases(evaluation: Evaluation) -> Iterator[str]:
         "bold type.</p>"
     )
     for place in order:
-        yield from _case(results, place, means[place] / len(results), k)
+        yield from _case(evaluation, place, means[place] / len(results), k)
 
 
-def _case(
-    results: Sequence[SystemResult], place: int, mean: float, k: int
-) -> Iterator[str]:
+def _case(evaluation: Evaluation, place: int, mean: float, k: int) -> Iterator[str]:
     """Yield one question with all systems."""
+    results = evaluation.results
     question = results[0].questions[place]
     gold = ", ".join(shown_text(name) for name in question.gold_documents)
     answer = f" Answer: {shown_text(question.answer)}." if question.answer else ""
@@ -89,14 +87,15 @@ def _case(
         f'Gold: <span class="gold">{gold}</span>.{answer}</p>'
     )
     for result in results:
-        yield from _found(question, result.name, result.rankings[place], k)
+        said = evaluation.answers.get(result.name, {}).get(question.id)
+        yield from _found(question, result.name, result.rankings[place], k, said)
     yield "</details>"
 
 
 def _found(
-    question: RetrievalQuestion, name: str, ranking: Ranking, k: int
+    question: RetrievalQuestion, name: str, ranking: Ranking, k: int, said: str | None
 ) -> Iterator[str]:
-    """Yield what a system found for a question."""
+    """Yield what a system found for a question, and what was answered from it."""
     shown = ", ".join(
         _named(question, document.id, filled=document.filled)
         for document in ranking.documents[:k]
@@ -107,6 +106,8 @@ def _found(
         f"<details><summary>{shown_text(name)}: {len(missed)} of "
         f"{len(question.gold_documents)} missed</summary><p>{shown or 'nothing'}</p>"
     )
+    if said is not None:
+        yield f"<p>Answered: <bdi>{shown_text(said)}</bdi></p>"
     if missed:
         names = ", ".join(shown_text(each) for each in missed)
         yield f'<p class="missed">Missed: {names}</p>'

@@ -102,6 +102,7 @@ class Evaluation:
         facts: What else a table must say, by name.
         notes: What a reader must know, one sentence each.
         runs: System -> id of its EvalRun, where results are stored.
+        answers: System -> question id -> what a model answered, where it was asked.
     """
 
     dataset: RetrievalDataset
@@ -115,6 +116,7 @@ class Evaluation:
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     runs: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def evaluate_retrieval(
@@ -167,6 +169,7 @@ def evaluate_retrieval(
             *_notes_of_results(judged.results, chosen),
             *judged.notes,
         ),
+        answers=judged.answers,
     )
     if chosen.store:
         stored = store_evaluation(connection, evaluation)
@@ -213,12 +216,14 @@ class _Judged:
         results: The systems.
         measures: Names of all measures in the order of a table.
         notes: What a reader must know, one sentence each.
+        answers: System -> question id -> what was answered.
         stopped: Why not all was judged; empty where all was.
     """
 
     results: tuple[SystemResult, ...]
     measures: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    answers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     stopped: str = ""
 
 
@@ -247,6 +252,7 @@ def _judged(
         results=found.results,
         measures=(*measures, *found.measures),
         notes=found.notes,
+        answers=found.answers,
         stopped=found.stopped,
     )
 

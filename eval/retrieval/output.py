@@ -148,6 +148,7 @@ def rankings_of(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
                 "measures": {name: round(values[name], _DIGITS) for name in values},
                 "milliseconds": round(ranking.milliseconds, 3),
                 "traversal": ranking.traversal_id,
+                "answer": evaluation.answers.get(result.name, {}).get(question.id),
             }
 
 

@@ -159,6 +159,18 @@ def test_the_page_shows_matrix_walks_and_differences() -> None:
     assert [piece for piece in wanted if piece not in page] == []
 
 
+def test_answers_stand_with_what_they_were_made_of() -> None:
+    """The page has them in the cases, escaped; the lines for other tools too."""
+    answered = replace(evaluation(), answers={"walk": {"q2": "<i>an elm</i>"}})
+
+    page = retrieval_page(answered)
+    rows = [row for row in rankings_of(answered) if row["answer"]]
+
+    assert page.count("Answered: ") == 1
+    assert "&lt;i&gt;an elm" in page
+    assert [(row["system"], row["id"]) for row in rows] == [("walk", "q2")]
+
+
 def test_one_question_has_no_intervals_and_no_nan() -> None:
     """A report of one question shows what there is."""
     whole = evaluation()
