@@ -90,9 +90,16 @@ def answered_by_template(
     if not _has_institutions(connection, corpus, insisted=insisted):
         return False
     pipeline = open_pipeline(
-        connection, settings, corpus=corpus, model=model, record=record
+        connection,
+        settings,
+        corpus=corpus,
+        model=model,
+        record=record,
+        chunks=model is not None or as_json,
     )
-    if route == "auto" and not _fits(connection, pipeline, question, conversation):
+    if route == "auto" and not _fits(
+        connection, pipeline, question, conversation, corpus=corpus
+    ):
         return False
     name = conversation
     if name is None and record:
@@ -131,16 +138,24 @@ def _fits(
     pipeline: TemplatePipeline,
     question: str,
     conversation: str | None,
+    *,
+    corpus: str | None,
 ) -> bool:
     """Return whether templates are to answer; say the route and why."""
     from retrieval.specificity.opening import Route, choose_route
 
     chosen = choose_route(pipeline, question, conversation)
-    if chosen.name == "graph" and not corpora(connection):
+    texts = [info.name for info in corpora(connection)] if _walks(chosen) else []
+    if _walks(chosen) and not (texts if corpus is None else corpus in texts):
         reason = f"{chosen.reason}, but there is no text to walk"
         chosen = Route(name="templates", reason=reason)
     _say(chosen)
     return chosen.name == "templates"
+
+
+def _walks(route: Route) -> bool:
+    """Return whether a route needs texts."""
+    return route.name == "graph"
 
 
 def _say(route: Route) -> None:

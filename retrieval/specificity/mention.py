@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 _BEFORE_COUNTRY = re.compile(r"\s*[,(]\s*|\s+in\s+")
+_GOES_ON = re.compile(r"\s*(?:,|and|or|en|of)\s", re.IGNORECASE)
 _COMPARED = re.compile(
     r"\b(?:more|fewer|less|most|meer|minder|meeste|than|dan|between|tussen|vs|versus|"
     r"tegenover|compar\w*|vergel\w*|both|allebei|beide)\b",
@@ -156,6 +157,10 @@ def with_countries(question: str, mentions: Sequence[Mention]) -> tuple[Mention,
         if last is not None and _lies_in(question, last, mention):
             end = mention.end
             found[-1] = replace(last, text=question[last.start : end], end=end)
+        elif last is not None and _is_elsewhere(question, last, mention):
+            found[-1] = mention_of(
+                "place", "", question, last.start, mention.end, score=0.0
+            )
         else:
             found.append(mention)
     return tuple(found)
@@ -202,6 +207,21 @@ def _lies_in(question: str, city: Mention, country: Mention) -> bool:
         _BEFORE_COUNTRY.fullmatch(between) is not None
         and ";" not in about
         and about.rpartition(", ")[2] == country.value
+    )
+
+
+def _is_elsewhere(question: str, city: Mention, country: Mention) -> bool:
+    """Return whether a country says that another town of a known name is meant."""
+    if (city.kind, country.kind) != ("city", "country") or not country.value:
+        return False
+    between = question[city.end : country.start]
+    about = next((o.about for o in city.options if o.value == city.value), "")
+    known = {place.rpartition(", ")[2] for place in about.split("; ")}
+    return (
+        _BEFORE_COUNTRY.fullmatch(between) is not None
+        and bool(about)
+        and country.value not in known
+        and not _GOES_ON.match(question[country.end :])
     )
 
 

@@ -113,6 +113,7 @@ def open_pipeline(
     experiment: SpecificityExperiment | None = None,
     base: str = DEFAULT_BASE,
     seconds: float = SECONDS,
+    chunks: bool = True,
 ) -> TemplatePipeline:
     """Return a pipeline that reads the database live.
 
@@ -133,6 +134,8 @@ def open_pipeline(
         experiment: Which sessions are filtered; None filters all.
         base: Where the IRIs of the graph begin.
         seconds: Time limit of the queries of one question.
+        chunks: Whether chunks are searched, which needs the embedder for every
+            question; an answer in fixed words does not use them.
 
     Raises:
         UnknownCorpusError: If a corpus is named and nothing is stored under the name.
@@ -152,7 +155,7 @@ def open_pipeline(
         templates=known,
         classifier=classifier or _nearest(known, embedder, settings),
         scores=WithOtherClasses(lookup, _class_names(connection)),
-        search=_search(connection, corpus, settings),
+        search=_search(connection, corpus, settings) if chunks else None,
         model=model,
         store=connection if record else None,
         metrics=metrics,

@@ -45,6 +45,10 @@ _FIXED = {
         "nl": "Dat bouwt voort op iets dat niet eerder is gezegd: stel alsjeblieft de "
         "hele vraag.",
     },
+    "strange": {
+        "en": "I do not understand '{}' here: please ask the whole question.",
+        "nl": "Ik begrijp '{}' hier niet: stel alsjeblieft de hele vraag.",
+    },
     "which": {"en": "Which one do you mean: {}?", "nl": "Welke bedoel je: {}?"},
     "missing": {"en": "Please say {}.", "nl": "Noem alsjeblieft {}."},
     "failed": {

@@ -90,12 +90,14 @@ class Resolution:
         follow_up: Whether it builds on what was said before.
         antecedent: The question that it builds on; None where there is none.
         candidates: Institutions that it may mean, where it is not clear which.
+        strange: Words that say what it is about, and that mean nothing here.
     """
 
     question: str
     follow_up: bool = False
     antecedent: str | None = None
     candidates: tuple[str, ...] = ()
+    strange: tuple[str, ...] = ()
 
     @property
     def lost(self) -> bool:
@@ -147,6 +149,11 @@ class ConversationContextResolver:
             last.resolved, self._finder.find(last.resolved), last.template_id
         )
         now = frame_of(question, mentions)
+        if not mentions and (strange := residue(question, mentions)):
+            place = _capitalised(question, strange)
+            if place is None:
+                return Resolution(question=question, follow_up=True, strange=strange)
+            now = replace(now, places=(("place", place),))
         if _WHOLE.search(question) and not now.letters:
             now = replace(now, generic=True)
         if not now.places and before.places and (kind := named_kind(question)):
@@ -231,6 +238,15 @@ def _without_lead(question: str, mentions: Sequence[Mention]) -> str:
 def _nowhere(question: str) -> bool:
     """Return whether a question says `there` or `in that city` for a place."""
     return bool(_THERE.search(question) or _THAT_PLACE.search(question))
+
+
+def _capitalised(question: str, strange: Sequence[str]) -> str | None:
+    """Return strange words in capitals that stand together: `and Rotterdam?`."""
+    tokens = [t for t in tokens_of(question) if t.form in strange]
+    if not all(token.text[0].isupper() for token in tokens):
+        return None
+    part = question[tokens[0].start : tokens[-1].end]
+    return part if len(part.split()) <= len(tokens) + 2 else None
 
 
 def _existing(question: str, kinds: set[str]) -> bool:

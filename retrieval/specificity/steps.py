@@ -116,6 +116,10 @@ class Run:
             if resolution.candidates:
                 which = ", ".join(resolution.candidates)
                 return self.end("lost", fixed_text("which", self.language, which))
+            if resolution.strange:
+                words = " ".join(resolution.strange)
+                said = fixed_text("strange", self.language, words)
+                return self.end("lost", said)
             return self.end("lost", fixed_text("lost", self.language))
         with self._timed("filter"):
             relevance = pipeline.filter.check(resolution.question, mentions)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+
+from retrieval.specificity.words import data_file
 
 __all__ = ["NEWEST", "OLDEST", "asked_limit", "is_number_of"]
 
@@ -27,6 +30,9 @@ _LIMIT = re.compile(
     rf"|\b{_SUPERLATIVE}\s+{_NUMBER.format('after')}\b(?!\s*[-/]?\s*\d){_TIME}"
     rf"|\btop[ -]?{_NUMBER.format('top')}\b"
 )
+_OF_THEM = r"(?:of (?:them|those|these)|daarvan|ervan|hiervan|van (?:die|deze|hen))"
+_ASKED = r"(?:which|what|welke?)"
+_PLURAL = re.compile(r"(?:[^us]s|[^l]en|musea|arboreta)$", re.IGNORECASE)
 _TOP = re.compile(r"\btop[ -]?$", re.IGNORECASE)
 _ENDS_SO = re.compile(rf"\b{_SUPERLATIVE}\s+$", re.IGNORECASE)
 _BEGINS_SO = re.compile(rf"\s+{_SUPERLATIVE}\b", re.IGNORECASE)
@@ -46,11 +52,43 @@ def asked_limit(question: str) -> str | None:
         number = _COUNTS.get(word) or int(word)
         if not (found["after"] and number > 999):  # `founded first, 1850`
             return str(number) if number else None
+    if _one(text):
+        return "1"
     single = re.search(r"\b(?:is|was|what's|welk|heeft|has)\b", text)
     many = re.search(r"\b(?:are|were|zijn|welke|geef|list|toon|show|waren)\b", text)
     if single and not many and re.search(rf"\b{_SUPERLATIVE}\b", text):
         return "1"
     return None
+
+
+def _one(text: str) -> bool:
+    """Return whether a text speaks of one: `oldest museum`, `the newest of them`."""
+    nouns = _singulars()
+    return bool(
+        re.search(rf"\b{_SUPERLATIVE}\s+(?:\w+\s+)?(?:{nouns})\b", text)
+        or re.search(
+            rf"\b(?:which|what|welke?)\s+(?:{nouns})\b.*\b{_SUPERLATIVE}\b", text
+        )
+        or (
+            re.search(rf"\b{_SUPERLATIVE}\s+{_OF_THEM}\b", text)
+            and not re.search(r"\b(?:are|were|zijn|waren)\b", text)
+        )
+    )
+
+
+@lru_cache(maxsize=1)
+def _singulars() -> str:
+    """Return a pattern of the words for one institution, in both languages."""
+    given = data_file("types.yaml")
+    lists = [w[x] for w in given["types"].values() for x in ("en", "nl")]
+    words = {
+        word.casefold()
+        for found in lists
+        for word in found[::2]
+        if not _PLURAL.search(word)
+    }
+    words |= {"institution", "instelling", "organisation", "organisatie", "one"}
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
 def is_number_of(text: str, start: int, end: int) -> bool:
