@@ -43,6 +43,7 @@ _NEXT, _LEFT = 20, 100
 """Candidates that are noted at a step, and at the last one."""
 _BATCH = 32
 _PLAIN = "nearest to the question"
+_FIRST = {1: "1st", 2: "2nd", 3: "3rd"}
 _AROUND = "shares names with chunks near the question"
 
 
@@ -348,5 +349,5 @@ def _nearness(number: int) -> str:
     if number == 1:
         return _PLAIN
     teen = number % 100 in {11, 12, 13}
-    ending = "th" if teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending} {_PLAIN}"
+    ordinal = _FIRST.get(number % 10, "0th") if not teen else "0th"
+    return f"{number}{ordinal[1:]} {_PLAIN}"
