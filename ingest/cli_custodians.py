@@ -124,7 +124,7 @@ def custodians(
         click.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
     else:
         _tell(report)
-    if report.failed or (report.documents and not report.documents.complete):
+    if report.failures or (report.documents and not report.documents.complete):
         for line in report.failures:
             click.echo(f"Error: {line}", err=True)
         sys.exit(1)
@@ -158,12 +158,20 @@ def _tell(report: CustodianReport) -> None:
         click.echo(f"Refused or mended {name}: {count}")
     for line in found.examples[:_SHOWN]:
         click.echo(f"  {line}")
+    more = found.malformed.total() - _SHOWN
+    if more > 0:
+        click.echo(f"  and {more:,} more (--json has the first hundred)")
     if report.documents is not None:
         told = report.documents
         click.echo(
             f"Documents: {told.added} added, {told.updated} updated, {told.skipped} "
             f"skipped, {told.deleted} deleted, {told.failed} failed; "
             f"{report.linked} chunks linked"
+        )
+    if report.stale:
+        click.echo(
+            f"The documents of {report.stale} changed institutions are as before: run "
+            "again without --no-documents."
         )
     seconds = dict(report.seconds)
     if report.documents is not None:

@@ -44,6 +44,8 @@ that runs an institution there.
 
 _DATE = re.compile(r"(\d{3,4})(?:-(\d{2})(?:-(\d{2}))?)?")
 _AMOUNT = re.compile(r"\d+(?:\.\d+)?|\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_AMBIGUOUS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+"""A Dutch thousand, or an amount with three decimals."""
 _LETTERS = {
     **{letter.casefold(): letter for letter in TYPE_LETTERS},
     **{name.casefold(): letter for letter, name in CLASS_NAMES.items()},
@@ -131,10 +133,11 @@ def read_budget(text: str) -> float:
             a euro sign is ignored.
 
     Raises:
-        InputError: If it is anything else, another currency included.
+        InputError: If it is anything else, another currency included, or may be
+            thousands as well as decimals, such as 1.250.
     """
     plain = text.strip().removeprefix("€").removeprefix("EUR").removesuffix("€").strip()
-    if _AMOUNT.fullmatch(plain):
+    if _AMOUNT.fullmatch(plain) and not _AMBIGUOUS.fullmatch(plain):
         amount = float(plain.replace(",", ""))
         if math.isfinite(amount):
             return amount

@@ -61,10 +61,39 @@ _COUNTRIES = {
     "northern ireland": "GB",
     "uk": "GB",
     "united kingdom": "GB",
+    "great britain": "GB",
+    "ireland": "IE",
+    "republic of ireland": "IE",
+    "eire": "IE",
     "isle of man": "IM",
     "jersey": "JE",
     "guernsey": "GG",
 }
+_STATE_NAMES = (
+    "afghanistan|albania|algeria|andorra|angola|argentina|armenia|australia|austria|"
+    "azerbaijan|bahamas|bahrain|bangladesh|barbados|belarus|belgium|belize|benin|"
+    "bhutan|bolivia|bosnia and herzegovina|botswana|brazil|brunei|bulgaria|burkina "
+    "faso|burundi|cambodia|cameroon|canada|cape verde|chad|chile|china|colombia|"
+    "congo|costa rica|croatia|cuba|cyprus|czech republic|czechia|denmark|ecuador|"
+    "egypt|el salvador|eritrea|estonia|ethiopia|fiji|finland|france|gabon|gambia|"
+    "georgia|germany|ghana|greece|grenada|guinea|guyana|haiti|honduras|hungary|"
+    "iceland|india|indonesia|iran|iraq|israel|italy|ivory coast|jamaica|japan|jordan|"
+    "kazakhstan|kenya|korea|kosovo|kyrgyzstan|laos|latvia|lebanon|lesotho|liberia|"
+    "libya|liechtenstein|lithuania|madagascar|malawi|malaysia|maldives|mali|malta|"
+    "mauritania|mauritius|moldova|mongolia|montenegro|morocco|mozambique|myanmar|"
+    "namibia|nepal|netherlands|the netherlands|new zealand|nicaragua|niger|nigeria|"
+    "north macedonia|norway|oman|pakistan|papua new guinea|paraguay|peru|philippines|"
+    "poland|portugal|qatar|romania|russia|rwanda|samoa|saudi arabia|senegal|serbia|"
+    "seychelles|sierra leone|slovakia|slovenia|somalia|south africa|south korea|spain|"
+    "sri lanka|sudan|suriname|swaziland|sweden|switzerland|syria|taiwan|tajikistan|"
+    "tanzania|thailand|togo|tonga|trinidad and tobago|tunisia|turkey|turkmenistan|"
+    "uganda|ukraine|united arab emirates|united states|united states of america|"
+    "uruguay|usa|uzbekistan|venezuela|vietnam|yemen|zambia|zimbabwe"
+)
+_STATES = frozenset(_STATE_NAMES.split("|"))
+"""Countries that have no town of their name, beside `_COUNTRIES`."""
+_ISLES = frozenset({"british isles", "channel islands"})
+_KINGDOM = re.compile(r"(?<=\S)\s+(?:u\.?k\.?|united kingdom)$", re.IGNORECASE)
 _POSTCODE = re.compile(r"([A-Z]{1,2})\d[A-Z\d]?\s*\d[A-Z]{2}", re.IGNORECASE | re.ASCII)
 _ISLANDS = {"IM": "IM", "JE": "JE", "GY": "GG"}
 _COUNTY_NAMES = (
@@ -80,6 +109,8 @@ _COUNTY_NAMES = (
     "west sussex|western isles|wilts"
 )
 _COUNTIES = frozenset(_COUNTY_NAMES.split("|"))
+_COUNTY_TOWNS = {"durham": "Durham", "conwy": "Conwy"}
+"""Counties that have a town of their name."""
 _COUNTY = re.compile(
     r".*shire|(?:county|co\.?|city of|city and county of|isle of|isles? of)\s.+",
     re.IGNORECASE,
@@ -93,13 +124,14 @@ _STREET = (
 )
 _OPEN = "park|hill|green|castle|bridge|church|gate|cross|mill"
 _NO_TOWN = re.compile(
-    rf"\d|\b(?:c/o|p\.?o\.? box)\b|\b(?:{_STREET})\W*$", re.IGNORECASE
+    rf"\d|\b(?:c/o|p\.?o\.? box)\b|\b(?<!le[ -])(?:{_STREET})\W*$", re.IGNORECASE
 )
 _MAYBE_TOWN = re.compile(rf"\b(?:{_OPEN})\W*$", re.IGNORECASE)
 _BOX = re.compile(r"(?:p\.?\s?o\.?\s?)?box\b.*", re.IGNORECASE)
 _SMALL = re.compile(r"(?<=[ -])(?:Upon|On|Of|The|Le|In|Under|By|And|Next)(?=[ -])")
 _LONGEST_TOWN = 4
-_LONGEST_NAME = 100
+_SHORTEST_NAME, _LONGEST_NAME = 3, 100
+_UNENDED = re.compile(r"\b(?:of|the|and|upon)$", re.IGNORECASE)
 
 
 class Towns:
@@ -170,9 +202,10 @@ def guess_city(address: str, towns: Towns | None) -> Guess | None:
         towns: Towns of other addresses of the file.
 
     Returns:
-        Rule `before-county`: the part before a known county. `last-part`: the last
-        of several parts. `known-town`: the address ends with a town that another
-        address has. `only-part`: a single part of one word.
+        Rule `before-county`: the part before a known county. `county-town`: a part
+        that is both, such as Durham. `last-part`: the last of several parts.
+        `known-town`: the address ends with a town that another address has.
+        `only-part`: a single part of one word.
     """
     parts, county = _parts(address)
     if county == "greater london":
@@ -180,16 +213,18 @@ def guess_city(address: str, towns: Towns | None) -> Guess | None:
     if not parts:
         return None
     last, several = parts[-1], len(parts) > 1
+    if town := _COUNTY_TOWNS.get(last.casefold()):
+        return Guess(value=town, confidence=0.9 if county else 0.6, rule="county-town")
     known = towns.at_end(last) if towns is not None else None
     if _is_town(last) and len(last.split()) <= 3 and (county or several):
-        if _MAYBE_TOWN.search(last):
-            return (
-                Guess(value=_named(last), confidence=0.7, rule="before-county")
-                if county
-                else None
-            )
         sure, rule = (0.9, "before-county") if county else (0.8, "last-part")
-        return Guess(value=_named(last), confidence=sure, rule=rule)
+        if _MAYBE_TOWN.search(last):
+            sure = 0.7
+        if county in _COUNTY_TOWNS:
+            sure = min(sure, 0.8)
+        if county or not _MAYBE_TOWN.search(last):
+            return Guess(value=_named(last), confidence=sure, rule=rule)
+        return None
     if known is not None:
         return Guess(value=known, confidence=0.7, rule="known-town")
     if len(last.split()) == 1 and _is_town(last):
@@ -205,16 +240,31 @@ def _parts(address: str) -> tuple[list[str], str | None]:
         for part in parts
         if part and not _POSTCODE.fullmatch(part) and not _BOX.fullmatch(part)
     ]
-    if parts and parts[-1].casefold() in _COUNTRIES:
+    while parts and _is_country(parts[-1]):
         parts.pop()
-    county = None
+    if parts:
+        parts[-1] = _KINGDOM.sub("", parts[-1])
+    return parts, _taken_county(parts)
+
+
+def _taken_county(parts: list[str]) -> str | None:
+    """Take the county off the end of the parts of an address, and return it.
+
+    What may be a town and a county is a town where another county follows, or where
+    no town comes before.
+    """
     if len(parts) > 1 and _is_county(parts[-1]):
+        if _is_county_town(parts[-1]) and not (
+            _is_town(parts[-2]) or _is_county_town(parts[-2])
+        ):
+            return None
         county = parts.pop().casefold()
-        if len(parts) > 1 and _is_county(parts[-1]):
+        if len(parts) > 1 and _is_county(parts[-1]) and not _is_county_town(parts[-1]):
             parts.pop()
-    elif parts and (rest := _without_county(parts[-1])) != parts[-1]:
+        return county
+    if parts and (rest := _without_county(parts[-1])) != parts[-1]:
         parts[-1] = rest
-    return parts, county
+    return None
 
 
 def guess_country(address: str, postcode: str | None) -> Guess | None:
@@ -225,6 +275,10 @@ def guess_country(address: str, postcode: str | None) -> Guess | None:
         postcode: The postal code, where it stands apart.
     """
     parts = [part.strip(" .") for part in address.split(",") if part.strip(" .")]
+    if parts and parts[-1].casefold() in _ISLES:
+        parts.pop()
+    if parts and parts[-1].casefold() in _STATES:
+        return None
     if parts and parts[-1].casefold() in _COUNTRIES:
         code = _COUNTRIES[parts[-1].casefold()]
         return Guess(value=code, confidence=1.0, rule="country-name")
@@ -236,6 +290,17 @@ def guess_country(address: str, postcode: str | None) -> Guess | None:
     return None
 
 
+def _is_country(part: str) -> bool:
+    """Return whether a part is the name of a country."""
+    name = part.casefold().replace(".", "")
+    return name in _COUNTRIES or name in _STATES or name in _ISLES
+
+
+def _is_county_town(part: str) -> bool:
+    """Return whether a part is the name of a county and of a town."""
+    return part.casefold() in _COUNTY_TOWNS
+
+
 def _is_county(part: str) -> bool:
     """Return whether a part is the name of a county or of what is like one."""
     return part.casefold() in _COUNTIES or _COUNTY.fullmatch(part) is not None
@@ -245,9 +310,11 @@ def _is_town(part: str) -> bool:
     """Return whether a part looks like the name of a town."""
     return (
         part[:1].isupper()
-        and len(part) <= _LONGEST_NAME
+        and _SHORTEST_NAME <= len(part) <= _LONGEST_NAME
+        and not _UNENDED.search(part)
         and not _NO_TOWN.search(part)
         and not _is_county(part)
+        and not _is_country(part)
     )
 
 

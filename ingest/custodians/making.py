@@ -41,12 +41,15 @@ class Findings:
         examples: The first of them, as "place: message".
         guessed: Guesses, by field and rule.
         unknown: Institutions without a type or city, by field.
+        unidentified: Rows whose identifier was refused; an earlier run may have known
+            the institution by it.
     """
 
     malformed: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
     guessed: Counter[tuple[str, str]] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
+    unidentified: int = 0
 
     def refuse(self, place: str, name: str, message: str) -> None:
         """Take note of a value that is left out."""
@@ -95,6 +98,8 @@ def custodian_of(
     _leave_out_long(reader)
     ghcid = reader.read("ghcid", parse_ghcid)
     isil = reader.read("isil", parse_isil)
+    if ghcid is None and ("ghcid" in row or ("isil" in row and isil is None)):
+        findings.unidentified += 1
     date = reader.read("founded", read_date)
     values: dict[str, Any] = {
         **_type(reader, ghcid, guess=guess),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from graph.errors import InputError
 from graph.progress import silent
 from graph.schema import apply_schema
-from ingest.corpus import corpus_lock
+from ingest.corpus import corpus_lock, open_corpus
 from ingest.custodians.making import Findings, custodian_of
 from ingest.custodians.records import class_uri
 from ingest.custodians.source import CustodianSource
@@ -56,6 +56,7 @@ class CustodianReport:
         findings: Values refused, guesses made, what stayed unknown.
         documents: What became of their documents; None if none were asked for.
         linked: Links from chunks to institutions that were made.
+        stale: Changed ones whose documents are as before (`--no-documents`).
         seconds: Time by stage.
     """
 
@@ -71,6 +72,7 @@ class CustodianReport:
     findings: Findings = field(default_factory=Findings)
     documents: IngestReport | None = None
     linked: int = 0
+    stale: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -90,6 +92,7 @@ class CustodianReport:
             ],
             "unknown": dict(sorted(found.unknown.items())),
             "linked": self.linked,
+            "stale": self.stale,
             "documents": self.documents.as_dict() if self.documents else None,
             "seconds": self.seconds,
         }
@@ -118,23 +121,29 @@ def ingest_custodians(
         country: ISO 3166-1 code of rows that neither state nor imply one.
         guess: Whether type and city are guessed from title and address.
         cleanup: `full` also deletes institutions of the corpus that are gone from
-            the file, with their documents; `none` keeps changed ones as stored.
+            the file, with their documents, unless a row of the file has no name or a
+            malformed identifier and may be theirs; `none` keeps changed ones as stored.
         progress: Told of each stage.
 
     Returns:
         What was done; rows that cannot be used do not stop the rest.
 
     Raises:
-        InputError: For a name that cannot be used, or a corpus that is being written.
+        InputError: For a name that cannot be used, a corpus that is being written, or
+            `full` without an embedder where there are documents.
+        CorpusDriftError: If the database was made with another embedder.
         DatabaseError: If the database fails; a batch is stored whole or not at all.
     """
     run = _Run(connection, file, corpus, country, guess=guess, progress=progress)
     begin = time.perf_counter()
     apply_schema(connection)
     with corpus_lock(settings.home, connection, corpus), Seen() as seen:
+        has_documents = run.open(embedder, settings, cleanup)
         run.store(seen, replace=cleanup != "none")
-        if cleanup == "full":
-            run.remove_unseen(seen)
+        if embedder is None and has_documents:
+            run.report.stale = run.report.updated
+        if cleanup == "full" and not run.remove_unseen(seen):
+            cleanup = "incremental"
     run.report.seconds["custodians"] = round(time.perf_counter() - begin, 3)
     if embedder is not None:
         run.documents(embedder, settings, cleanup)
@@ -236,13 +245,54 @@ class _Run:
             ("custodians/instances", {"rows": instances}),
         ])
 
-    def remove_unseen(self, seen: Seen) -> None:
-        """Delete institutions of the corpus that the file has no more."""
+    def open(
+        self, embedder: Embedder | None, settings: Settings, cleanup: Cleanup
+    ) -> bool:
+        """Refuse what could not be finished, and return whether there are documents.
+
+        Raises:
+            InputError: If documents of deleted institutions would stay.
+            CorpusDriftError: If the database was made with another embedder.
+        """
+        options = _options(self._connection, self._corpus)
+        if embedder is not None:
+            open_corpus(
+                self._connection,
+                self._corpus,
+                embedder=embedder,
+                options=options,
+                language_model=settings.language_model,
+            )
+        elif options is None and cleanup == "full":
+            msg = (
+                f"Corpus {self._corpus!r} has documents; those of institutions that "
+                "are gone would stay: leave --no-documents out."
+            )
+            raise InputError(msg)
+        return options is None
+
+    def remove_unseen(self, seen: Seen) -> bool:
+        """Delete institutions of the corpus that the file has no more.
+
+        Returns:
+            False if none was deleted, for a row that tells too little may be theirs.
+        """
+        unclear = self.report.failed + self.report.findings.unidentified
+        kept = 0
         for page in self._pages():
             gone = [row["id"] for row in page if row["id"] not in seen]
-            if gone:
+            if unclear:
+                kept += len(gone)
+            elif gone:
                 self._connection.write("custodians/remove", ids=gone)
-            self.report.deleted += len(gone)
+                self.report.deleted += len(gone)
+        if kept:
+            self.report.failures.append(
+                f"{self._file.name}: nothing is deleted: rows without a name or with "
+                f"a malformed identifier ({unclear:,}) may be of those that are stored "
+                f"and not in the file ({kept:,}); mend them and run again"
+            )
+        return not unclear
 
     def _pages(self) -> Iterator[list[dict[str, Any]]]:
         """Yield the stored institutions of the corpus, some at a time."""

@@ -22,7 +22,7 @@ from eval.specificity import (
 from eval.specificity.experiments import SpecificityResults
 from graph.connection import Connection
 from graph.embedders import HashEmbedder
-from graph.errors import UnknownCorpusError
+from graph.errors import CorpusDriftError, InputError, UnknownCorpusError
 from ingest import pipeline
 from ingest.corpus import delete_corpus, list_corpora
 from ingest.custodians import (
@@ -283,6 +283,64 @@ def test_full_cleanup_removes_what_is_gone(
     assert [row["name"] for row in _shape(connection)] == ["Rope Museum"]
     titles = connection.query("MATCH (d:Document) RETURN d.title AS title")
     assert titles == [{"title": "Rope Museum"}]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {**ROWS[1], "ghcid": "BE-VOV"},
+        {"name": "Paper Archive", "isil": "???"},
+        {"name": "", "ghcid": "BE-VOV-GEN-A-PA"},
+    ],
+)
+def test_full_cleanup_deletes_nothing_while_a_row_is_unclear(
+    connection: Connection,
+    server: Settings,
+    tmp_path: Path,
+    broken: dict[str, Any],
+) -> None:
+    """An institution whose row has a mistake now is not taken for gone."""
+    _ingest(connection, server, _written(tmp_path, ROWS))
+
+    report = _ingest(
+        connection, server, _written(tmp_path, [ROWS[0], broken]), cleanup="full"
+    )
+
+    assert report.deleted == 0
+    assert "nothing is deleted" in report.failures[-1]
+    names = [row["name"] for row in _shape(connection)]
+    titles = connection.query("MATCH (d:Document) RETURN d.title AS title")
+    assert {"Paper Archive", "Rope Museum"} <= set(names)
+    assert {"title": "Paper Archive"} in titles
+
+
+def test_what_would_leave_documents_behind_is_refused(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """Without documents nothing is cleaned up, and changed ones are told."""
+    _ingest(connection, server, _written(tmp_path, ROWS))
+    changed = _written(tmp_path, [{**ROWS[0], "city": "Antwerp"}])
+
+    report = _ingest(connection, server, changed, embedder=None)
+    with pytest.raises(InputError, match="leave --no-documents out"):
+        _ingest(connection, server, changed, embedder=None, cleanup="full")
+
+    assert (report.updated, report.stale) == (1, 1)
+    assert [row["chunks"] for row in _shape(connection)] >= [1, 1]
+
+
+def test_another_embedder_is_refused_before_anything_is_stored(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """The institutions stay as they are where their documents could not follow."""
+    _ingest(connection, server, _written(tmp_path, ROWS))
+    before = _shape(connection)
+    changed = _written(tmp_path, [{**ROWS[0], "name": "Wire Museum"}])
+
+    with pytest.raises(CorpusDriftError):
+        _ingest(connection, server, changed, embedder=HashEmbedder(16), cleanup="full")
+
+    assert _shape(connection) == before
 
 
 def test_unchanged_ones_stay_with_cleanup_none(

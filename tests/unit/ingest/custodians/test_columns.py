@@ -109,7 +109,17 @@ def test_budget_is_read(text: str, amount: float) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["1.250.000", "£100", "100 USD", "1 million", "-5", "nan", "1,25", "9" * 400],
+    [
+        "1.250",
+        "1.250.000",
+        "£100",
+        "100 USD",
+        "1 million",
+        "-5",
+        "nan",
+        "1,25",
+        "9" * 400,
+    ],
 )
 def test_ambiguous_budget_is_refused(text: str) -> None:
     """Another currency or way of writing is refused rather than guessed."""

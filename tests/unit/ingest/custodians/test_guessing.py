@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -167,5 +168,54 @@ def test_guesses_of_the_real_list_hold(shared: Path) -> None:
     assert sum(found is not None for found in types) > 0.9 * len(rows)
     assert sum(found is not None for found in cities) > 0.9 * len(rows)
     assert [
-        c.value for c in cities if c and c.value.endswith((" Street", "shire"))
+        c.value for c in cities if c and re.search(r"(?<! le) Street$|shire$", c.value)
     ] == []
+
+
+@pytest.mark.parametrize(
+    ("address", "city", "rule"),
+    [
+        ("Palace Green,Durham,County Durham,DH1 3RN", "Durham", "county-town"),
+        ("Palace Green,Durham,Durham", "Durham", "county-town"),
+        ("County Hall,Durham,DH1 5UL", "Durham", "county-town"),
+        ("Barnard Castle,Durham,DL12 8NP", "Barnard Castle", "before-county"),
+        ("Church Clare,Chester le Street,Durham", "Chester le Street", "before-county"),
+        ("5-7 Hawkhill Place,Dundee,DD1 4HN,Scotland, UK", "Dundee", "last-part"),
+        ("1 Road,London,England,U.K.", "London", "last-part"),
+        ("Main St,Dublin,Ireland", "Dublin", "last-part"),
+        ("1 Rue X,Paris,France", "Paris", "last-part"),
+        ("1 Road,Leeds UK", "Leeds", "last-part"),
+        ("Candie,St Peter Port,GY1 1UG,Channel Islands", "St Peter Port", "last-part"),
+    ],
+)
+def test_a_country_is_no_town_and_a_county_may_be(
+    address: str, city: str, rule: str
+) -> None:
+    """All countries at the end are taken off; Durham is a town where none precedes."""
+    found = guess_city(address, None)
+
+    assert found is not None
+    assert (found.value, found.rule) == (city, rule)
+
+
+@pytest.mark.parametrize(
+    "address", ["France", "Scotland, UK", "1 Road,Ireland", "Hall,City of", "Hall,Lo"]
+)
+def test_what_is_no_name_of_a_town_is_not_taken_for_one(address: str) -> None:
+    """Neither a country alone nor half a name is a town."""
+    assert guess_city(address, Towns()) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "code"),
+    [
+        ("Candie,St Peter Port,Guernsey,GY1 1UG,Channel Islands", "GG"),
+        ("Main St,Dublin,Ireland", "IE"),
+        ("1 Rue X,Paris,France", None),
+    ],
+)
+def test_country_before_its_isles(address: str, code: str | None) -> None:
+    """The isles are no country; one that is not British is not told."""
+    found = guess_country(address, None)
+
+    assert (found and found.value) == code
