@@ -38,7 +38,7 @@ CREATE (u2:Custodian:Favourite {id: 'u2', name: 'Old Archive', city: 'Utrecht',
   budget: 10.0})-[:INSTANCE_OF {by: 'hand'}]->(a)
 CREATE (u3:Custodian {id: 'u3', uri: 'not an iri', name: 'X', city: 'Fox',
   founded: 'about 1800'})-[:INSTANCE_OF]->(m)
-CREATE (u4:Custodian {uri: 'urn:only:uri', name: 'Fox'})
+CREATE (u4:Custodian {uri: 'urn:only:uri', name: 'Fox', founded: '1850-02'})
 CREATE (:Document:Custodian {id: 'two', title: 'Fox', name: 'X', language: 'en',
   city: 'Utrecht', institutionType: 'M'})-[:INSTANCE_OF]->(m)
 CREATE (:Corpus:Custodian {id: 'u5', name: 'both', city: 'Utrecht', n: 7})

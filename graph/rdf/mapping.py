@@ -75,8 +75,9 @@ class TermRule:
         label: Label of the nodes.
         name: Name of the property.
         term: The predicate; one that begins with `hc:` is below the base.
-        form: `any` value; `year` for text that is a year or a date, `decimal` for
-            finite numbers. A value that does not fit has the general predicate.
+        form: `any` value; `year` for text that is a year, a month of one or a date,
+            `decimal` for finite numbers. A value that does not fit has the general
+            predicate.
     """
 
     label: str
@@ -158,6 +159,7 @@ ORDER = "order"
 """Datatype of the literal that says how a list is made from its members."""
 
 _YEAR = re.compile(r"\d{4}")
+_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _FOREIGN = re.compile(r"([A-Za-z][A-Za-z0-9]*)__(.+)", re.DOTALL)
 _TYPED = re.compile(r"(.*)\^\^([A-Za-z][A-Za-z0-9]*)__([A-Za-z_][\w.-]*)", re.DOTALL)
@@ -341,6 +343,8 @@ def _formed(form: str, value: Any) -> Value | None:
     if form == "year" and isinstance(value, str):
         if _YEAR.fullmatch(value) and value != "0000":
             return Value(value, f"{XSD}gYear")
+        if _MONTH.fullmatch(value) and value[:4] != "0000":
+            return Value(value, f"{XSD}gYearMonth")
         found = _DATE.fullmatch(value)
         if found and value == _real_date(*map(int, found.groups())):
             return Value(value, f"{XSD}date")

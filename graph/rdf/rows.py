@@ -17,7 +17,7 @@ from graph.rdf.readings import (
     table_types,
 )
 from graph.rdf.values import ordered
-from graph.rdf.vocabulary import PREFIXES, XSD, Value
+from graph.rdf.vocabulary import DATES, PREFIXES, XSD, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as Dictionary
@@ -149,7 +149,7 @@ class Rows:
 
     def _plain(self, literal: Value, form: str) -> Any:
         """Return the value of a literal in a property of ours, None without one."""
-        if form == "year" and literal.datatype in {f"{XSD}gYear", f"{XSD}date"}:
+        if form == "year" and literal.datatype in DATES:
             return literal.text
         if form == "decimal" and literal.datatype == f"{XSD}decimal":
             try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rdflib.term import BNode, Literal, Node, URIRef
 
 from graph.rdf.values import value_of
-from graph.rdf.vocabulary import XSD, Value
+from graph.rdf.vocabulary import DATES, XSD, Value
 
 if TYPE_CHECKING:
     from graph.rdf.mapping import Mapping
@@ -82,7 +82,7 @@ def candidates(mapping: Mapping, term: Node) -> list[Any] | None:
     elif mapping.foreign:
         names = mapping.short_names(value.datatype or f"{XSD}string")
         result += [f"{text}^^{name}" for name in names]
-    if value.datatype in {f"{XSD}gYear", f"{XSD}date"}:
+    if value.datatype in DATES:
         result.append(text)
     if value.datatype == f"{XSD}decimal":
         try:

@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote
 from graph.errors import SettingsError
 
 __all__ = [
+    "DATES",
     "DCTERMS",
     "DEFAULT_BASE",
     "DQV",
@@ -47,6 +48,9 @@ DCTERMS = "http://purl.org/dc/terms/"
 SCHEMA = "https://schema.org/"
 GEO = "http://www.opengis.net/ont/geosparql#"
 NIF = "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#"
+
+DATES = frozenset({f"{XSD}gYear", f"{XSD}gYearMonth", f"{XSD}date"})
+"""Datatypes of dates that are texts in the graph."""
 
 PREFIXES = {
     "rdf": RDF,

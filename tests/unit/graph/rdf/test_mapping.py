@@ -206,6 +206,8 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
     ("name", "value", "predicate", "literals"),
     [
         ("founded", "1850", "schema:foundingDate", [("1850", "gYear")]),
+        ("founded", "1850-02", "schema:foundingDate", [("1850-02", "gYearMonth")]),
+        ("founded", "1850-13", "ktp:founded", [("1850-13", "")]),
         ("founded", "1850-02-28", "schema:foundingDate", [("1850-02-28", "date")]),
         ("founded", "1850-02-31", "ktp:founded", [("1850-02-31", "")]),
         ("founded", "c. 1850", "ktp:founded", [("c. 1850", "")]),
