@@ -14,20 +14,20 @@ from rdflib.plugins.sparql.algebra import translateQuery
 from rdflib.plugins.sparql.evalutils import _ebv
 from rdflib.plugins.sparql.parser import parseQuery, parseUpdate
 from rdflib.plugins.sparql.parserutils import CompValue
-from rdflib.plugins.sparql.processor import SPARQLResult
 from rdflib.plugins.sparql.sparql import FrozenBindings, Query
-from rdflib.term import Literal, Variable
+from rdflib.term import Literal, URIRef, Variable
 
-from graph.errors import KnowtrailError, RdfError
+from graph.errors import RdfError
 from graph.rdf.blocks import Alternative, block_of
 from graph.rdf.counting import count, counting_of, rows_of
 from graph.rdf.existence import divided, existing
 from graph.rdf.limits import check_query
 from graph.rdf.plan import batches, numbered_all
+from graph.rdf.results import LiveResult, one_line
 from graph.rdf.solving import once_more, plain_block, plans_of, triples_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Mapping as Dictionary
 
     from rdflib import Graph
@@ -48,7 +48,7 @@ def register() -> None:
 
 
 def answer(
-    graph: Graph,
+    graph: Callable[[], Graph],
     query: Any,
     *,
     namespaces: Dictionary[str, Any],
@@ -58,7 +58,7 @@ def answer(
     """Answer a query over a graph of ours.
 
     Args:
-        graph: A graph whose store is that of one query.
+        graph: Makes a graph whose store is that of one query.
         query: Its text, or what rdflib's `prepareQuery` made of it.
         namespaces: Prefixes.
         bindings: Values of variables.
@@ -72,14 +72,25 @@ def answer(
     if parsed.algebra.datasetClause:
         msg = "There is one graph here: leave out FROM."
         raise RdfError(msg)
-    try:
-        return SPARQLResult(evaluate.evalQuery(graph, parsed, dict(bindings), base))
-    except (KnowtrailError, RecursionError):
-        raise
-    except Exception as error:
-        # rdflib raises plain exceptions for what a query may not say.
-        msg = f"The query cannot be answered: {_line(error)}."
-        raise RdfError(msg) from error
+    return LiveResult(lambda: _begun(graph(), parsed, bindings, base))
+
+
+def _begun(
+    graph: Graph, query: Query, bindings: Dictionary[str, Any], base: str | None
+) -> Dictionary[str, Any]:
+    """Begin to answer; triples that RDF does not have are not made (16.2)."""
+    found: Dictionary[str, Any] = evaluate.evalQuery(graph, query, dict(bindings), base)
+    made = found.get("graph")
+    if made is not None:
+        for one in [t for t in made if not _is_triple(t)]:
+            made.remove(one)
+    return found
+
+
+def _is_triple(triple: tuple[Any, Any, Any]) -> bool:
+    """Return whether RDF 1.1 has such a triple."""
+    subject, predicate, _ = triple
+    return isinstance(predicate, URIRef) and not isinstance(subject, Literal)
 
 
 def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Query:
@@ -102,7 +113,7 @@ def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Q
         where = ""
         if hasattr(error, "lineno") and hasattr(error, "column"):
             where = f" (line {error.lineno}, column {error.column})"
-        msg = f"The query cannot be understood{where}: {_line(error)}."
+        msg = f"The query cannot be understood{where}: {one_line(error)}."
         raise RdfError(msg) from error
 
 
@@ -113,11 +124,6 @@ def _is_update(query: Any) -> bool:
     except Exception:
         # It is neither a query nor an update.
         return False
-
-
-def _line(error: BaseException) -> str:
-    """Return an error's text on one line."""
-    return " ".join(str(error).split()).partition(", found")[0].rstrip(".")[:300]
 
 
 def _evaluate(ctx: QueryContext, part: CompValue) -> Any:

@@ -83,10 +83,12 @@ class LiveStore(Store):
         """
         from graph.rdf.evaluation import answer
 
-        run = self.run()
-        snapshot = _RunStore(run, self._namespaces)
+        def begun() -> Graph:
+            snapshot = _RunStore(self.run(), self._namespaces)
+            return Graph(store=snapshot, bind_namespaces="none")
+
         return answer(
-            Graph(store=snapshot, bind_namespaces="none"),
+            begun,
             query,
             namespaces={**self._namespaces, **(initNs or {})},
             bindings=initBindings or {},
