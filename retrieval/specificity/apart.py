@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["told_apart"]
 
 _QUERY = """
-SELECT ?custodian ?city ?region ?country ?isil ?ghcid ?corpus WHERE {
+SELECT ?custodian ?city ?region ?country ?isil ?ghcid ?postcode ?address ?corpus WHERE {
   ?custodian schema:name ?name ;
              a hc:Custodian .
   OPTIONAL { ?custodian schema:addressLocality ?city . }
@@ -29,17 +30,22 @@ SELECT ?custodian ?city ?region ?country ?isil ?ghcid ?corpus WHERE {
   OPTIONAL { ?custodian hc:countryCode ?country . }
   OPTIONAL { ?custodian hc:isil ?isil . }
   OPTIONAL { ?custodian hc:ghcid ?ghcid . }
-  OPTIONAL { ?custodian <CORPUS> ?corpus . }
+  OPTIONAL { ?custodian <OWN:postcode> ?postcode . }
+  OPTIONAL { ?custodian <OWN:address> ?address . }
+  OPTIONAL { ?custodian <OWN:corpus> ?corpus . }
 }
 ORDER BY ?custodian
 LIMIT 1000
 """
+_OWN = re.compile(r"<OWN:(\w+)>")
 _WAYS = (
     ("city",),
     ("city", "region"),
     ("city", "country"),
     ("isil",),
     ("ghcid",),
+    ("postcode",),
+    ("address",),
     ("city", "region", "country", "isil", "ghcid"),
     ("city", "corpus"),
 )
@@ -76,7 +82,8 @@ def told_apart(
     repeated = [n for n in dict.fromkeys(names[:shown]) if often[n] > 1]
     if not repeated:
         return {}
-    sparql = _QUERY.replace("CORPUS", Vocabulary(base).property("corpus"))
+    own = Vocabulary(base).property
+    sparql = _OWN.sub(lambda found: f"<{own(found[1])}>", _QUERY)
     runs = tuple(
         Run(sparql=sparql, bindings={"name": Binding(value=str(name))})
         for name in repeated

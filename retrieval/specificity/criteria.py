@@ -8,9 +8,9 @@ from retrieval.specificity.iso_places import place_name
 from retrieval.specificity.words import data_file, type_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["amount", "criterion", "things", "where"]
+__all__ = ["amount", "criterion", "joined", "things", "where"]
 
 _GENERIC = {"en": ("institution", "institutions"), "nl": ("instelling", "instellingen")}
 _OR = {"en": " or ", "nl": " of "}
@@ -66,11 +66,17 @@ def things(
     return joiner.join(words) or _GENERIC[language][form]
 
 
+def joined(places: Sequence[str], language: str) -> str:
+    """Return places with commas and an `or`."""
+    *first, last = places
+    return f"{', '.join(first)}{_OR[language]}{last}" if first else last
+
+
 def where(slots: Mapping[str, str | tuple[str, ...]], language: str) -> str:
     """Return the places asked for, with `in` before them."""
     for name in ("city", "region", "country"):
         if places := [_placed(value, language) for value in _each(slots, name)]:
-            return f" in {_OR[language].join(places)}"
+            return f" in {joined(places, language)}"
     return ""
 
 

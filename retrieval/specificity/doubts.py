@@ -38,6 +38,10 @@ _DOUBTS = {
         "en": "{} is written in several ways, and all are taken: {}.",
         "nl": "{} staat er op meer manieren, en alle tellen mee: {}.",
     },
+    "longer": {
+        "en": "There are places with a longer name than {}: {}.",
+        "nl": "Er zijn plaatsen met een langere naam dan {}: {}.",
+    },
     "parts": {
         "en": "Nothing is recorded under {} itself: I took what lies in it, {}.",
         "nl": "Onder {} zelf staat niets: ik nam wat erin ligt, {}.",
@@ -60,6 +64,7 @@ _DOUBTS = {
 _JOINERS = {
     "ambiguous": "; ",
     "several": "; ",
+    "longer": ", ",
     "parts": ", ",
     "spelt": ", ",
     "unrecorded": ", ",

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from retrieval.specificity.criteria import joined
 from retrieval.specificity.superlatives import asked_limit
 from retrieval.specificity.words import type_words
 
@@ -32,7 +33,7 @@ INTENTS: Mapping[str, str] = {
 """Id of a template -> what its questions are after."""
 
 _CUES = (
-    ("count", r"how many|how much|hoe ?veel|count|number of|aantal"),
+    ("count", r"how many|how much|hoe ?veel|\bcount(?:s|ed|ing)?\b|number of|aantal"),
     ("compare", r"compare|vergelijk|versus|\bvs\b"),
     (
         "date",
@@ -243,8 +244,7 @@ def sentence(frame: Frame, language: str) -> str | None:
     dutch = language == "nl"
     things = _things(frame, language)
     which = _WHICH[language][frame.counted]
-    joiner = " of " if dutch else " or "
-    where = f" in {joiner.join(_places(frame, language))}" if frame.places else ""
+    where = f" in {joined(_places(frame, language), language)}" if frame.places else ""
     if frame.intent == "count":
         if dutch:
             return f"Hoeveel {things} zijn er{where}?"
@@ -254,10 +254,10 @@ def sentence(frame: Frame, language: str) -> str | None:
             return f"Welke {things} zijn er{where}?"
         return f"Which {things} are{where}?"
     if frame.intent == "compare" and len(frame.places) > 1:
-        joined = (" en " if dutch else " and ").join(_places(frame, language))
+        places = (" en " if dutch else " and ").join(_places(frame, language))
         if dutch:
-            return f"Vergelijk het aantal {things} in {joined}"
-        return f"Compare the number of {things} in {joined}"
+            return f"Vergelijk het aantal {things} in {places}"
+        return f"Compare the number of {things} in {places}"
     if frame.intent == "date" and frame.date:
         when = _when(frame.date, language)
         if dutch:
@@ -299,8 +299,8 @@ def _things(frame: Frame, language: str, *, single: bool = False) -> str:
     """Return the words for what is asked for."""
     shown = type_words().shown
     words = [shown[letter][language][0 if single else 1] for letter in frame.letters]
-    joined = (" en " if language == "nl" else " and ").join(words)
-    return joined or _GENERIC[language][0 if single else 1]
+    text = (" en " if language == "nl" else " and ").join(words)
+    return text or _GENERIC[language][0 if single else 1]
 
 
 def _spent(budget: tuple[str, str], language: str) -> str:

@@ -84,6 +84,18 @@ class Gazetteer:
     uncoded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     regionless: Mapping[str, int] = field(default_factory=dict)
 
+    def longer_names(self, kind: str, name: str) -> tuple[str, ...]:
+        """Return names of places that begin with another name, at most ten."""
+        begin = f"{normal(name)} "
+        found = (
+            entry.value
+            for form in self.names.get(kind, ())
+            if form.startswith(begin) and begin.strip()
+            for entry in self.entries[form]
+            if entry.kind == kind and entry.known
+        )
+        return tuple(dict.fromkeys(found))[:10]
+
     @property
     def meant(self) -> dict[str, dict[str, tuple[str, ...]]]:
         """Return what values of slots mean in the graph, where that is several."""

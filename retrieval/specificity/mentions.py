@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,10 @@ __all__ = ["Mention", "MentionFinder"]
 
 _PREPOSITIONS = word_list("prepositions")
 _PLACE_BEFORE = word_list("place_before")
+_COMPARED = re.compile(
+    r"\b(?:compar\w*|vergel\w*|more|fewer|meer|minder)\b", re.IGNORECASE
+)
+_COMPARED_WITH = frozenset({"to", "with", "than", "dan", "met"})
 _DEFINITE = frozenset({"the", "de", "het"})
 TYPO = 82.0
 WHOLE = 92.0
@@ -206,11 +211,15 @@ class MentionFinder:
             if spelling_of(token.form) is None
             and not taken.covers(token.start, token.end)
         ]
+        compared = _COMPARED.search(question) is not None
         for at, token in enumerate(tokens):
             before = tokens[at - 1].form if at else ""
             if before in {"of", "van"} and at > 1 and tokens[at - 2].form in CUE_OF:
                 before = tokens[at - 2].form
             placed = before in _PLACE_BEFORE or before in CUE_OF
+            placed = placed or (
+                before in _COMPARED_WITH and token.text[0].isupper() and compared
+            )
             named = placed and token.text[0].isupper()
             common = is_asking(token.form) and not named
             if common or taken.covers(token.start, token.end):

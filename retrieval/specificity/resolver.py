@@ -33,9 +33,13 @@ _OPENING = re.compile(
 )
 _THOSE = re.compile(
     r"\b(?:of (?:those|them|these)|those|them|they|daarvan|hiervan|ervan|daaronder|"
+    r"(?:is|are|zijn) (?:that|those|dat|die|dit) (?:more|fewer|less|meer|minder)|"
     r"van die|van deze|van hen|(?:zijn|waren) (?:dat|die|deze)(?: er)?)\b"
     r"|^\W*(?:and |en )?(?:which|welke?|who|what)(?: (?:ones?|then|dan))?\W*$",
     re.IGNORECASE,
+)
+_MORE = re.compile(
+    r"\b(?:more|fewer|less|meer|minder) (?:\w+ )?(?:than|dan)\b", re.IGNORECASE
 )
 _IT = re.compile(
     r"\b(?:it|its|that one|this one|(?:that|this) (?:museum|archive|library|gallery|"
@@ -154,6 +158,8 @@ class ConversationContextResolver:
             if place is None:
                 return Resolution(question=question, follow_up=True, strange=strange)
             now = replace(now, places=(("place", place),))
+        if _MORE.search(question) and now.places and before.places:
+            now = replace(now, intent="compare", counted=False)
         if _WHOLE.search(question) and not now.letters:
             now = replace(now, generic=True)
         if not now.places and before.places and (kind := named_kind(question)):

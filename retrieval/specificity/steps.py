@@ -26,7 +26,7 @@ from retrieval.specificity.phrases import (
     unmeasured_text,
 )
 from retrieval.specificity.results import PipelineResult
-from retrieval.specificity.slots import Slots
+from retrieval.specificity.slots import Doubt, Slots
 from retrieval.specificity.templates import NONE
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from retrieval.specificity.instantiation import Instantiated
     from retrieval.specificity.pipeline import TemplatePipeline
     from retrieval.specificity.results import Status
-    from retrieval.specificity.slots import Doubt
     from retrieval.specificity.templates import Template
 
 __all__ = ["Run"]
@@ -185,10 +184,21 @@ class Run:
         if limit is not None and len(found.rows) > int(limit):
             found = first_of(found, int(limit))
         self.known["execution"] = found
+        if not any(found.column("count") or found.rows):
+            self._hint(slots)
         if not found.rows and template.intent in {"date", "budget"}:
             self.known["unmeasured"] = self._unmeasured(template, slots)
         self._counted(query, found)
         return None
+
+    def _hint(self, slots: Slots) -> None:
+        """Note towns whose longer names may be meant, where nothing was found."""
+        gazetteer = self.pipeline.finder.gazetteer
+        city = slots.first().get("city", "")
+        if longer := gazetteer.longer_names("city", city):
+            doubt = Doubt(kind="longer", slot="city", text=city, candidates=longer)
+            text = doubt_text(doubt, self.language)
+            self.known["notes"] = (*self.known["notes"], text)
 
     def _unmeasured(self, template: Template, slots: Slots) -> bool:
         """Return whether nothing that was asked for has any date, or any budget."""

@@ -198,3 +198,55 @@ def test_new_york_is_not_york(tmp_path: Path) -> None:
     assert new.notes == ("I do not know 'New York'.",)
     assert "York Museum" not in east.answer
     assert "York Museum" in pipeline.forward("New museums in York?").answer
+
+
+def test_longer_names_are_told_where_nothing_is_found(tmp_path: Path) -> None:
+    """Newcastle may be Newcastle upon Tyne."""
+    rows = (
+        "Tyne Museum,M,Newcastle upon Tyne,,GB,,\nOld Archive,A,Newcastle,,GB,,\n"
+        "London Museum,M,London,,GB,,\n"
+    )
+    pipeline = _pipeline(tmp_path, rows)
+
+    museums = pipeline.forward("How many museums are in Newcastle?")
+    archives = pipeline.forward("Which archives are in Newcastle?")
+
+    assert museums.notes == (
+        "There are places with a longer name than Newcastle: Newcastle upon Tyne.",
+    )
+    assert archives.notes == ()
+
+
+def test_a_place_that_nobody_knows_is_not_left_out_of_a_comparison(
+    tmp_path: Path,
+) -> None:
+    """It has none, and that it is not known is told."""
+    pipeline = _pipeline(tmp_path, "London Museum,M,London,,GB,,\n")
+
+    result = pipeline.forward("How many museums does London have compared to Paris?")
+
+    assert "- London: 1 museum\n- Paris: 0 museums" in result.answer
+    assert "I do not know 'Paris'." in result.notes
+
+
+def test_a_follow_up_can_compare(tmp_path: Path) -> None:
+    """The place before and the new one, by the same type."""
+    rows = "A Museum,M,Leeds,,GB,,\nB Museum,M,Leeds,,GB,,\nC Museum,M,York,,GB,,\n"
+    pipeline = _pipeline(tmp_path, rows)
+    said = pipeline.forward("How many museums are in York?").conversation
+
+    result = pipeline.forward("is that more than in Leeds?", conversation=said)
+
+    assert result.template_id == "compare_locations"
+    assert "- York: 1 museum\n- Leeds: 2 museums" in result.answer
+
+
+@pytest.mark.parametrize("name", ["County Durham", "the country France"])
+def test_a_county_is_not_a_count(tmp_path: Path, name: str) -> None:
+    """Nor is a country."""
+    pipeline = _pipeline(tmp_path, "A Museum,M,Durham,,GB,,\n")
+
+    result = pipeline.forward(f"Which museums are in {name}?")
+
+    assert not result.template_id.startswith("count")
+    assert not result.counted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,6 +40,14 @@ def read(tmp_path: Path, text: str) -> dict[str, Template]:
 def test_own_templates_are_those_of_the_table() -> None:
     """Every template of the mapping is there, and no other."""
     assert set(load_templates()) == set(SPARQL_TO_CONTEXT)
+
+
+def test_own_templates_hold_as_a_file_of_others_must() -> None:
+    """They are loaded without parsing their queries, which can be parsed all the same."""
+    own = resources.files("retrieval.specificity").joinpath("data", "templates.yaml")
+
+    with resources.as_file(own) as path:
+        assert load_templates(path) == load_templates()
 
 
 def test_own_templates_have_examples_in_both_languages() -> None:
