@@ -11,6 +11,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from eval.specificity.experiments import ExperimentTable, SpecificityResults
     from eval.specificity.judging import Outcome
     from eval.statistics import Interval
     from graph.settings import Settings
@@ -33,7 +34,11 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--custodians", type=_FILE, help="What they are about, CSV or JSON lines."
 )
-@click.option("--live", is_flag=True, help="Ask the database instead of a copy.")
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Ask the database instead of a copy; of an experiment, compare its turns.",
+)
 @click.option("--corpus", help="With --live: the corpus of these institutions.")
 @click.option("--words-only", is_flag=True, help="Classify without an embedder.")
 @click.option("--store", is_flag=True, help="Keep the results in the graph.")
@@ -41,7 +46,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--experiment",
     type=_FILE,
-    help="Instead: the table of an experiment, from JSON lines of session and quality.",
+    help="Instead: the table of an experiment, from JSON lines of session, quality "
+    "and group.",
 )
 @click.option(
     "--traffic-split",
@@ -51,7 +57,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="With --experiment: share of sessions that were filtered.",
 )
 @click.option(
-    "--experiment-name",
+    "--name",
     default="specificity",
     show_default=True,
     help="With --experiment: its name, by which sessions were dealt.",
@@ -73,7 +79,7 @@ def specificity(
     failures: bool,
     experiment: Path | None,
     traffic_split: float,
-    experiment_name: str,
+    name: str,
     seed: int,
     as_json: bool,
 ) -> None:
@@ -81,9 +87,9 @@ def specificity(
     from retrieval.specificity.experiment import SpecificityExperiment
 
     if experiment is not None:
-        dealt = SpecificityExperiment(traffic_split=traffic_split, name=experiment_name)
+        dealt = SpecificityExperiment(traffic_split=traffic_split, name=name)
         _experiment(
-            settings, experiment, dealt, store=store, seed=seed, as_json=as_json
+            settings, experiment, dealt, live=live, store=store, as_json=as_json
         )
         return
     if live and not corpus:
@@ -92,6 +98,8 @@ def specificity(
     from eval.specificity.measures import measure
     from eval.specificity.questions import bundled_questions
     from ingest.custodians import bundled_custodians
+    from ingest.keys import content_key
+    from retrieval.specificity.pipeline import PipelineOptions
 
     path = questions or bundled_questions(half)
     about = custodians or bundled_custodians()
@@ -103,8 +111,11 @@ def specificity(
     if store:
         configuration = {
             "live": live,
+            "corpus": corpus if live else None,
             "embedder": None if words_only else settings.embedder,
             "custodians": about.name,
+            "custodiansDigest": content_key(about.read_bytes().hex()),
+            "threshold": PipelineOptions().threshold,
             "seed": seed,
         }
         run = _store(settings, outcomes, metrics, path.stem, configuration)
@@ -250,30 +261,28 @@ def _experiment(
     path: Path,
     dealt: SpecificityExperiment,
     *,
+    live: bool,
     store: bool,
-    seed: int,
     as_json: bool,
 ) -> None:
     """Write the table of an experiment."""
     from dataclasses import asdict
 
-    from eval.retrieval.commit import code_version
     from eval.specificity.experiments import read_results
-    from eval.specificity.storing import store_experiment
-    from graph.cli_session import open_connection
 
     results = read_results(path, traffic_split=dealt.traffic_split, name=dealt.name)
-    table = results.table(seed=seed)
-    run = None
-    if store:
-        with open_connection(settings) as connection:
-            run = store_experiment(
-                connection,
-                table,
-                name=f"{dealt.name} of {path.stem}",
-                traffic_split=dealt.traffic_split,
-                commit=code_version(),
-            )
+    if live:
+        _check_turns(settings, results)
+    elif results.unchecked:
+        click.echo(
+            f"{len(results.unchecked)} of {len(results.sessions)} sessions have no "
+            f"group in {path.name}: they are taken to be dealt by the name "
+            f"{dealt.name!r} and a share of {dealt.traffic_split:g}. --live compares "
+            "them with their stored turns.",
+            err=True,
+        )
+    table = results.table()
+    run = _store_experiment(settings, table, dealt, path.stem) if store else None
     if as_json:
         told = asdict(table) | {
             "difference": table.difference and _interval(table.difference),
@@ -291,6 +300,61 @@ def _experiment(
         found = table.difference
         click.echo(
             f"difference {found.value:+.3f}  [{found.low:+.3f}, {found.high:+.3f}]"
+            if found.low == found.low
+            else f"difference {found.value:+.3f}, without an interval: {_why(table)}"
         )
     if run is not None:
         click.echo(f"Stored as EvalRun {run}")
+
+
+def _why(table: ExperimentTable) -> str:
+    """Return why a difference has no interval."""
+    from eval.specificity.experiments import FEWEST
+
+    if min(table.control_sessions, table.treatment_sessions) < FEWEST:
+        return f"each group needs {FEWEST} sessions"
+    return "all sessions of each group have the same quality"
+
+
+def _check_turns(settings: Settings, results: SpecificityResults) -> None:
+    """Compare the groups of sessions with those of their stored turns.
+
+    Raises:
+        InputError: If a session has no such turn, or was in another group.
+    """
+    from eval.specificity.storing import stored_groups
+    from graph.cli_session import open_connection
+    from graph.errors import InputError
+
+    with open_connection(settings) as connection:
+        stored = stored_groups(connection, results.sessions)
+    for session in results.sessions:
+        if session not in stored:
+            msg = (
+                f"Session {session!r} has no turn of an experiment in the graph: name "
+                "sessions as their conversations, or leave out --live."
+            )
+            raise InputError(msg)
+        for group in stored[session]:
+            results.check_group(session, group)
+
+
+def _store_experiment(
+    settings: Settings,
+    table: ExperimentTable,
+    dealt: SpecificityExperiment,
+    dataset: str,
+) -> str:
+    """Keep the table of an experiment in the graph."""
+    from eval.retrieval.commit import code_version
+    from eval.specificity.storing import store_experiment
+    from graph.cli_session import open_connection
+
+    with open_connection(settings) as connection:
+        return store_experiment(
+            connection,
+            table,
+            experiment=dealt,
+            dataset=dataset,
+            commit=code_version(),
+        )

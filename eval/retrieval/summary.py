@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eval.corrections import corrected
+from eval.exact_intervals import widened
 from eval.statistics import Interval, bootstrap_interval, compare_paired
 
 if TYPE_CHECKING:
@@ -23,12 +24,9 @@ __all__ = [
     "differences",
     "quantile_interval",
     "summarise",
-    "widened",
 ]
 
 _RESAMPLES = 2000
-_NARROW = 1e-12
-"""Width of an interval that comes from rounding alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,27 +107,6 @@ def summarise(
         },
         empty=sum(not ranking.documents for ranking in rankings),
         filled=sum(ranking.filled for ranking in rankings) / shown if shown else 0.0,
-    )
-
-
-def widened(found: Interval, least: float = 0.0) -> Interval:
-    """Return an interval that also says how sure it is where all questions are alike.
-
-    Then there is nothing to resample, and the bootstrap interval has no width. In its
-    place comes what the mean would be if as many questions as Clopper and Pearson's
-    exact interval allows for had the least, or the greatest, value that there is.
-
-    Args:
-        found: Mean of a measure from `least` to 1, with its bootstrap interval.
-        least: The least value: -1 for a difference of measures from 0 to 1.
-    """
-    if found.n < 2 or not found.high - found.low < _NARROW:
-        return found
-    others = 1 - ((1 - found.level) / 2) ** (1 / found.n)
-    return replace(
-        found,
-        low=found.value + others * (least - found.value),
-        high=found.value + others * (1 - found.value),
     )
 
 

@@ -1,6 +1,7 @@
 """Measurement of answers from templates over a graph of heritage institutions."""
 
 from eval.specificity.experiments import (
+    FEWEST,
     ExperimentTable,
     SpecificityResults,
     difference_interval,
@@ -22,9 +23,16 @@ from eval.specificity.questions import (
     load_questions,
 )
 from eval.specificity.running import ask_questions
-from eval.specificity.storing import store_experiment, store_outcomes
+from eval.specificity.storing import (
+    outcomes_key,
+    store_experiment,
+    store_outcomes,
+    stored_groups,
+)
+from eval.specificity.telling import asked_facts, says
 
 __all__ = [
+    "FEWEST",
     "FILTER_METRICS",
     "HALVES",
     "METRICS",
@@ -35,6 +43,7 @@ __all__ = [
     "Question",
     "SpecificityResults",
     "ask_questions",
+    "asked_facts",
     "bundled_questions",
     "class_scores",
     "custodians_of",
@@ -45,7 +54,10 @@ __all__ = [
     "load_questions",
     "measure",
     "memory_pipeline",
+    "outcomes_key",
     "read_results",
+    "says",
     "store_experiment",
     "store_outcomes",
+    "stored_groups",
 ]

@@ -1,7 +1,7 @@
 """Results of an experiment: sessions that were filtered by class against the others.
 
 The groups are dealt in `retrieval.specificity.experiment`; here is what came of them.
-Sessions are what is drawn for the interval, not single results, since those of one
+Sessions are what the interval is made of, not single results, since those of one
 session are not independent.
 """
 
@@ -22,16 +22,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from retrieval.specificity.experiment import Group
 
 __all__ = [
+    "FEWEST",
     "ExperimentTable",
     "SpecificityResults",
     "difference_interval",
     "read_results",
 ]
+
+FEWEST = 5
+"""Sessions that each group must have for an interval of the difference."""
+
+_ROUNDING = 1e-24
+"""Variance of a mean that comes from rounding alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +48,8 @@ class ExperimentTable:
         treatment: The same of those that were filtered.
         control_sessions: How many sessions were not filtered.
         treatment_sessions: How many were.
-        difference: Treatment minus control with its interval; None where a group has
-            no session.
+        difference: Treatment minus control with its interval, which has no ends with
+            fewer than `FEWEST` sessions in a group; None where a group has none.
     """
 
     control: float | None
@@ -64,18 +69,58 @@ class SpecificityResults:
 
     experiment: SpecificityExperiment = field(default_factory=SpecificityExperiment)
     _scores: dict[str, list[float]] = field(default_factory=dict)
+    _unchecked: set[str] = field(default_factory=set)
 
-    def log_result(self, session_id: str, quality_score: float) -> Group:
+    def log_result(
+        self, session_id: str, quality_score: float, *, group: str | None = None
+    ) -> Group:
         """Take note of the quality of one answer; return the session's group.
 
+        Args:
+            session_id: The session.
+            quality_score: The quality.
+            group: The group in which the question was answered, to be compared with
+                the one that is dealt; None where it was not noted.
+
         Raises:
-            InputError: If the score is not a finite number.
+            InputError: If the score is not a finite number, or the group is another.
         """
         if isinstance(quality_score, bool) or not math.isfinite(quality_score):
             msg = f"quality_score is {quality_score!r}: give a finite number."
             raise InputError(msg)
+        if group is not None:
+            self.check_group(session_id, group)
+        elif session_id not in self._scores:
+            self._unchecked.add(session_id)
         self._scores.setdefault(session_id, []).append(float(quality_score))
         return self.experiment.group(session_id)
+
+    def check_group(self, session_id: str, group: str) -> None:
+        """Compare the group that a session was in with the one that is dealt.
+
+        Raises:
+            InputError: If they differ: then another experiment dealt the session.
+        """
+        dealt = self.experiment.group(session_id)
+        if group != dealt:
+            msg = (
+                f"Session {session_id!r} was in group {group!r}, and experiment "
+                f"{self.experiment.name!r} with a share of "
+                f"{self.experiment.traffic_split:g} deals it {dealt!r}: give the name "
+                "and the share that were used."
+            )
+            raise InputError(msg)
+        self._unchecked.discard(session_id)
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """Return the ids of all sessions."""
+        return tuple(sorted(self._scores))
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """Return the sessions whose group is only dealt, and known from nowhere."""
+        return tuple(sorted(self._unchecked))
 
     def session_means(self, group: Group) -> list[float]:
         """Return the mean quality of each session of a group, by session id."""
@@ -85,13 +130,8 @@ class SpecificityResults:
             if self.experiment.group(session) == group
         ]
 
-    def table(self, *, resamples: int = 2000, seed: int = 0) -> ExperimentTable:
-        """Return the result so far.
-
-        Args:
-            resamples: How many times sessions are drawn.
-            seed: Seed of the drawing.
-        """
+    def table(self) -> ExperimentTable:
+        """Return the result so far."""
         control = self.session_means("control")
         treatment = self.session_means("treatment")
         return ExperimentTable(
@@ -100,7 +140,7 @@ class SpecificityResults:
             control_sessions=len(control),
             treatment_sessions=len(treatment),
             difference=(
-                difference_interval(control, treatment, resamples=resamples, seed=seed)
+                difference_interval(control, treatment)
                 if control and treatment
                 else None
             ),
@@ -134,76 +174,58 @@ def read_results(
             continue
         try:
             record = json.loads(line)
-            dealt = results.log_result(str(record["session"]), record["quality"])
-            if record.get("group", dealt) != dealt:
-                msg = (
-                    f"its group is {record['group']!r}, and experiment {name!r} with "
-                    f"a share of {traffic_split:g} deals it {dealt!r}: give the name "
-                    "and the share that were used"
-                )
-                raise ValueError(msg)
+            results.log_result(
+                str(record["session"]), record["quality"], group=record.get("group")
+            )
         except (ValueError, KeyError, TypeError) as error:
             reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-            msg = f"{path}:{number} is no result of a session: {reason}."
+            msg = f"{path}:{number} is no result of a session: {reason.rstrip('.')}."
             raise SourceError(msg) from error
     return results
 
 
 def difference_interval(
-    first: Sequence[float],
-    second: Sequence[float],
-    *,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    first: Sequence[float], second: Sequence[float], *, level: float = 0.95
 ) -> Interval:
     """Return mean(second) - mean(first) of two independent groups, with its interval.
 
-    Each group is drawn from by itself, with replacement; the ends are percentiles.
+    The interval is Welch's, by the t distribution: the groups may differ in size and
+    spread, and few members make it wide, as resampling them would not.
 
     Args:
         first: One number for each member of the first group, at least one.
         second: The same of the second.
-        level: Share of resamples inside the interval.
-        resamples: How many times both are drawn.
-        seed: Seed of the drawing.
+        level: How often such an interval holds the true difference.
 
     Returns:
-        The interval; its ends are NaN where a group has one member only.
+        The interval; its ends are NaN where a group has fewer than `FEWEST` members,
+        or all members of each group are alike.
 
     Raises:
-        InputError: If a group is empty or an option is out of range.
+        InputError: If a group is empty or the level is out of range.
     """
     if not first or not second:
         msg = "A group has no member: both need one."
         raise InputError(msg)
-    if not 0 < level < 1 or not 1 <= resamples <= 1_000_000:
-        msg = f"level {level}, resamples {resamples}: use 0 to 1 and 1 to 1,000,000."
+    if not 0 < level < 1:
+        msg = f"level is {level}: choose one between 0 and 1, such as 0.95."
         raise InputError(msg)
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    value = float(b.mean() - a.mean())
     low = high = math.nan
-    if min(len(a), len(b)) > 1:
-        rng = np.random.default_rng(seed)
-        drawn = _means(b, resamples, rng) - _means(a, resamples, rng)
-        ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-        low, high = float(ends[0]), float(ends[1])
-    return Interval(
-        value=float(b.mean() - a.mean()),
-        low=low,
-        high=high,
-        level=level,
-        n=len(a) + len(b),
-    )
+    if min(len(a), len(b)) >= FEWEST:
+        parts = [float(np.var(g, ddof=1)) / len(g) for g in (a, b)]
+        if (error := sum(parts)) > _ROUNDING:
+            freedom = error**2 / sum(
+                part**2 / (len(g) - 1) for part, g in zip(parts, (a, b), strict=True)
+            )
+            half = _quantile(freedom, (1 + level) / 2) * math.sqrt(error)
+            low, high = value - half, value + half
+    return Interval(value=value, low=low, high=high, level=level, n=len(a) + len(b))
 
 
-def _means(
-    values: NDArray[np.float64], resamples: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Return the mean of each resample, a few resamples at a time."""
-    most = max(1, 4_000_000 // len(values))
-    parts = []
-    for start in range(0, resamples, most):
-        size = min(most, resamples - start)
-        drawn = rng.integers(0, len(values), size=(size, len(values)))
-        parts.append(values[drawn].mean(axis=1))
-    return np.concatenate(parts)
+def _quantile(freedom: float, share: float) -> float:
+    """Return a quantile of Student's t distribution."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, share))

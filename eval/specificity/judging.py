@@ -1,14 +1,18 @@
-"""Whether what a pipeline made of a question is right."""
+"""Whether what a pipeline made of a question is right.
+
+An answer is right if the rows that it rests on are, and its text says what they say.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eval.specificity.telling import says
 from ingest.custodians import CLASS_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from eval.specificity.questions import Question
     from ingest.custodians import Custodian
@@ -29,8 +33,6 @@ SLOTS = (
 )
 """Slots that are compared; others, such as an order, show in the answer."""
 
-_SUPERLATIVE = frozenset({"oldest", "newest"})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
@@ -38,12 +40,12 @@ class Key:
 
     Attributes:
         ghcids: GHCIDs by IRI of the institution.
-        classes: Class by GHCID.
+        institutions: Institutions by GHCID.
         regions: Name of the region by its ISO 3166-2 code.
     """
 
     ghcids: Mapping[str, str]
-    classes: Mapping[str, str]
+    institutions: Mapping[str, Custodian]
     regions: Mapping[str, str]
 
     @classmethod
@@ -57,7 +59,7 @@ class Key:
         found = tuple(custodians)
         return cls(
             ghcids=dict(iris),
-            classes={c.ghcid: c.class_name for c in found if c.ghcid},
+            institutions={c.ghcid: c for c in found if c.ghcid},
             regions={c.subregion: c.region for c in found if c.subregion and c.region},
         )
 
@@ -117,7 +119,7 @@ def judge(
     return Outcome(
         question=question,
         template=result.template_id,
-        template_right=result.template_id == question.template,
+        template_right=_template_right(question, result),
         slots_right=len(wanted & found),
         slots_found=len(found),
         slots_wanted=len(wanted),
@@ -171,11 +173,23 @@ def _expected_classes(question: Question, key: Key) -> frozenset[str]:
     letter = question.slots.get("institution_type")
     if isinstance(letter, str):
         return frozenset({CLASS_NAMES[letter]})
-    return frozenset(key.classes[one] for one in question.answer.ids)
+    return frozenset(key.institutions[one].class_name for one in question.answer.ids)
+
+
+def _template_right(question: Question, result: PipelineResult) -> bool:
+    """Return whether the template is right.
+
+    A question that was ended before it was classified has none: that is right only for
+    one that is to be ended so.
+    """
+    if result.classification is not None:
+        return result.template_id == question.template
+    ended = {"refusal": "irrelevant", "ask": "lost"}.get(question.answer.kind)
+    return question.template == result.template_id and result.status == ended
 
 
 def _answer_right(question: Question, result: PipelineResult, key: Key) -> bool:
-    """Return whether the answer is right."""
+    """Return whether the answer is right, in its rows and in its words."""
     answer = question.answer
     if answer.kind == "refusal":
         return result.status == "irrelevant"
@@ -183,20 +197,32 @@ def _answer_right(question: Question, result: PipelineResult, key: Key) -> bool:
         return result.status in {"lost", "missing"}
     if answer.kind == "none":
         return result.execution is None and result.status in {"none", "answered"}
-    if _says_unknown(question, result, key):
+    if _says_unknown(question, result):
         return True
     found = result.execution
     if result.status != "answered" or found is None or found.cut:
         return False
+    return _rows_right(question, found, result, key) and says(
+        question, result.answer, key.institutions
+    )
+
+
+def _rows_right(
+    question: Question, found: Execution, result: PipelineResult, key: Key
+) -> bool:
+    """Return whether the rows are the right ones."""
+    answer = question.answer
     if answer.kind == "list":
-        return _list_right(question, found, key)
+        named = {str(iri) for iri in found.column("custodian")}
+        return {key.ghcids.get(iri, iri) for iri in named} == answer.ids
     if answer.kind == "count":
-        return found.column("count") == (answer.value,)
+        counted = result.counted and result.total == answer.value
+        return counted or found.column("count") == (answer.value,)
     numbers = {str(row[0]): row[-1] for row in found.rows}
     return numbers == dict(answer.values)
 
 
-def _says_unknown(question: Question, result: PipelineResult, key: Key) -> bool:
+def _says_unknown(question: Question, result: PipelineResult) -> bool:
     """Return whether there is nothing to find, and the pipeline says so.
 
     Where a place or name does not exist, saying that it is not known is as right as
@@ -209,15 +235,3 @@ def _says_unknown(question: Question, result: PipelineResult, key: Key) -> bool:
     )
     unknown = any(doubt.kind == "unknown" for doubt in result.slots.doubts)
     return nothing and result.status == "missing" and unknown
-
-
-def _list_right(question: Question, found: Execution, key: Key) -> bool:
-    """Return whether the institutions of the rows are the right ones.
-
-    Of the oldest or newest, those named first count: the rows are in that order.
-    """
-    named: Sequence[object] = tuple(dict.fromkeys(found.column("custodian")))
-    ids = [key.ghcids.get(str(iri), str(iri)) for iri in named]
-    if question.relation in _SUPERLATIVE:
-        ids = ids[: len(question.answer.ids)]
-    return set(ids) == question.answer.ids

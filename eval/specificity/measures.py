@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eval.statistics import bootstrap_intervals, first_mean, ratio_f1
+from eval.exact_intervals import widened
+from eval.statistics import bootstrap_interval, ratio_f1
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -51,6 +52,9 @@ def measure(
 ) -> dict[str, Interval]:
     """Return every metric with its bootstrap interval of 95 %.
 
+    Where a metric is the same for all questions there is nothing to resample: the
+    interval then is as wide as the exact one of so many questions.
+
     Args:
         outcomes: One for each question, at least one.
         resamples: How many times questions are drawn.
@@ -59,25 +63,23 @@ def measure(
     found: dict[str, Interval] = {}
     for name, of in _RIGHT.items():
         rows = [float(of(outcome)) for outcome in outcomes]
-        found[name] = bootstrap_intervals(
-            rows, {name: first_mean}, resamples=resamples, seed=seed
-        )[name]
+        found[name] = bootstrap_interval(rows, resamples=resamples, seed=seed)
     slots = [
         (float(o.slots_right), float(o.slots_found), float(o.slots_wanted))
         for o in outcomes
     ]
-    found["slot_f1"] = bootstrap_intervals(
-        slots, {"slot_f1": ratio_f1}, resamples=resamples, seed=seed
-    )["slot_f1"]
+    found["slot_f1"] = bootstrap_interval(
+        slots, ratio_f1, resamples=resamples, seed=seed
+    )
     scored = [s for o in outcomes if (s := class_scores(o)) is not None]
     for name in FILTER_METRICS if scored else ():
-        found[name] = bootstrap_intervals(
-            [s[name] for s in scored],
-            {name: first_mean},
-            resamples=resamples,
-            seed=seed,
-        )[name]
-    return {name: found[name] for name in METRICS if name in found}
+        rows = [s[name] for s in scored]
+        found[name] = bootstrap_interval(rows, resamples=resamples, seed=seed)
+    return {
+        name: found[name] if name == "response_time" else widened(found[name])
+        for name in METRICS
+        if name in found
+    }
 
 
 _RIGHT: Mapping[str, Callable[[Outcome], bool]] = {

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from eval.specificity.judging import Outcome
     from eval.statistics import Interval
     from graph.connection import Connection
+    from retrieval.specificity.experiment import SpecificityExperiment
 
-__all__ = ["store_experiment", "store_outcomes"]
+__all__ = ["outcomes_key", "store_experiment", "store_outcomes", "stored_groups"]
 
 
 def store_outcomes(
@@ -43,22 +44,31 @@ def store_outcomes(
         configuration: How they were asked.
         commit: Version of the code.
     """
-    digest = hashlib.blake2b(digest_size=16)
-    for one in outcomes:
-        told = json.dumps(_told(one), sort_keys=True, default=str)
-        digest.update(told.encode("utf-8", "surrogatepass"))
     run = EvalRun(
         kind="specificity",
         dataset=dataset,
         configuration=dict(configuration),
         commit=commit,
-        key=digest.hexdigest(),
+        key=outcomes_key(outcomes),
     )
     with open_run(connection, run) as writer:
         for outcome in outcomes:
             writer.add(_record(outcome))
         writer.metric(*(Metric.of(name, value) for name, value in metrics.items()))
     return run.id
+
+
+def outcomes_key(outcomes: Sequence[Outcome]) -> str:
+    """Return a digest of all that metrics depend on, but for times.
+
+    Args:
+        outcomes: One for each question, with its labels.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for one in outcomes:
+        told = json.dumps(_told(one), sort_keys=True, default=str)
+        digest.update(told.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def _told(outcome: Outcome) -> list[Any]:
@@ -129,12 +139,28 @@ def _camel(name: str) -> str:
     return first + "".join(part.title() for part in rest)
 
 
+def stored_groups(
+    connection: Connection, sessions: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return the groups in which sessions were answered, by their stored turns.
+
+    Args:
+        connection: The database.
+        sessions: Ids of sessions, which are those of their conversations.
+
+    Returns:
+        Session -> groups; a session without a turn of an experiment is left out.
+    """
+    rows = connection.read("eval/experiment_groups", sessions=list(sessions))
+    return {row["session"]: tuple(row["groups"]) for row in rows}
+
+
 def store_experiment(
     connection: Connection,
     table: ExperimentTable,
     *,
-    name: str,
-    traffic_split: float,
+    experiment: SpecificityExperiment,
+    dataset: str,
     commit: str = "",
 ) -> str:
     """Store the result of an experiment; return the id of the run.
@@ -142,17 +168,19 @@ def store_experiment(
     Args:
         connection: The database.
         table: The result.
-        name: Name of the experiment.
-        traffic_split: Share of sessions that were treated.
+        experiment: What dealt the sessions.
+        dataset: Where their qualities come from.
         commit: Version of the code.
     """
-    told = repr((table.control, table.treatment, table.control_sessions))
     run = EvalRun(
         kind="specificity-experiment",
-        dataset=name,
-        configuration={"trafficSplit": traffic_split},
+        dataset=dataset,
+        configuration={
+            "experiment": experiment.name,
+            "trafficSplit": experiment.traffic_split,
+        },
         commit=commit,
-        key=f"{told} {table.treatment_sessions}",
+        key=repr(table),
     )
     with open_run(connection, run) as writer:
         for group, value, n in (

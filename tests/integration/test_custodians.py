@@ -470,7 +470,7 @@ def test_experiment_is_stored(connection: Connection) -> None:
         results.log_result(f"s{number}", number % 3 / 2)
 
     store_experiment(
-        connection, results.table(resamples=50), name="trial", traffic_split=0.5
+        connection, results.table(), experiment=results.experiment, dataset="trial"
     )
 
     rows = connection.query(

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from eval.exact_intervals import widened
 from eval.retrieval.dataset import DatasetProblem
 from eval.retrieval.evaluation import (
     Evaluation,
@@ -19,12 +20,7 @@ from eval.retrieval.measures import measure_names, measure_rankings
 from eval.retrieval.output import as_dict, lines, per_cent, rankings_of
 from eval.retrieval.report import retrieval_page
 from eval.retrieval.running import SystemResult
-from eval.retrieval.summary import (
-    differences,
-    quantile_interval,
-    summarise,
-    widened,
-)
+from eval.retrieval.summary import differences, quantile_interval, summarise
 from eval.statistics import bootstrap_interval
 from tests.rankings import dataset, question, ranking
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from graph.cli import main
+from retrieval.specificity.experiment import SpecificityExperiment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,12 +47,36 @@ def test_experiment_is_a_table(
 
     code = _run("--experiment", path, "--json")
 
-    told = json.loads(capsys.readouterr().out)
-    assert code == 0
+    shown = capsys.readouterr()
+    told = json.loads(shown.out)
+    assert (code, "30 of 30 sessions have no group" in shown.err) == (0, True)
     assert told["control_sessions"] + told["treatment_sessions"] == 30
     assert told["difference"]["value"] == pytest.approx(
         told["treatment"] - told["control"]
     )
+
+
+def test_experiment_of_another_name_is_a_mistake(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Groups in the file that the name does not deal exit 2."""
+    used = SpecificityExperiment(name="autumn")
+    rows = [
+        {"session": f"s{n}", "quality": n / 9, "group": used.group(f"s{n}")}
+        for n in range(8)
+    ]
+    path = tmp_path / "results.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+
+    wrong = _run("--experiment", path)
+    said = capsys.readouterr().err
+    right = _run("--experiment", path, "--name", "autumn")
+    shown = capsys.readouterr()
+
+    assert (wrong, right) == (2, 0)
+    assert "give the name and the share that were used" in said
+    assert "without an interval: each group needs 5 sessions" in shown.out
+    assert shown.err == ""
 
 
 def test_bad_questions_are_a_mistake(

@@ -19,8 +19,9 @@ from eval.specificity import (
     key_of,
     measure,
     memory_pipeline,
+    outcomes_key,
 )
-from ingest.custodians import bundled_custodians
+from ingest.custodians import Custodian, bundled_custodians
 from retrieval.specificity.classifying import Classification
 from retrieval.specificity.conversation import Conversation
 from retrieval.specificity.execution import Execution
@@ -34,9 +35,17 @@ if TYPE_CHECKING:
 
 KEY = Key(
     ghcids={"urn:1": "G1", "urn:2": "G2", "urn:3": "G3"},
-    classes={"G1": "Archive", "G2": "Museum", "G3": "Archive"},
+    institutions={
+        code: Custodian(key=code, name=name, source="test", class_name=class_name)
+        for code, name, class_name in (
+            ("G1", "Rope Archive", "Archive"),
+            ("G2", "Sail Museum", "Museum"),
+            ("G3", "Tar Archive", "Archive"),
+        )
+    },
     regions={"NL-NH": "Noord-Holland"},
 )
+NAMES = {iri: KEY.institutions[code].name for iri, code in KEY.ghcids.items()}
 
 
 def _question(kind: str = "list", **given: Any) -> Question:
@@ -62,7 +71,7 @@ def _result(
         "question": "Which?",
         "language": "en",
         "status": "answered",
-        "answer": "These.",
+        "answer": "\n".join(NAMES.get(str(row[0]), "") for row in rows),
         "resolution": Resolution(question="Which?"),
         "slots": Slots(),
         "conversation": Conversation(),
@@ -106,12 +115,25 @@ def test_a_control_session_says_nothing_about_the_filter() -> None:
     assert class_scores(control) is None
 
 
-def test_superlative_is_what_comes_first() -> None:
-    """Of the oldest, the first rows count."""
+def test_a_superlative_is_no_list_in_its_order() -> None:
+    """Who asks for the oldest is not answered by all of them, the oldest first."""
     question = _question(ids=frozenset({"G2"}), relation="oldest")
 
-    assert _right(question, _result(("urn:2",), ("urn:1",)))
-    assert not _right(question, _result(("urn:1",), ("urn:2",)))
+    assert _right(question, _result(("urn:2",)))
+    assert not _right(question, _result(("urn:2",), ("urn:1",)))
+    assert not _right(question, _result(("urn:1",)))
+
+
+def test_right_rows_with_wrong_words_are_no_right_answer() -> None:
+    """What a model makes of the rows is judged by what it says."""
+    question = _question(ids=frozenset({"G1"}))
+    rows = _result(("urn:1",))
+
+    assert _right(question, replace(rows, answer="It is the Rope Archive.", model="m"))
+    assert not _right(question, replace(rows, answer="I do not know.", model="m"))
+    assert not _right(
+        question, replace(rows, answer="Rope Archive and Sail Museum.", model="m")
+    )
 
 
 def test_cut_rows_are_no_answer() -> None:
@@ -123,19 +145,63 @@ def test_cut_rows_are_no_answer() -> None:
 
 
 def test_count_is_compared_as_a_number() -> None:
-    """Exactly one row with the number."""
-    assert _right(_question("count", value=3), _result((3,), columns=("count",)))
-    assert not _right(_question("count", value=3), _result((2,), columns=("count",)))
-    assert not _right(_question("count", value=3), _result(columns=("count",)))
+    """Exactly one row with the number, which the answer says."""
+    question, columns = _question("count", value=3), ("count",)
+
+    assert _right(question, _result((3,), columns=columns, answer="There are 3."))
+    assert not _right(question, _result((3,), columns=columns, answer="There are 4."))
+    assert not _right(question, _result((2,), columns=columns, answer="There are 3."))
+    assert not _right(question, _result(columns=columns, answer="There are 3."))
+
+
+def test_a_number_of_what_is_listed_is_a_count() -> None:
+    """Where rows list what is counted, the total is the number."""
+    question = _question("count", value=2)
+    result = _result(("urn:1",), answer="There are 2:", counted=True, total=2)
+
+    assert _right(question, result)
+    assert not _right(question, replace(result, counted=False))
 
 
 def test_comparison_needs_every_place() -> None:
-    """Places and numbers have to be the same."""
+    """Places and numbers have to be the same, in rows and words."""
     question = _question("comparison", values={"Gent": 2, "Brussel": 0})
-    columns = ("city", "count")
+    columns, both = ("city", "count"), "- Gent: 2\n- Brussel: 0"
+    rows = (("Gent", 2), ("Brussel", 0))
 
-    assert _right(question, _result(("Gent", 2), ("Brussel", 0), columns=columns))
-    assert not _right(question, _result(("Gent", 2), columns=columns))
+    assert _right(question, _result(*rows, columns=columns, answer=both))
+    assert not _right(question, _result(*rows[:1], columns=columns, answer=both))
+    assert not _right(question, _result(*rows, columns=columns, answer="- Gent: 2"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "right"),
+    [
+        ("refusal", "irrelevant", True),
+        ("none", "irrelevant", False),
+        ("none", "lost", False),
+        ("ask", "lost", True),
+        ("ask", "irrelevant", False),
+    ],
+)
+def test_a_refusal_is_a_template_only_where_the_label_says_so(
+    kind: str, status: str, right: bool
+) -> None:
+    """What was ended before it was classified was not classified rightly."""
+    question = _question(kind, template="none")
+    result = _result(execution=None, status=status, classification=None)
+
+    assert judge(question, result, KEY, seconds=0.1).template_right is right
+
+
+def test_no_template_found_for_what_is_to_be_refused_is_right() -> None:
+    """What came to `none` by classification has the template of its label."""
+    none = Classification(template_id="none", confidence=0.9, scores=(), by="test")
+    result = _result(execution=None, status="none", classification=none)
+
+    outcome = judge(_question("refusal", template="none"), result, KEY, seconds=0.1)
+
+    assert (outcome.template_right, outcome.answer_right) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -324,3 +390,40 @@ def test_filter_of_a_result_is_counted() -> None:
     found = judge(_question(), _result(classes=classes), KEY, seconds=0.1)
 
     assert (found.kept_classes, found.all_classes) == (("Archive",), 3)
+
+
+def test_metrics_of_questions_that_are_all_right_are_not_certain() -> None:
+    """Ten of ten are compatible with 69 %; the time is no share and has no such end."""
+    found = measure([_outcome()] * 10, resamples=20)
+
+    lowest = 0.025 ** (1 / 10)
+    assert found["answer_accuracy"].low == pytest.approx(lowest)
+    assert found["template_accuracy"].low == pytest.approx(lowest)
+    assert found["answer_accuracy"].high == 1
+    assert found["response_time"].low == found["response_time"].high == 0.5
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"question": _question(ids=frozenset({"G1"}))},
+        {"question": _question(template="none")},
+        {"question": _question(slots={"city": "Gent"})},
+        {"question": _question(relation="oldest")},
+        {"template": "list_institutions_by_type_city"},
+        {"answer": "other"},
+        {"answer_right": False},
+        {"template_right": False},
+        {"slots_right": 0},
+        {"slots_wanted": 2},
+        {"kept_classes": ("Archive",)},
+        {"all_classes": 11},
+        {"expected_classes": frozenset({"Museum"})},
+    ],
+)
+def test_another_result_has_another_key(change: dict[str, Any]) -> None:
+    """Whatever metrics depend on makes a run another one; times do not."""
+    key = outcomes_key([_outcome()])
+
+    assert outcomes_key([_outcome(seconds=9.0)]) == key
+    assert outcomes_key([_outcome(**change)]) != key
