@@ -43,7 +43,7 @@ def test_own_templates_are_those_of_the_table() -> None:
 
 
 def test_own_templates_hold_as_a_file_of_others_must() -> None:
-    """They are loaded without parsing their queries, which can be parsed all the same."""
+    """Their queries are not parsed when they are loaded, but they could be."""
     own = resources.files("retrieval.specificity").joinpath("data", "templates.yaml")
 
     with resources.as_file(own) as path:
