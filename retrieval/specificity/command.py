@@ -147,10 +147,19 @@ def _fits(
     chosen = choose_route(pipeline, question, conversation)
     texts = [info.name for info in corpora(connection)] if _walks(chosen) else []
     if _walks(chosen) and not (texts if corpus is None else corpus in texts):
-        reason = f"{chosen.reason}, but there is no text to walk"
+        reason = f"{chosen.reason}, but {_textless(corpus)}"
         chosen = Route(name="templates", reason=reason)
     _say(chosen)
     return chosen.name == "templates"
+
+
+def _textless(corpus: str | None) -> str:
+    """Return that there is no text to walk, and how to make some."""
+    has = "the graph" if corpus is None else f"corpus {corpus!r}"
+    return (
+        f"{has} has institutions and no texts (knowtrail ingest custodians makes them, "
+        "without --no-documents)"
+    )
 
 
 def _walks(route: Route) -> bool:

@@ -18,7 +18,8 @@ __all__ = ["for_each_type", "intents_of", "residue", "unanswerable"]
 _PLACES = frozenset({"city", "region", "country", "place"})
 _COUNT = re.compile(
     r"\b(?:how many|how much|hoe ?veel|numbers? of|aantal\w*|count(?:s|ed|ing)?|tel"
-    r"|tellen|telt|geteld|total|totaal|totale|amount of|hoeveelheid|tally|breakdown|onderverd\w*"
+    r"|tellen|telt|geteld|total|totaal|totale|"
+    r"amount of|hoeveelheid|tally|breakdown|onderverd\w*"
     r"|verdel\w*|"
     r"uitgesplitst|(?:per|each|every|elk|ieder|by) (?:type|soort|kind)|verdeeld|"
     r"distribut\w*|(?:naar|over|by) (?:type|soort|category|categorie)\w*)\b",

@@ -79,11 +79,11 @@ _ORDERS = {
 }
 _UNMEASURED = {
     "date": {
-        "en": "No founding date is recorded of {}, so that I cannot tell.",
+        "en": "No founding date is recorded for {}, so I cannot tell.",
         "nl": "Van {} is geen oprichtingsdatum bekend, dus dat kan ik niet zeggen.",
     },
     "budget": {
-        "en": "No budget is recorded of {}, so that I cannot tell.",
+        "en": "No budget is recorded for {}, so I cannot tell.",
         "nl": "Van {} is geen budget bekend, dus dat kan ik niet zeggen.",
     },
 }

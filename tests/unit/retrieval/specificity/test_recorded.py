@@ -164,8 +164,7 @@ def test_a_place_is_found_in_all_its_spellings(
     [
         (
             "Which is the oldest museum in Bristol?",
-            "No founding date is recorded of museums in Bristol, so that I cannot "
-            "tell.",
+            "No founding date is recorded for museums in Bristol, so I cannot tell.",
         ),
         (
             "Welke musea zijn opgericht voor 1900?",
@@ -173,7 +172,7 @@ def test_a_place_is_found_in_all_its_spellings(
         ),
         (
             "Which museums have a budget above 1 million euro?",
-            "No budget is recorded of museums, so that I cannot tell.",
+            "No budget is recorded for museums, so I cannot tell.",
         ),
     ],
 )
