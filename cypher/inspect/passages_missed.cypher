@@ -13,8 +13,12 @@ CALL (t) {
   WHERE $title IS NOT NULL AND (d.title = $title OR $title IN d.aliases)
   RETURN c, d
   UNION
-  MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(:Step)-[:CONSIDERED]->(c:Chunk)
-  MATCH (c)-[:FROM_DOCUMENT]->(d:Document)
+  MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(:Step)-[:CONSIDERED]->(c:Chunk)-[:FROM_DOCUMENT]->(d:Document)
+  WHERE $title IS NULL
+    AND NOT EXISTS { (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(:Step)-[:VISITED]->(c) }
+  RETURN c, d
+  UNION
+  MATCH (t)-[:CONSIDERED]->(c:Chunk)-[:FROM_DOCUMENT]->(d:Document)
   WHERE $title IS NULL
     AND NOT EXISTS { (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(:Step)-[:VISITED]->(c) }
   RETURN c, d
@@ -43,7 +47,7 @@ RETURN
   CASE
     WHEN size(visits) > 0 THEN 'found at step ' + visits[0]
     WHEN last IS NULL AND anchor IS NULL THEN 'never weighed, or the walk has no trace'
-    WHEN last IS NULL THEN 'near the question, and not weighed after any step'
+    WHEN last IS NULL THEN 'among the nearest, and not reached'
     WHEN last.taken IS NULL THEN 'left when the walk ended: ' + t.stopReason
     ELSE 'another was taken'
   END AS why,

@@ -205,7 +205,7 @@ def test_passages_missed_without_a_title_has_what_was_left(
 ) -> None:
     """A candidate that was never visited, with its place and what it was left for."""
     walk = walk_over("fox0", "owl0", "owl1")
-    left = tuple([RankedChunk(id="eel0", score=-1.5), RankedChunk(id="fox1", score=-2)])
+    left = (RankedChunk(id="eel0", score=-1.5), RankedChunk(id="fox1", score=-2))
     ends = replace(walk.steps[-1], considered=left)
     walk = replace(walk, steps=(*walk.steps[:-1], ends))
     traversal, _ = record(connection, recording(walk, minute=8, trace=True))
@@ -218,6 +218,20 @@ def test_passages_missed_without_a_title_has_what_was_left(
     ] == [
         ("Eel", "left when the walk ended: early_stop", 2, 2, 1, -1.5),
         ("Fox", "left when the walk ended: early_stop", None, 2, 2, -2.0),
+    ]
+
+
+def test_passages_missed_of_a_walk_that_followed_nothing(
+    analyst: Analyst, connection: Connection
+) -> None:
+    """What was near the question and not reached is there all the same."""
+    walk = walk_over("fox0")
+    traversal, _ = record(connection, recording(walk, minute=8, trace=True))
+
+    rows = analyst.ask("passages_missed", f"traversal={traversal}")
+
+    assert [(r["title"], r["why"], r["nearest"], r["afterStep"]) for r in rows] == [
+        ("Eel", "among the nearest, and not reached", 2, None)
     ]
 
 
