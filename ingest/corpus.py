@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,9 @@ __all__ = [
     "list_corpora",
     "only_corpus",
     "open_corpus",
+    "refuse_bare",
     "stored_corpus",
+    "textless",
 ]
 
 _OPTION_KEYS = {
@@ -242,8 +245,29 @@ def stored_corpus(connection: Connection, name: str) -> StoredCorpus:
     """
     stored = _read(connection, name)
     if stored is None:
+        refuse_bare(connection, name)
         raise _unknown(name, connection.read("corpus/list"))
     return stored
+
+
+def refuse_bare(connection: Connection, name: str) -> None:
+    """Refuse a corpus of institutions without texts; other names are let through.
+
+    Raises:
+        UnknownCorpusError: If it is one; says what to do.
+    """
+    if connection.read("corpus/has_custodians", name=name)[0]["found"]:
+        raise UnknownCorpusError(textless(name))
+
+
+def textless(name: str) -> str:
+    """Return that a corpus has institutions and no texts, and what to do."""
+    return (
+        f"Corpus {name!r} has institutions but no texts: make texts of them with "
+        f"knowtrail ingest custodians FILE --corpus {shlex.quote(name)} (without "
+        "--no-documents), or ask for the institutions with knowtrail ask --route "
+        "templates."
+    )
 
 
 def _unknown(name: str, stored: Iterable[dict[str, Any]]) -> UnknownCorpusError:

@@ -41,14 +41,14 @@ def snapshot(
         msg = "Give one of --full, --verify and --delete."
         raise click.UsageError(msg)
     from graph.cli_session import open_connection
-    from retrieval.corpora import corpora, pick_corpus
+    from retrieval.corpora import find_corpus
 
     if delete and name is not None:
         # A corpus that is gone can have left its snapshot behind.
         _delete(settings, name, as_json=as_json)
         return
     with open_connection(settings) as connection:
-        info = pick_corpus(corpora(connection), name or settings.corpus)
+        info = find_corpus(connection, name or settings.corpus)
         if delete:
             _delete(settings, info.name, as_json=as_json)
         elif verify:

@@ -177,7 +177,7 @@ def graph(
 
             _write(output, network_page(connection, statement))
             return
-        from retrieval.corpora import corpora, pick_corpus
+        from retrieval.corpora import find_corpus
         from retrieval.views.space import space_of
 
         walk = None
@@ -185,7 +185,7 @@ def graph(
             _check_asked(question, traversal)
             walk = _walk(connection, settings, question, traversal, algorithm, corpus)
         name = (
-            pick_corpus(corpora(connection), corpus or settings.corpus).name
+            find_corpus(connection, corpus or settings.corpus).name
             if walk is None
             else walk.walk.corpus
         )

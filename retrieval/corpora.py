@@ -14,6 +14,7 @@ import numpy as np
 from graph.embedders import embedder_name, load_embedder, query_prompt
 from graph.errors import CorpusDriftError, InputError, UnknownCorpusError, VectorError
 from graph.settings import DEFAULT_EMBEDDER
+from ingest.corpus import refuse_bare, textless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,9 +28,11 @@ __all__ = [
     "CorpusInfo",
     "Ground",
     "acorpora",
+    "afind_corpus",
     "agreed_embedder",
     "aground",
     "corpora",
+    "find_corpus",
     "ground",
     "loaded_embedder",
     "pick_corpus",
@@ -97,7 +100,7 @@ def ground(
         InputError: If the corpus is unknown, or none is named among several.
         CorpusDriftError: If the corpus was embedded with another model.
     """
-    info = pick_corpus(corpora(connection), corpus)
+    info = find_corpus(connection, corpus)
     embedder = agreed_embedder(info, embedder, settings)
     query = question_vector(embedder.embed_query(question), info)
     return Ground(corpus=info, query=query)
@@ -115,7 +118,7 @@ async def aground(
 
     An embedder is loaded in a thread, and one without `aembed_query` runs in one.
     """
-    info = pick_corpus(await acorpora(connection), corpus)
+    info = await afind_corpus(connection, corpus)
     embedder = await asyncio.to_thread(agreed_embedder, info, embedder, settings)
     native = getattr(embedder, "aembed_query", None)
     embedded = (
@@ -147,6 +150,33 @@ def _info(row: dict[str, Any]) -> CorpusInfo:
         stamp=row["stamp"],
         terms=row["terms"],
     )
+
+
+def find_corpus(connection: Connection, name: str | None) -> CorpusInfo:
+    """Return the stored corpus of a name, or the only one.
+
+    Raises:
+        UnknownCorpusError: If there is none of that name, or it has no texts.
+        InputError: If none is named and there are several.
+    """
+    try:
+        return pick_corpus(corpora(connection), name)
+    except UnknownCorpusError:
+        if name is not None:
+            refuse_bare(connection, name)
+        raise
+
+
+async def afind_corpus(connection: AsyncConnection, name: str | None) -> CorpusInfo:
+    """Do as `find_corpus` does, without blocking."""
+    try:
+        return pick_corpus(await acorpora(connection), name)
+    except UnknownCorpusError as error:
+        if name is not None:
+            rows = await connection.aread("corpus/has_custodians", name=name)
+            if rows[0]["found"]:
+                raise UnknownCorpusError(textless(name)) from error
+        raise
 
 
 def pick_corpus(stored: Sequence[CorpusInfo], name: str | None) -> CorpusInfo:

@@ -54,6 +54,7 @@ async def test_metrics_need_the_key_where_there_is_one(
         ({"question": 3}, "give a text"),
         ({"question": "Archives?", "where": "x"}, "Unknown parameter 'where'"),
         ({"question": "Archives?", "k": "many"}, "k is 'many'"),
+        ({"question": "Archives?", "corpus": ["uk"]}, "corpus is \"['uk']\""),
         ({"question": "Archives?", "language": 1}, "language is '1'"),
     ],
 )
