@@ -96,10 +96,7 @@ def custodian_of(
     reader = _Reader(row, place, findings)
     state = _leave_out_misplaced(reader, misplaced)
     _leave_out_long(reader)
-    ghcid = reader.read("ghcid", parse_ghcid)
-    isil = reader.read("isil", parse_isil)
-    if ghcid is None and ("ghcid" in row or ("isil" in row and isil is None)):
-        findings.unidentified += 1
+    ghcid, isil = _identifiers(reader)
     date = reader.read("founded", read_date)
     values: dict[str, Any] = {
         **_type(reader, ghcid, guess=guess),
@@ -148,6 +145,16 @@ class _Reader:
         else:
             self.findings.guessed[name, guess.rule] += 1
         return guess
+
+
+def _identifiers(reader: _Reader) -> tuple[Ghcid | None, str | None]:
+    """Return GHCID and ISIL; note where a refused one may have named the institution."""
+    ghcid = reader.read("ghcid", parse_ghcid)
+    isil = reader.read("isil", parse_isil)
+    refused = "ghcid" in reader.row or (isil is None and "isil" in reader.row)
+    if ghcid is None and refused:
+        reader.findings.unidentified += 1
+    return ghcid, isil
 
 
 def _leave_out_misplaced(reader: _Reader, misplaced: Misplaced | None) -> str | None:
