@@ -148,7 +148,7 @@ class _Reader:
 
 
 def _identifiers(reader: _Reader) -> tuple[Ghcid | None, str | None]:
-    """Return GHCID and ISIL; note where a refused one may have named the institution."""
+    """Return GHCID and ISIL; note where a refused one may be the key of the row."""
     ghcid = reader.read("ghcid", parse_ghcid)
     isil = reader.read("isil", parse_isil)
     refused = "ghcid" in reader.row or (isil is None and "isil" in reader.row)
