@@ -1,5 +1,5 @@
 // @title: What a traced walk could have chosen
-// purpose: the chunks considered at each step, best first; score is a cosine for the anchor, and after a step of auto what it ranks by; of a walk recorded with its trace, without a traversal the latest
+// purpose: the chunks considered at each step, best first; taken is about that choice, an anchor being any step without a hop, and visited is the step that came to the chunk at some time; score is a cosine for the anchor, and after a step of auto what it ranks by; of a walk recorded with its trace, without a traversal the latest
 // params: corpus, traversal, limit
 // since: 5.26
 MATCH (t:Traversal)
@@ -17,12 +17,20 @@ CALL (t) {
   RETURN s.index AS at, n.chunkId AS chosen, r, c
 }
 MATCH (c)-[:FROM_DOCUMENT]->(d:Document)
-OPTIONAL MATCH (t)-[:FIRST_STEP]->(first:Step)
+WITH
+  t, at, chosen, r, c, d,
+  head(COLLECT {
+    MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step {chunkId: c.id})
+    RETURN s
+    ORDER BY s.index
+    LIMIT 1
+  }) AS visit
 RETURN
   CASE WHEN at < 0 THEN 'anchor' ELSE 'after step ' + at END AS choice,
   r.rank AS rank,
   round(r.score, 3) AS score,
-  coalesce(c.id = CASE WHEN at < 0 THEN first.chunkId ELSE chosen END, false) AS taken,
+  coalesce(CASE WHEN at < 0 THEN visit.hop = 0 ELSE c.id = chosen END, false) AS taken,
+  visit.index AS visited,
   d.title AS title,
   c.text AS text
 ORDER BY at, rank, c.id

@@ -159,14 +159,33 @@ def test_traversal_candidates_of_a_traced_walk(analyst: Analyst) -> None:
     """Anchors first, then each step's choices; the one taken is marked."""
     rows = analyst.ask("traversal_candidates", f"traversal={analyst.ids['kg']}")
 
-    assert [(r["choice"], r["rank"], r["taken"], r["text"]) for r in rows[:5]] == [
-        ("anchor", 1, True, "Text of fox0"),
-        ("anchor", 2, False, "Text of eel0"),
-        ("after step 0", 1, True, "Text of fox1"),
-        ("after step 0", 2, False, "Text of owl1"),
-        ("after step 0", 3, False, "Text of eel0"),
+    assert [
+        (r["choice"], r["rank"], r["taken"], r["visited"], r["text"]) for r in rows[:5]
+    ] == [
+        ("anchor", 1, True, 0, "Text of fox0"),
+        ("anchor", 2, False, 3, "Text of eel0"),
+        ("after step 0", 1, True, 1, "Text of fox1"),
+        ("after step 0", 2, False, 2, "Text of owl1"),
+        ("after step 0", 3, False, 3, "Text of eel0"),
     ]
     assert len(rows) == 2 + 3 + 2 + 1
+
+
+def test_anchors_of_a_walk_without_hops_are_all_taken(
+    analyst: Analyst, connection: Connection
+) -> None:
+    """Where every step comes from the ranking, each is taken from there."""
+    walk = walk_over("fox0", "eel0")
+    steps = tuple(replace(step, hop=0, considered=()) for step in walk.steps)
+    flat = recording(replace(walk, steps=steps), minute=8, trace=True)
+    traversal, _ = record(connection, flat)
+
+    rows = analyst.ask("traversal_candidates", f"traversal={traversal}")
+
+    assert [(r["text"], r["taken"], r["visited"]) for r in rows] == [
+        ("Text of fox0", True, 0),
+        ("Text of eel0", True, 1),
+    ]
 
 
 def test_a_walk_without_trace_has_no_candidates(analyst: Analyst) -> None:

@@ -42,7 +42,5 @@ def test_a_folder_of_no_use_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"\0\0")
     (tmp_path / "b.txt").write_bytes(b"\xff")
 
-    with pytest.raises(
-        SourceError, match=r"Nothing in .*: a.txt: looks like"
-    ):
+    with pytest.raises(SourceError, match=r"Nothing in .*: a.txt: looks like"):
         begun([FilesSource(tmp_path)])
