@@ -83,9 +83,7 @@ def answered_by_template(
     """
     from retrieval.specificity.opening import open_pipeline
 
-    if not record and conversation is not None:
-        msg = "A conversation is stored: leave --no-record out, or --conversation."
-        raise InputError(msg)
+    _check_recorded(conversation, record=record)
     insisted = route == "templates" or conversation is not None
     if not _has_institutions(connection, corpus, insisted=insisted):
         return False
@@ -107,6 +105,17 @@ def answered_by_template(
     result = pipeline.forward(question, conversation=name)
     _show(result, settings, as_json=as_json, new=conversation is None)
     return True
+
+
+def _check_recorded(conversation: str | None, *, record: bool) -> None:
+    """Refuse a conversation that is named and not to be stored.
+
+    Raises:
+        InputError: If so.
+    """
+    if not record and conversation is not None:
+        msg = "A conversation is stored: leave --no-record out, or --conversation."
+        raise InputError(msg)
 
 
 def _has_institutions(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from retrieval.specificity.classifying import TemplateClassifier
     from retrieval.specificity.conversation import Conversation
     from retrieval.specificity.experiment import SpecificityExperiment
+    from retrieval.specificity.gazetteer import Gazetteer
     from retrieval.specificity.monitoring import SpecificityMetrics
     from retrieval.specificity.templates import Template
 
@@ -120,11 +121,9 @@ def open_pipeline(
     Args:
         connection: The database; it is left open.
         settings: Where models are found.
-        corpus: Whose institutions are found and whose chunks, if it has any, are
-            searched. None finds all institutions, and searches the one corpus whose
-            chunks have classes, or none where none or several do.
-        embedder: For questions, where there is no `classifier`; None loads that of
-            the settings.
+        corpus: Whose institutions are found and whose chunks are searched. None finds
+            all, and searches the one corpus whose chunks have classes, if it is one.
+        embedder: For questions, without a `classifier`; None: that of the settings.
         model: Writes answers; None answers in fixed words.
         record: Whether turns are stored, and the scores of classes.
         templates: A file of templates; None takes those of the product.
@@ -135,7 +134,7 @@ def open_pipeline(
         base: Where the IRIs of the graph begin.
         seconds: Time limit of the queries of one question.
         chunks: Whether chunks are searched, which needs the embedder for every
-            question; an answer in fixed words does not use them.
+            question; fixed words do not use them.
 
     Raises:
         UnknownCorpusError: If a corpus is named and nothing is stored under the name.
@@ -143,15 +142,13 @@ def open_pipeline(
     """
     from graph.rdf.store import live_graph
 
-    names = connection.read("retrieval/specificity_gazetteer", corpus=corpus)
-    if corpus is not None and not names:
-        refuse_empty(connection, corpus)
+    names = _names(connection, corpus)
     known, lookup = load_templates(templates), load_lookup()
     if record:
         write_scores(connection, lookup, base=Vocabulary(base).base)
     return TemplatePipeline(
         live_graph(connection, base=base, seconds=seconds),
-        build_gazetteer(names),
+        names,
         templates=known,
         classifier=classifier or _nearest(known, embedder, settings),
         scores=WithOtherClasses(lookup, _class_names(connection)),
@@ -185,6 +182,14 @@ def _search(
     if searched is None:
         return None
     return ChunkSearch(connection, searched, settings=settings)
+
+
+def _names(connection: Connection, corpus: str | None) -> Gazetteer:
+    """Return the names of the graph; refuse a corpus without institutions."""
+    rows = connection.read("retrieval/specificity_gazetteer", corpus=corpus)
+    if corpus is not None and not rows:
+        refuse_empty(connection, corpus)
+    return build_gazetteer(rows)
 
 
 def _class_names(connection: Connection) -> list[str]:
