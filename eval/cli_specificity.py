@@ -211,6 +211,7 @@ def _write_json(
                 "question": one.question.question,
                 "template": one.template,
                 "templateRight": one.template_right,
+                "endedRight": one.ended_right,
                 "answerRight": one.answer_right,
                 "status": one.status,
             }
@@ -244,6 +245,7 @@ def _tell(
             for what, right in (
                 ("template", one.template_right),
                 ("slots", slots),
+                ("ending", one.ended_right),
                 ("answer", one.answer_right),
             )
             if not right

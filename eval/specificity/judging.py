@@ -71,7 +71,9 @@ class Outcome:
     Attributes:
         question: The question.
         template: The template it was taken for.
-        template_right: Whether that is the right one.
+        template_right: Whether that is the right one; what nothing is run for has none.
+        ended_right: Whether it was answered, asked back, without a query or refused, as
+            it should.
         slots_right: Slot values that are right.
         slots_found: Slot values that were found.
         slots_wanted: Slot values that there are.
@@ -88,6 +90,7 @@ class Outcome:
     question: Question
     template: str
     template_right: bool
+    ended_right: bool
     slots_right: int
     slots_found: int
     slots_wanted: int
@@ -119,7 +122,8 @@ def judge(
     return Outcome(
         question=question,
         template=result.template_id,
-        template_right=_template_right(question, result),
+        template_right=result.template_id == question.template,
+        ended_right=_ended_right(question, result),
         slots_right=len(wanted & found),
         slots_found=len(found),
         slots_wanted=len(wanted),
@@ -176,31 +180,28 @@ def _expected_classes(question: Question, key: Key) -> frozenset[str]:
     return frozenset(key.institutions[one].class_name for one in question.answer.ids)
 
 
-def _template_right(question: Question, result: PipelineResult) -> bool:
-    """Return whether the template is right.
-
-    A question that was ended before it was classified has none: that is right only for
-    one that is to be ended so.
-    """
-    if result.classification is not None:
-        return result.template_id == question.template
-    ended = {"refusal": "irrelevant", "ask": "lost"}.get(question.answer.kind)
-    return question.template == result.template_id and result.status == ended
+def _ended_right(question: Question, result: PipelineResult) -> bool:
+    """Return whether the pipeline ended as the label says, whatever it answered."""
+    kind = question.answer.kind
+    if kind == "refusal":
+        return result.status == "irrelevant"
+    if kind == "ask":
+        return result.status in {"lost", "missing"}
+    if kind == "none":
+        return result.execution is None and result.status in {"none", "answered"}
+    if _says_unknown(question, result):
+        return True
+    return result.status == "answered" and result.execution is not None
 
 
 def _answer_right(question: Question, result: PipelineResult, key: Key) -> bool:
     """Return whether the answer is right, in its rows and in its words."""
-    answer = question.answer
-    if answer.kind == "refusal":
-        return result.status == "irrelevant"
-    if answer.kind == "ask":
-        return result.status in {"lost", "missing"}
-    if answer.kind == "none":
-        return result.execution is None and result.status in {"none", "answered"}
-    if _says_unknown(question, result):
-        return True
+    if not _ended_right(question, result):
+        return False
     found = result.execution
-    if result.status != "answered" or found is None or found.cut:
+    if question.answer.kind in {"refusal", "ask", "none"} or result.status == "missing":
+        return True
+    if found is None or found.cut:
         return False
     return _rows_right(question, found, result, key) and says(
         question, result.answer, key.institutions

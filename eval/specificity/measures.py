@@ -1,4 +1,4 @@
-"""Numbers of many outcomes: four of the class filter, three of the answers.
+"""Numbers of many outcomes: four of the class filter, four of the answers.
 
 The class filter is measured over questions that are about classes at all and came as
 far as the filter; the answers over every question.
@@ -23,7 +23,13 @@ FILTER_METRICS = ("precision", "recall", "class_reduction", "response_time")
 """Of one question: kept classes that are relevant, relevant classes that were kept,
 share of all classes that was left out, and seconds."""
 
-METRICS = ("template_accuracy", "slot_f1", "answer_accuracy", *FILTER_METRICS)
+METRICS = (
+    "template_accuracy",
+    "slot_f1",
+    "ending_accuracy",
+    "answer_accuracy",
+    *FILTER_METRICS,
+)
 
 
 def class_scores(outcome: Outcome) -> dict[str, float] | None:
@@ -84,5 +90,6 @@ def measure(
 
 _RIGHT: Mapping[str, Callable[[Outcome], bool]] = {
     "template_accuracy": lambda outcome: outcome.template_right,
+    "ending_accuracy": lambda outcome: outcome.ended_right,
     "answer_accuracy": lambda outcome: outcome.answer_right,
 }

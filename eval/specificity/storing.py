@@ -83,7 +83,7 @@ def _told(outcome: Outcome) -> list[Any]:
         [answer.kind, sorted(answer.ids), answer.value, dict(answer.values)],
         [outcome.template, outcome.status, outcome.answer],
         [outcome.slots_right, outcome.slots_found, outcome.slots_wanted],
-        [outcome.template_right, outcome.answer_right],
+        [outcome.template_right, outcome.ended_right, outcome.answer_right],
         [sorted(outcome.expected_classes), outcome.kept_classes, outcome.all_classes],
     ]
 
@@ -93,6 +93,7 @@ def _record(outcome: Outcome) -> EvalRecord:
     question = outcome.question
     scores = {
         "templateRight": float(outcome.template_right),
+        "endedRight": float(outcome.ended_right),
         "answerRight": float(outcome.answer_right),
         "slotsRight": float(outcome.slots_right),
         "slotsFound": float(outcome.slots_found),

@@ -26,9 +26,10 @@ def test_metrics_are_shown_with_intervals(capsys: pytest.CaptureFixture[str]) ->
 
     lines = capsys.readouterr().out.splitlines()
     assert (code, lines[0]) == (0, "78 questions of questions_dev.jsonl")
-    assert [line.split()[0] for line in lines[1:8]] == [
+    assert [line.split()[0] for line in lines[1:9]] == [
         "template_accuracy",
         "slot_f1",
+        "ending_accuracy",
         "answer_accuracy",
         "precision",
         "recall",

@@ -178,20 +178,27 @@ def test_comparison_needs_every_place() -> None:
     ("kind", "status", "right"),
     [
         ("refusal", "irrelevant", True),
+        ("refusal", "none", False),
         ("none", "irrelevant", False),
         ("none", "lost", False),
+        ("none", "none", True),
         ("ask", "lost", True),
         ("ask", "irrelevant", False),
+        ("list", "irrelevant", False),
     ],
 )
-def test_a_refusal_is_a_template_only_where_the_label_says_so(
+def test_a_refusal_is_an_ending_only_where_the_label_says_so(
     kind: str, status: str, right: bool
 ) -> None:
-    """What was ended before it was classified was not classified rightly."""
+    """What is refused and should not be ended wrongly, and had no template."""
     question = _question(kind, template="none")
     result = _result(execution=None, status=status, classification=None)
 
-    assert judge(question, result, KEY, seconds=0.1).template_right is right
+    outcome = judge(question, result, KEY, seconds=0.1)
+
+    assert outcome.template_right
+    assert outcome.ended_right is right
+    assert outcome.answer_right is right
 
 
 def test_no_template_found_for_what_is_to_be_refused_is_right() -> None:
@@ -282,6 +289,7 @@ def _outcome(**given: Any) -> Outcome:
         "question": _question(),
         "template": "none",
         "template_right": True,
+        "ended_right": True,
         "slots_right": 1,
         "slots_found": 1,
         "slots_wanted": 1,
@@ -344,7 +352,12 @@ def test_measures_leave_out_a_filter_that_never_ran() -> None:
     """Without classes only the answers are measured."""
     found = measure([_outcome(all_classes=0)], resamples=10)
 
-    assert list(found) == ["template_accuracy", "slot_f1", "answer_accuracy"]
+    assert list(found) == [
+        "template_accuracy",
+        "slot_f1",
+        "ending_accuracy",
+        "answer_accuracy",
+    ]
 
 
 @pytest.fixture(scope="module")
