@@ -449,12 +449,14 @@ def test_the_command_answers(
 
 def test_a_picture_has_the_considered_chunks(stored: Connection) -> None:
     """Texts of all chunks that the walk could have gone to are fetched."""
-    walk = search(stored, EMBEDDER, QUESTION, corpus="voyage").walk
+    walk = search(
+        stored, EMBEDDER, QUESTION, corpus="voyage", algorithm="query_traversal"
+    ).walk
 
     chunks = considered_chunks(stored, walk)
 
     considered = {c.id for step in walk.steps for c in step.considered}
-    assert set(chunks) == considered
+    assert set(chunks) == considered != set()
     assert all(chunk.text and chunk.title for chunk in chunks.values())
 
 
