@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from graph.errors import InputError, MissingExtraError
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from graph.errors import InputError
 
 __all__ = ["TYPE_LETTERS", "Ghcid", "country_exists", "parse_ghcid", "parse_isil"]
 
@@ -57,19 +53,19 @@ def parse_ghcid(text: str) -> Ghcid:
     Raises:
         InputError: If it is not well-formed, or its country or subdivision is not in
             ISO 3166.
-        MissingExtraError: If the extra `templates` is not installed.
     """
     found = _GHCID.fullmatch(text.strip())
     if found is None:
         msg = f"{text[:60]!r} is no GHCID: write one such as NL-NH-AMS-M-RM."
         raise InputError(msg)
+    import pycountry
+
     country, subdivision, city, letter, abbreviation = found.groups()
     subregion = f"{country}-{subdivision}"
-    codes = _pycountry()
-    if codes.countries.get(alpha_2=country) is None:
+    if pycountry.countries.get(alpha_2=country) is None:
         msg = f"GHCID {text[:60]!r}: {country} is no country of ISO 3166-1: correct it."
         raise InputError(msg)
-    if codes.subdivisions.get(code=subregion) is None:
+    if pycountry.subdivisions.get(code=subregion) is None:
         msg = (
             f"GHCID {text[:60]!r}: {subregion} is no subdivision of ISO 3166-2: "
             "correct it."
@@ -105,20 +101,8 @@ def parse_isil(text: str) -> str:
 
 
 def country_exists(code: str) -> bool:
-    """Return whether a code is one of ISO 3166-1.
+    """Return whether a code is one of ISO 3166-1."""
+    import pycountry
 
-    Raises:
-        MissingExtraError: If the extra `templates` is not installed.
-    """
-    found = _pycountry().countries.get(alpha_2=code)
+    found = pycountry.countries.get(alpha_2=code)
     return found is not None and bool(found.alpha_2 == code)
-
-
-def _pycountry() -> ModuleType:
-    """Import pycountry."""
-    try:
-        import pycountry
-    except ImportError as error:
-        msg = "Codes of places need an extra: pip install 'knowtrail[templates]'."
-        raise MissingExtraError(msg) from error
-    return pycountry

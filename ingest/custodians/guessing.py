@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 __all__ = ["Guess", "Towns", "guess_city", "guess_country", "guess_type"]
 
@@ -69,29 +70,16 @@ _COUNTRIES = {
     "jersey": "JE",
     "guernsey": "GG",
 }
-_STATE_NAMES = (
-    "afghanistan|albania|algeria|andorra|angola|argentina|armenia|australia|austria|"
-    "azerbaijan|bahamas|bahrain|bangladesh|barbados|belarus|belgium|belize|benin|"
-    "bhutan|bolivia|bosnia and herzegovina|botswana|brazil|brunei|bulgaria|burkina "
-    "faso|burundi|cambodia|cameroon|canada|cape verde|chad|chile|china|colombia|"
-    "congo|costa rica|croatia|cuba|cyprus|czech republic|czechia|denmark|ecuador|"
-    "egypt|el salvador|eritrea|estonia|ethiopia|fiji|finland|france|gabon|gambia|"
-    "georgia|germany|ghana|greece|grenada|guinea|guyana|haiti|honduras|hungary|"
-    "iceland|india|indonesia|iran|iraq|israel|italy|ivory coast|jamaica|japan|jordan|"
-    "kazakhstan|kenya|korea|kosovo|kyrgyzstan|laos|latvia|lebanon|lesotho|liberia|"
-    "libya|liechtenstein|lithuania|madagascar|malawi|malaysia|maldives|mali|malta|"
-    "mauritania|mauritius|moldova|mongolia|montenegro|morocco|mozambique|myanmar|"
-    "namibia|nepal|netherlands|the netherlands|new zealand|nicaragua|niger|nigeria|"
-    "north macedonia|norway|oman|pakistan|papua new guinea|paraguay|peru|philippines|"
-    "poland|portugal|qatar|romania|russia|rwanda|samoa|saudi arabia|senegal|serbia|"
-    "seychelles|sierra leone|slovakia|slovenia|somalia|south africa|south korea|spain|"
-    "sri lanka|sudan|suriname|swaziland|sweden|switzerland|syria|taiwan|tajikistan|"
-    "tanzania|thailand|togo|tonga|trinidad and tobago|tunisia|turkey|turkmenistan|"
-    "uganda|ukraine|united arab emirates|united states|united states of america|"
-    "uruguay|usa|uzbekistan|venezuela|vietnam|yemen|zambia|zimbabwe"
-)
-_STATES = frozenset(_STATE_NAMES.split("|"))
-"""Countries that have no town of their name, beside `_COUNTRIES`."""
+_STATES_TOO = (
+    "brunei", "cape verde", "holland", "ivory coast", "kosovo", "russia", "swaziland",
+    "the netherlands", "turkey", "usa",
+)  # fmt: skip
+"""Names of states that ISO 3166 does not give them."""
+_CITY_STATES = frozenset({
+    "djibouti", "gibraltar", "guatemala", "hong kong", "kuwait", "luxembourg", "macao",
+    "mexico", "monaco", "panama", "san marino", "singapore",
+})  # fmt: skip
+"""Countries that have a town of their name."""
 _ISLES = frozenset({"british isles", "channel islands"})
 _KINGDOM = re.compile(r"(?<=\S)\s+(?:u\.?k\.?|united kingdom)$", re.IGNORECASE)
 _POSTCODE = re.compile(r"([A-Z]{1,2})\d[A-Z\d]?\s*\d[A-Z]{2}", re.IGNORECASE | re.ASCII)
@@ -277,7 +265,7 @@ def guess_country(address: str, postcode: str | None) -> Guess | None:
     parts = [part.strip(" .") for part in address.split(",") if part.strip(" .")]
     if parts and parts[-1].casefold() in _ISLES:
         parts.pop()
-    if parts and parts[-1].casefold() in _STATES:
+    if parts and parts[-1].casefold() in _states():
         return None
     if parts and parts[-1].casefold() in _COUNTRIES:
         code = _COUNTRIES[parts[-1].casefold()]
@@ -293,7 +281,23 @@ def guess_country(address: str, postcode: str | None) -> Guess | None:
 def _is_country(part: str) -> bool:
     """Return whether a part is the name of a country."""
     name = part.casefold().replace(".", "")
-    return name in _COUNTRIES or name in _STATES or name in _ISLES
+    return name in _COUNTRIES or name in _states() or name in _ISLES
+
+
+@lru_cache(maxsize=1)
+def _states() -> frozenset[str]:
+    """Return names of the countries of ISO 3166-1 that are no towns, in small letters.
+
+    Those of `_COUNTRIES` are told apart before.
+    """
+    import pycountry
+
+    names = set(_STATES_TOO)
+    for country in pycountry.countries:
+        for kind in ("name", "common_name", "official_name"):
+            name = getattr(country, kind, "").casefold()
+            names |= {name, name.partition(",")[0]}
+    return frozenset(names - _CITY_STATES - _COUNTRIES.keys() - {""})
 
 
 def _is_county_town(part: str) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import gettext
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from graph.errors import MissingExtraError
+import pycountry
+
 from retrieval.specificity.words import data_file, normal
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ __all__ = [
 @lru_cache(maxsize=1)
 def country_names() -> tuple[tuple[str, str], ...]:
     """Return names of countries in English and Dutch with their ISO 3166-1 codes."""
-    pycountry = _pycountry()
     dutch = gettext.translation("iso3166-1", pycountry.LOCALES_DIR, languages=["nl"])
     names: list[tuple[str, str]] = []
     for country in pycountry.countries:
@@ -49,7 +49,6 @@ def place_name(text: str, language: str) -> str:
         text: A code; any other text is returned as it is.
         language: `en` or `nl`.
     """
-    pycountry = _pycountry()
     if re.fullmatch(r"[A-Z]{2}", text):
         found, domain = pycountry.countries.get(alpha_2=text), "iso3166-1"
     elif re.fullmatch(r"[A-Z]{2}-[A-Z0-9]{1,3}", text):
@@ -71,7 +70,7 @@ def subdivisions_of(countries: frozenset[str]) -> tuple[tuple[str, str], ...]:
     """Return names and ISO 3166-2 codes of the parts of countries."""
     found = []
     for country in sorted(countries):
-        for part in _pycountry().subdivisions.get(country_code=country) or ():
+        for part in pycountry.subdivisions.get(country_code=country) or ():
             found += [(name, part.code) for name in subdivision_names(part.code)]
     by_name = {normal(name): code for name, code in found}
     for same in data_file("places.yaml")["regions"]:
@@ -83,7 +82,7 @@ def subdivisions_of(countries: frozenset[str]) -> tuple[tuple[str, str], ...]:
 
 def parts_among(codes: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return regions in which others lie, by ISO 3166-2, with those that are given."""
-    subdivisions = _pycountry().subdivisions
+    subdivisions = pycountry.subdivisions
     found: dict[str, set[str]] = {}
     given = set(codes)
     for code in given:
@@ -99,7 +98,6 @@ def parts_among(codes: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 def subdivision_names(code: str) -> list[str]:
     """Return the names of an ISO 3166-2 code, in its own language and in Dutch."""
-    pycountry = _pycountry()
     found = pycountry.subdivisions.get(code=code)
     if found is None:
         return []
@@ -107,17 +105,3 @@ def subdivision_names(code: str) -> list[str]:
     names = {found.name, dutch.gettext(found.name)}
     names |= {part.strip() for name in names for part in name.split("[")[0].split("/")}
     return sorted(names)
-
-
-def _pycountry() -> Any:
-    """Import pycountry.
-
-    Raises:
-        MissingExtraError: If the extra `templates` is not installed.
-    """
-    try:
-        import pycountry
-    except ImportError as error:
-        msg = "Templates need an extra: pip install 'knowtrail[templates]'."
-        raise MissingExtraError(msg) from error
-    return pycountry
