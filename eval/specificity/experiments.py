@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from retrieval.specificity.experiment import Group
 
 __all__ = [
@@ -130,8 +132,13 @@ class SpecificityResults:
             if self.experiment.group(session) == group
         ]
 
-    def table(self) -> ExperimentTable:
-        """Return the result so far."""
+    def table(self, *, resamples: int = 2000, seed: int = 0) -> ExperimentTable:
+        """Return the result so far.
+
+        Args:
+            resamples: How many times sessions are drawn for the interval.
+            seed: Seed of the drawing.
+        """
         control = self.session_means("control")
         treatment = self.session_means("treatment")
         return ExperimentTable(
@@ -140,7 +147,7 @@ class SpecificityResults:
             control_sessions=len(control),
             treatment_sessions=len(treatment),
             difference=(
-                difference_interval(control, treatment)
+                difference_interval(control, treatment, resamples=resamples, seed=seed)
                 if control and treatment
                 else None
             ),
@@ -185,47 +192,78 @@ def read_results(
 
 
 def difference_interval(
-    first: Sequence[float], second: Sequence[float], *, level: float = 0.95
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> Interval:
     """Return mean(second) - mean(first) of two independent groups, with its interval.
 
-    The interval is Welch's, by the t distribution: the groups may differ in size and
-    spread, and few members make it wide, as resampling them would not.
+    The interval is the bootstrap-t one (Efron and Tibshirani 1993, section 12.5): both
+    groups are drawn from, with replacement, and what varies is the difference in its
+    own standard errors. So few members make it wide, as percentiles would not.
 
     Args:
         first: One number for each member of the first group, at least one.
         second: The same of the second.
         level: How often such an interval holds the true difference.
+        resamples: How many times both are drawn.
+        seed: Seed of the drawing.
 
     Returns:
         The interval; its ends are NaN where a group has fewer than `FEWEST` members,
         or all members of each group are alike.
 
     Raises:
-        InputError: If a group is empty or the level is out of range.
+        InputError: If a group is empty or an option is out of range.
     """
     if not first or not second:
         msg = "A group has no member: both need one."
         raise InputError(msg)
-    if not 0 < level < 1:
-        msg = f"level is {level}: choose one between 0 and 1, such as 0.95."
+    if not 0 < level < 1 or not 100 <= resamples <= 1_000_000:
+        msg = f"level {level}, resamples {resamples}: use 0 to 1 and 100 to 1,000,000."
         raise InputError(msg)
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     value = float(b.mean() - a.mean())
     low = high = math.nan
-    if min(len(a), len(b)) >= FEWEST:
-        parts = [float(np.var(g, ddof=1)) / len(g) for g in (a, b)]
-        if (error := sum(parts)) > _ROUNDING:
-            freedom = error**2 / sum(
-                part**2 / (len(g) - 1) for part, g in zip(parts, (a, b), strict=True)
-            )
-            half = _quantile(freedom, (1 + level) / 2) * math.sqrt(error)
-            low, high = value - half, value + half
+    variance = float(_squared_errors(a[None])[0] + _squared_errors(b[None])[0])
+    if min(len(a), len(b)) >= FEWEST and variance > _ROUNDING:
+        error = math.sqrt(variance)
+        drawn = _studentised(a, b, resamples, np.random.default_rng(seed))
+        below, above = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+        low, high = value - float(above) * error, value - float(below) * error
     return Interval(value=value, low=low, high=high, level=level, n=len(a) + len(b))
 
 
-def _quantile(freedom: float, share: float) -> float:
-    """Return a quantile of Student's t distribution."""
-    from scipy.special import stdtrit
+def _studentised(
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    resamples: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return what resampled differences are off, in standard errors of their own.
 
-    return float(stdtrit(freedom, share))
+    Resamples whose members are all alike have none, and are left out.
+    """
+    value = b.mean() - a.mean()
+    most = max(1, 4_000_000 // (len(a) + len(b)))
+    parts = []
+    for start in range(0, resamples, most):
+        size = min(most, resamples - start)
+        one = a[rng.integers(0, len(a), size=(size, len(a)))]
+        other = b[rng.integers(0, len(b), size=(size, len(b)))]
+        variance = _squared_errors(one) + _squared_errors(other)
+        some = variance > _ROUNDING
+        off = other.mean(axis=1) - one.mean(axis=1) - value
+        parts.append(off[some] / np.sqrt(variance[some]))
+    return np.concatenate(parts)
+
+
+def _squared_errors(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the squared standard error of the mean of each row."""
+    if rows.shape[1] < 2:
+        return np.zeros(len(rows))
+    found: NDArray[np.float64] = rows.var(axis=1, ddof=1) / rows.shape[1]
+    return found
