@@ -315,14 +315,19 @@ def _country(text: str) -> str:
 
 
 def _key(row: Mapping[str, str], values: Mapping[str, Any], name: str) -> str:
-    """Return what identifies the institution among those of its corpus."""
+    """Return what identifies the institution among those of its corpus.
+
+    Without an identifier that is its name with its address or, without one, its place.
+    """
     for kind in ("ghcid", "isil"):
         if values[kind]:
             return f"{kind}:{values[kind]}"
     if row.get("id"):
         return f"id:{row['id']}"
-    place = content_key(name, row.get("address", ""), row.get("postcode", ""))
-    return f"name:{place}"
+    where = [row.get(column, "") for column in ("address", "postcode")]
+    if not any(where):
+        where = [row.get(column, "") for column in ("city", "region", "country")]
+    return f"name:{content_key(name, *where)}"
 
 
 def _clean(text: str) -> str:

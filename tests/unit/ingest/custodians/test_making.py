@@ -146,6 +146,15 @@ def test_key_prefers_identifiers() -> None:
     assert _made(name="N", address="a").key != _made(name="N", address="b").key
 
 
+def test_one_name_in_two_towns_is_two_institutions() -> None:
+    """Without an identifier or an address, the place tells institutions apart."""
+    towns = {_made(name="Museum", city=city).key for city in ("Ghent", "Bruges", "")}
+    streets = {_made(name="Museum", address="Quay 1", city=c).key for c in ("A", "B")}
+
+    assert len(towns) == 3
+    assert len(streets) == 1
+
+
 def test_properties_are_those_of_the_graph() -> None:
     """Absent values are no properties, and the hash follows every change."""
     plain = _made(name="N", type="A").properties("c")
