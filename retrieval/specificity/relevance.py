@@ -45,6 +45,7 @@ class FykeFilter:
         words = data_file("relevance.yaml")
         self._heritage = frozenset(normal(w) for w in words["heritage"])
         self._beginnings = tuple(normal(w) for w in words["heritage_beginnings"])
+        self._endings = tuple(normal(w) for w in words["heritage_endings"])
         self._others = frozenset(normal(w) for w in words["others"])
         self._asking = re.compile("|".join(words["asking"]), re.IGNORECASE)
 
@@ -65,7 +66,9 @@ class FykeFilter:
         heritage = [
             w
             for w in (*forms, *pairs)
-            if w in self._heritage or w.startswith(self._beginnings)
+            if w in self._heritage
+            or w.startswith(self._beginnings)
+            or w.endswith(self._endings)  # Rijksmuseum, Stadtarchiv
         ]
         signs = [*types, *heritage]
         if signs and (not others or self._asking.search(question)):

@@ -161,6 +161,7 @@ def test_questions_are_answered(
         ("Tell me a joke", "irrelevant", "heritage institutions"),
         ("Who is the director of the Scheldemuseum?", "none", "no query"),
         ("Waarom zijn archieven belangrijk?", "none", "geen zoekopdracht"),
+        ("Tell me about the Rijksmuseum of Nowhere", "none", "no query"),
         ("and in Utrecht?", "lost", "whole question"),
         ("en musea?", "lost", "hele vraag"),
         ("Wanneer is het opgericht?", "lost", "hele vraag"),
