@@ -15,7 +15,6 @@ from graph.rdf.expressions import match_in_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import FrameType
 
 __all__ = ["check_query", "stopped_after"]
 
@@ -67,9 +66,10 @@ def stopped_after(seconds: float) -> Iterator[None]:
     if not main or not hasattr(signal, "setitimer"):
         yield
         return
+    collecting = False
 
-    def stop(_: int, frame: FrameType | None) -> None:
-        if _collecting(frame):
+    def stop(*_: object) -> None:
+        if collecting:
             return
         msg = (
             f"The query took longer than {seconds:g} s and was stopped: ask for less, "
@@ -77,6 +77,18 @@ def stopped_after(seconds: float) -> Iterator[None]:
         )
         raise QueryTimeoutError(msg)
 
+    def begin(phase: str, _: object) -> None:
+        nonlocal collecting
+        if phase == "start":
+            collecting = True
+
+    def end(phase: str, _: object) -> None:
+        nonlocal collecting
+        if phase == "stop":
+            collecting = False
+
+    gc.callbacks.insert(0, begin)
+    gc.callbacks.append(end)
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
     try:
@@ -84,13 +96,5 @@ def stopped_after(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _collecting(frame: FrameType | None) -> bool:
-    """Return whether code runs that the garbage collector calls."""
-    called = {getattr(one, "__code__", None) for one in gc.callbacks}
-    while frame is not None:
-        if frame.f_code in called:
-            return True
-        frame = frame.f_back
-    return False
+        gc.callbacks.remove(begin)
+        gc.callbacks.remove(end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import re
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 from rdflib import Graph, Literal, URIRef
@@ -13,6 +14,9 @@ from rdflib.plugins.sparql.parser import parseQuery
 
 from graph.errors import QueryTimeoutError, RdfError
 from graph.rdf.limits import check_query, stopped_after
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TEXT = "abc foo 10.0.0.127 $5 Straße\\nZ"
 MATCHED = (
@@ -83,24 +87,51 @@ def test_what_is_no_expression_is_one_line(pattern: str) -> None:
         list(Graph().query(query))
 
 
-def test_what_the_garbage_collector_calls_is_not_stopped() -> None:
-    """Python drops what is raised there, so that the work would go on for ever."""
+def _slow(*_: object) -> None:
+    """Take longer than a query may."""
+    until = time.monotonic() + 0.4
+    while time.monotonic() < until:
+        pass
 
-    def slow(*_: object) -> None:
-        until = time.monotonic() + 0.4
-        while time.monotonic() < until:
-            pass
+
+class _Circle:
+    """Something that the garbage collector alone can free."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        _slow()
+
+
+def _callback() -> None:
+    gc.callbacks.append(_slow)
+    try:
+        gc.collect()
+    finally:
+        gc.callbacks.remove(_slow)
+
+
+def _finalizer() -> None:
+    _Circle()
+    gc.collect()
+
+
+@pytest.mark.parametrize("collect", [_callback, _finalizer])
+def test_what_the_garbage_collector_calls_is_not_stopped(
+    collect: Callable[[], None],
+) -> None:
+    """Python drops what is raised there, so that the work would go on for ever."""
+    callbacks = list(gc.callbacks)
 
     def work() -> None:
-        gc.callbacks.append(slow)
-        try:
-            gc.collect()
-        finally:
-            gc.callbacks.remove(slow)
+        collect()
         time.sleep(10)
 
     with pytest.raises(QueryTimeoutError), stopped_after(0.2):
         work()
+
+    assert gc.callbacks == callbacks
 
 
 def test_expression_is_stopped_in_the_middle() -> None:
