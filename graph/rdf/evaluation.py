@@ -17,7 +17,7 @@ from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import FrozenBindings, Query
 from rdflib.term import Literal, URIRef, Variable
 
-from graph.errors import RdfError
+from graph.errors import KnowtrailError, RdfError
 from graph.rdf.blocks import Alternative, block_of
 from graph.rdf.counting import count, counting_of, rows_of
 from graph.rdf.existence import divided, existing
@@ -98,11 +98,14 @@ def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Q
 
     Raises:
         RdfError: If it cannot be understood.
+        QueryTimeoutError: If that takes longer than the whole query may.
     """
     if isinstance(query, Query):
         return query
     try:
         return translateQuery(parseQuery(query), base, dict(namespaces))
+    except KnowtrailError:
+        raise  # time was up
     except RecursionError as error:
         msg = "The query is nested too deeply: write it flatter."
         raise RdfError(msg) from error

@@ -54,10 +54,9 @@ CUSTODIANS = [
 
 @pytest.fixture
 def full(
-    session_connection: Connection, server: Settings, tmp_path: Path
+    connection: Connection, server: Settings, tmp_path: Path
 ) -> Iterator[Connection]:
     """Yield a connection to a graph made by ingests, walks and an evaluation."""
-    connection = session_connection
     connection.run_schema(EVERYTHING)
     ingest_corpus(
         connection,
