@@ -25,8 +25,9 @@ _BASE = click.option(
     help="What the IRIs of nodes, properties and relationships begin with.",
 )
 
-_GRACE = 1.0
-"""Seconds after its time limit that a query is stopped by force."""
+_GRACE = 5.0
+"""Seconds after its time limit that a query is stopped by force: it ends by itself, but
+for what rdflib computes without asking, and is left the time to close its session."""
 
 
 @click.group(cls=NearGroup)
