@@ -89,7 +89,13 @@ def specificity(
     if experiment is not None:
         dealt = SpecificityExperiment(traffic_split=traffic_split, name=name)
         _experiment(
-            settings, experiment, dealt, live=live, store=store, as_json=as_json
+            settings,
+            experiment,
+            dealt,
+            live=live,
+            store=store,
+            seed=seed,
+            as_json=as_json,
         )
         return
     if live and not corpus:
@@ -98,31 +104,34 @@ def specificity(
     from eval.specificity.measures import measure
     from eval.specificity.questions import bundled_questions
     from ingest.custodians import bundled_custodians
-    from ingest.keys import content_key
-    from retrieval.specificity.pipeline import PipelineOptions
 
     path = questions or bundled_questions(half)
     about = custodians or bundled_custodians()
-    outcomes = _outcomes(
-        settings, path, about, corpus=corpus if live else None, words_only=words_only
-    )
+    asked = corpus if live else None
+    outcomes = _outcomes(settings, path, about, corpus=asked, words_only=words_only)
     metrics = measure(outcomes, seed=seed)
     run = None
     if store:
-        configuration = {
-            "live": live,
-            "corpus": corpus if live else None,
-            "embedder": None if words_only else settings.embedder,
-            "custodians": about.name,
-            "custodiansDigest": content_key(about.read_bytes().hex()),
-            "threshold": PipelineOptions().threshold,
-            "seed": seed,
-        }
+        embedder = None if words_only else settings.embedder
+        configuration = {"live": live, "corpus": asked, "embedder": embedder}
+        configuration |= {"seed": seed} | _configuration(about)
         run = _store(settings, outcomes, metrics, path.stem, configuration)
     if as_json:
         _write_json(outcomes, metrics, path.name, run)
     else:
         _tell(outcomes, metrics, path.name, run, failures=failures)
+
+
+def _configuration(custodians: Path) -> dict[str, Any]:
+    """Return what was asked about, and the threshold of classes."""
+    from retrieval.snapshot.writing import checksum
+    from retrieval.specificity.pipeline import PipelineOptions
+
+    return {
+        "custodians": custodians.name,
+        "custodiansDigest": checksum(custodians),
+        "threshold": PipelineOptions().threshold,
+    }
 
 
 def _outcomes(
@@ -265,6 +274,7 @@ def _experiment(
     *,
     live: bool,
     store: bool,
+    seed: int,
     as_json: bool,
 ) -> None:
     """Write the table of an experiment."""
@@ -283,7 +293,7 @@ def _experiment(
             "them with their stored turns.",
             err=True,
         )
-    table = results.table()
+    table = results.table(seed=seed)
     run = _store_experiment(settings, table, dealt, path.stem) if store else None
     if as_json:
         told = asdict(table) | {

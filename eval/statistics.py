@@ -13,7 +13,7 @@ independent. All randomness comes from the seed, so the same rows give the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING, Literal
@@ -23,11 +23,11 @@ import numpy as np
 from graph.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "EXACT",
+    "RESAMPLES",
     "Comparison",
     "Interval",
     "Method",
@@ -49,7 +49,7 @@ Method = Literal["bca", "percentile"]
 RESAMPLES = 2000
 _CELLS = 4_000_000
 """Most weights held at once, so that memory does not grow with the records."""
-_EXACT = 12
+EXACT = 12
 """Up to so many records every swap is tried instead of random ones."""
 
 
@@ -353,7 +353,7 @@ def compare_paired(
         second=float(statistic(two.mean(axis=0, keepdims=True))[0]),
         difference=interval,
         p_value=_swap_test(one, two, statistic, interval.value, resamples, seed),
-        exact=len(one) <= _EXACT,
+        exact=len(one) <= EXACT,
         n=len(one),
     )
 
@@ -378,7 +378,7 @@ def _swap_test(
         extreme += int((np.abs(differences) >= least).sum())
         tried += len(swaps)
     # All swaps include the one that was seen; of random ones it is added.
-    return extreme / tried if n <= _EXACT else (extreme + 1) / (tried + 1)
+    return extreme / tried if n <= EXACT else (extreme + 1) / (tried + 1)
 
 
 def _rounding(table: NDArray[np.float64]) -> float:
@@ -391,7 +391,7 @@ def _rounding(table: NDArray[np.float64]) -> float:
 
 def _swaps(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
     """Yield blocks of rows of zeros and ones: whether each record is swapped."""
-    if n <= _EXACT:
+    if n <= EXACT:
         numbers = np.arange(2**n)[:, None]
         yield ((numbers >> np.arange(n)) & 1).astype(np.float64)
         return

@@ -9,8 +9,11 @@ A vector index has one dimension, so all corpora of a database share one embedde
 
 from __future__ import annotations
 
+import itertools
 import logging
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from graph.errors import CorpusDriftError, SchemaError, SettingsError
@@ -25,6 +28,7 @@ __all__ = [
     "apply_schema",
     "delete_data",
     "drop_schema",
+    "indexed_properties",
     "migrations",
     "schema_version",
     "show_schema",
@@ -32,6 +36,8 @@ __all__ = [
 ]
 
 _LOG = logging.getLogger(__name__)
+_HELD = re.compile(r"FOR \(n:(\w+)\)\s+(?:ON(?! EACH)|REQUIRE) (.+)")
+_PROPERTY = re.compile(r"n\.(\w+)")
 
 _MIGRATIONS: dict[int, tuple[str, ...]] = {
     1: (
@@ -214,6 +220,19 @@ def migrations(found: int) -> list[tuple[int, tuple[str, ...]]]:
         found: The version that a database has.
     """
     return [(v, _MIGRATIONS[v]) for v in range(found + 1, SCHEMA_VERSION + 1)]
+
+
+@lru_cache(maxsize=1)
+def indexed_properties() -> dict[str, set[str]]:
+    """Return label -> properties that an index or a constraint of the schema holds.
+
+    Indexes of vectors and of full texts hold no whole values, and are left out.
+    """
+    found: dict[str, set[str]] = {}
+    for name in itertools.chain.from_iterable(_MIGRATIONS.values()):
+        for label, properties in _HELD.findall(statement(name)):
+            found.setdefault(label, set()).update(_PROPERTY.findall(properties))
+    return found
 
 
 def _apply_vector_indexes(connection: Connection, dimensions: int) -> None:

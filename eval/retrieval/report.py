@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from eval.report import Table, facts, html_page, interval_cells, shown_text, table
 from eval.retrieval.cases import matrix, worst_cases
 from eval.retrieval.output import TITLES, facts_of, main_k, per_cent, table_facts
+from eval.statistics import EXACT, RESAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,9 +50,9 @@ def _part(evaluation: Evaluation, part: Part) -> Iterator[str]:
     name = TITLES[part.name]
     about = (
         f"{table_facts(evaluation, part.n)} Means in per cent with their 95 % "
-        "bootstrap intervals (BCa, 2,000 resamples) over questions. The highest mean "
-        "of a column is in bold type, which says nothing about the differences: see "
-        "below."
+        f"bootstrap intervals (BCa, {RESAMPLES:,} resamples) over questions. The "
+        "highest mean of a column is in bold type, which says nothing about the "
+        "differences: see below."
     )
     yield f"<h2>{name}</h2><p>{shown_text(about)}</p>"
     yield from _means(evaluation.measures, part.systems)
@@ -174,9 +175,9 @@ def _differences(evaluation: Evaluation, part: Part) -> Table:
         title=f"{TITLES[part.name]}: differences from {base}",
         note=(
             f"{table_facts(evaluation, part.n)} Paired by question, in points with "
-            "95 % bootstrap intervals; p from a permutation test (all swaps up to 12 "
-            "questions, 2,000 random ones above), corrected by Holm's method for the "
-            "number of systems, measure by measure, * below 0.05."
+            "95 % bootstrap intervals; p from a permutation test (all swaps up to "
+            f"{EXACT} questions, {RESAMPLES:,} random ones above), corrected by "
+            "Holm's method for the number of systems, measure by measure, * below 0.05."
         ),
         columns=("system", "measure", "difference", "interval", "p"),
         rows=rows,

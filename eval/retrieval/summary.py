@@ -9,7 +9,12 @@ import numpy as np
 
 from eval.corrections import corrected
 from eval.exact_intervals import widened
-from eval.statistics import Interval, bootstrap_interval, compare_paired
+from eval.statistics import (
+    RESAMPLES,
+    Interval,
+    bootstrap_interval,
+    compare_paired,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,8 +30,6 @@ __all__ = [
     "quantile_interval",
     "summarise",
 ]
-
-_RESAMPLES = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +142,7 @@ def quantile_interval(
     rng = np.random.default_rng(seed)
     drawn = np.array([
         np.quantile(found[rng.integers(0, len(found), size=len(found))], share)
-        for _ in range(_RESAMPLES)
+        for _ in range(RESAMPLES)
     ])
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return Interval(

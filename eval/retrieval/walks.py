@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -65,7 +66,7 @@ class _Walked:
     rest: tuple[RankedChunk, ...] = ()
 
 
-class _Walker:
+class _Walker(ABC):
     """What the three ways of measuring a walk share."""
 
     def __init__(
@@ -95,9 +96,9 @@ class _Walker:
         finally:
             self._bench = bench
 
+    @abstractmethod
     def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
         """Rank passages for a question."""
-        raise NotImplementedError
 
     @property
     def model_name(self) -> str | None:

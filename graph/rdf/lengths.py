@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from graph.errors import RdfError
 from graph.rdf.readings import TYPE
+from graph.schema import indexed_properties
 
 if TYPE_CHECKING:
     from graph.rdf.rows import Rows
@@ -15,23 +16,6 @@ __all__ = ["check_lengths"]
 
 _MOST = 8_000
 """Bytes of a value; the server refuses a transaction with a little more."""
-
-_INDEXED = {
-    "Corpus": {"name"},
-    "Term": {"name"},
-    "Custodian": {
-        "budget",
-        "city",
-        "countryCode",
-        "founded",
-        "ghcid",
-        "institutionType",
-        "isil",
-        "region",
-        "subregionCode",
-    },
-}
-"""Label -> properties that its indexes have, beside `id` and `uri`."""
 
 
 def check_lengths(staging: Staging, rows: Rows) -> None:
@@ -51,7 +35,7 @@ def check_lengths(staging: Staging, rows: Rows) -> None:
         types = (o for p, o in staging.about(subject) if p == TYPE)
         label = rows.label_of(subject, [o for o in types if isinstance(o, str)])
         name = rows.name_of(label, predicate)
-        if name in {"id", "uri"} | _INDEXED.get(label, set()):
+        if name in {"id", "uri"} | indexed_properties().get(label, set()):
             _refuse(f"The {name} of {subject[:200]}", found)
 
 

@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from retrieval.specificity.criteria import joined
+from retrieval.specificity.criteria import joined, things
 from retrieval.specificity.superlatives import asked_limit
-from retrieval.specificity.words import type_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,8 +31,9 @@ INTENTS: Mapping[str, str] = {
 }
 """Id of a template -> what its questions are after."""
 
+_COUNT = r"how many|how much|hoe ?veel|\bcount(?:s|ed|ing)?\b|number of|aantal"
 _CUES = (
-    ("count", r"how many|how much|hoe ?veel|\bcount(?:s|ed|ing)?\b|number of|aantal"),
+    ("count", _COUNT),
     ("compare", r"compare|vergelijk|versus|\bvs\b"),
     (
         "date",
@@ -71,7 +71,6 @@ _SINCE = {
 }
 
 
-_GENERIC = {"en": ("institution", "institutions"), "nl": ("instelling", "instellingen")}
 _WHICH = {"en": ("Which", "How many"), "nl": ("Welke", "Hoeveel")}
 _COMPARISONS = {
     "above": ("more than", "meer dan", r"more than|over|above|meer dan|boven"),
@@ -148,7 +147,7 @@ def frame_of(
         limit=asked_limit(question),
         several=bool(_SEVERAL.search(question)),
         coded=bool(names) and names[0].kind == "identifier",
-        counted=bool(re.search(_CUES[0][1], question, re.IGNORECASE)),
+        counted=bool(re.search(_COUNT, question, re.IGNORECASE)),
     )
 
 
@@ -242,34 +241,34 @@ def sentence(frame: Frame, language: str) -> str | None:
         language: `en` or `nl`.
     """
     dutch = language == "nl"
-    things = _things(frame, language)
+    what = _things(frame, language)
     which = _WHICH[language][frame.counted]
     where = f" in {joined(_places(frame, language), language)}" if frame.places else ""
     if frame.intent == "count":
         if dutch:
-            return f"Hoeveel {things} zijn er{where}?"
-        return f"How many {things} are{where or ' there'}?"
+            return f"Hoeveel {what} zijn er{where}?"
+        return f"How many {what} are{where or ' there'}?"
     if frame.intent == "list" and where:
         if dutch:
-            return f"Welke {things} zijn er{where}?"
-        return f"Which {things} are{where}?"
+            return f"Welke {what} zijn er{where}?"
+        return f"Which {what} are{where}?"
     if frame.intent == "compare" and len(frame.places) > 1:
         places = (" en " if dutch else " and ").join(_places(frame, language))
         if dutch:
-            return f"Vergelijk het aantal {things} in {places}"
-        return f"Compare the number of {things} in {places}"
+            return f"Vergelijk het aantal {what} in {places}"
+        return f"Compare the number of {what} in {places}"
     if frame.intent == "date" and frame.date:
         when = _when(frame.date, language)
         if dutch:
-            return f"{which} {things}{where} zijn opgericht {when}?"
-        return f"{which} {things}{where} were founded {when}?"
+            return f"{which} {what}{where} zijn opgericht {when}?"
+        return f"{which} {what}{where} were founded {when}?"
     if frame.intent == "date" and frame.order:
         return _extreme(frame, where, language)
     if frame.intent == "budget" and frame.budget:
         spent = _spent(frame.budget, language)
         if dutch:
-            return f"{which} {things}{where} hebben een budget {spent}?"
-        return f"{which} {things}{where} have a budget {spent}?"
+            return f"{which} {what}{where} hebben een budget {spent}?"
+        return f"{which} {what}{where} have a budget {spent}?"
     if frame.name and frame.coded:
         if dutch:
             return f"Welke instelling heeft de code {frame.name}?"
@@ -297,10 +296,8 @@ def _extreme(frame: Frame, where: str, language: str) -> str:
 
 def _things(frame: Frame, language: str, *, single: bool = False) -> str:
     """Return the words for what is asked for."""
-    shown = type_words().shown
-    words = [shown[letter][language][0 if single else 1] for letter in frame.letters]
-    text = (" en " if language == "nl" else " and ").join(words)
-    return text or _GENERIC[language][0 if single else 1]
+    types = {"institution_type": tuple(frame.letters)}
+    return things(types, language, 1 if single else 2)
 
 
 def _spent(budget: tuple[str, str], language: str) -> str:

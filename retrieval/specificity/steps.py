@@ -30,7 +30,7 @@ from retrieval.specificity.slots import Doubt, Slots
 from retrieval.specificity.templates import NONE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from retrieval.specificity.conversation import Conversation
     from retrieval.specificity.execution import Execution
@@ -155,25 +155,13 @@ class Run:
 
     def _queried(self, template: Template) -> str | None:
         """Run the query; return why it was ended, None where it was not."""
-        pipeline = self.pipeline
         slots: Slots = self.known["slots"]
         with self._timed("instantiate"):
-            query = pipeline.instantiator.instantiate(
-                template, slots.values, pipeline.finder.gazetteer.meant
-            )
-            options = pipeline.options
-            if options.corpus is not None:
-                query = limited(query, options.corpus, base=options.base)
+            query = self._instantiated(template, slots.values)
             self.known["instantiated"] = query
         with self._timed("query"):
             try:
-                found = execute(
-                    pipeline.graph,
-                    query,
-                    base=options.base,
-                    seconds=options.query_seconds,
-                    rows=options.rows,
-                )
+                found = self._executed(query, rows=self.pipeline.options.rows)
             except QueryTimeoutError as error:
                 return str(error)
         if len(query.runs) > 1:
@@ -202,27 +190,42 @@ class Run:
 
     def _unmeasured(self, template: Template, slots: Slots) -> bool:
         """Return whether nothing that was asked for has any date, or any budget."""
-        pipeline, options = self.pipeline, self.pipeline.options
         given = {n: v for n, v in slots.values.items() if n not in _MEASURES}
         if "budget" in template.slots:
             given |= {"budget": "-999999999999", "comparison": "at_least"}
-        query = pipeline.instantiator.instantiate(
-            template, given, pipeline.finder.gazetteer.meant
-        )
-        if options.corpus is not None:
-            query = limited(query, options.corpus, base=options.base)
+        query = self._instantiated(template, given)
         with self._timed("measured"):
             try:
-                found = execute(
-                    pipeline.graph,
-                    query,
-                    base=options.base,
-                    seconds=options.query_seconds,
-                    rows=1,
-                )
+                return not self._executed(query, rows=1).rows
             except QueryTimeoutError:
                 return False
-        return not found.rows
+
+    def _instantiated(
+        self, template: Template, values: Mapping[str, str | tuple[str, ...]]
+    ) -> Instantiated:
+        """Return a template with values, over the institutions that are asked for."""
+        pipeline = self.pipeline
+        query = pipeline.instantiator.instantiate(
+            template, values, pipeline.finder.gazetteer.meant
+        )
+        if pipeline.options.corpus is None:
+            return query
+        return limited(query, pipeline.options.corpus, base=pipeline.options.base)
+
+    def _executed(self, query: Instantiated, *, rows: int) -> Execution:
+        """Run a query.
+
+        Raises:
+            QueryTimeoutError: If it takes longer than it may.
+        """
+        options = self.pipeline.options
+        return execute(
+            self.pipeline.graph,
+            query,
+            base=options.base,
+            seconds=options.query_seconds,
+            rows=rows,
+        )
 
     def _counted(self, query: Instantiated, found: Execution) -> None:
         """Count what was found, where that is asked or not all of it is fetched."""

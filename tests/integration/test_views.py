@@ -91,18 +91,23 @@ def command_line(
     return CommandLine(server, capsys, "hash:32")
 
 
-@pytest.fixture
-def traversal(isles: Connection) -> str:
-    """Return the id of a recorded walk."""
-    result = traverse(
-        isles,
+def walked(connection: Connection, **recorded: bool) -> Any:
+    """Return what the walk of these tests gives, recorded or not."""
+    return traverse(
+        connection,
         EMBEDDER,
         QUESTION,
         algorithm="query_traversal",
         corpus="isles",
         max_sentences=12,
-        trace=True,
+        **recorded,
     )
+
+
+@pytest.fixture
+def traversal(isles: Connection) -> str:
+    """Return the id of a recorded walk."""
+    result = walked(isles, trace=True)
     assert result.traversal_id is not None
     return result.traversal_id
 
@@ -155,15 +160,7 @@ def test_recorded_walk_is_the_walk(
     """A walk that is read back has the steps of the one that was recorded."""
     read = read_walk(isles, traversal)
 
-    asked = traverse(
-        isles,
-        EMBEDDER,
-        QUESTION,
-        algorithm="query_traversal",
-        corpus="isles",
-        max_sentences=12,
-        record=False,
-    ).walk
+    asked = walked(isles, record=False).walk
     assert [s.chunk.id for s in read.walk.steps] == [s.chunk.id for s in asked.steps]
     assert [s.chunk.index for s in read.walk.steps] == [
         s.chunk.index for s in asked.steps

@@ -38,6 +38,22 @@ def test_metrics_are_shown_with_intervals(capsys: pytest.CaptureFixture[str]) ->
     ]
 
 
+def test_the_interval_of_an_experiment_has_a_seed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same seed gives the same ends, another one others."""
+    path = tmp_path / "results.jsonl"
+    rows = [{"session": f"s{n}", "quality": n % 7 / 7} for n in range(30)]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    ends = []
+    for seed in (1, 1, 2):
+        _run("--experiment", path, "--json", "--seed", seed)
+        ends.append(json.loads(capsys.readouterr().out)["difference"])
+
+    assert ends[0] == ends[1]
+    assert ends[0]["ciLow"] != ends[2]["ciLow"]
+
+
 def test_experiment_is_a_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,7 +16,7 @@ from graph.errors import QueryTimeoutError, RdfError
 from graph.rdf.limits import check_query, stopped_after
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
 TEXT = "abc foo 10.0.0.127 $5 Straße\\nZ"
 MATCHED = (
@@ -104,32 +104,28 @@ class _Circle:
         _slow()
 
 
-def _callback() -> None:
+@pytest.fixture
+def slow_callback() -> Iterator[None]:
+    """Let the garbage collector call something slow."""
     gc.callbacks.append(_slow)
-    try:
-        gc.collect()
-    finally:
-        gc.callbacks.remove(_slow)
+    yield
+    gc.callbacks.remove(_slow)
 
 
-def _finalizer() -> None:
+def _collected() -> None:
+    """Collect garbage with a slow finalizer, and go on."""
     _Circle()
     gc.collect()
+    time.sleep(10)
 
 
-@pytest.mark.parametrize("collect", [_callback, _finalizer])
-def test_what_the_garbage_collector_calls_is_not_stopped(
-    collect: Callable[[], None],
-) -> None:
+@pytest.mark.usefixtures("slow_callback")
+def test_what_the_garbage_collector_calls_is_not_stopped() -> None:
     """Python drops what is raised there, so that the work would go on for ever."""
     callbacks = list(gc.callbacks)
 
-    def work() -> None:
-        collect()
-        time.sleep(10)
-
     with pytest.raises(QueryTimeoutError), stopped_after(0.2):
-        work()
+        _collected()
 
     assert gc.callbacks == callbacks
 
