@@ -29,28 +29,27 @@ from auto_checks import (
 )
 from measure import Server, Table, served, warmed
 
-from eval.datasets.loading import load_dataset
-from eval.retrieval.bench import open_bench
-from eval.retrieval.dataset import RetrievalQuestion, halves
-from eval.retrieval.units import Unit
-from eval.statistics import bootstrap_interval, compare_paired
-from graph.embedders import load_embedder
-from graph.schema import apply_schema
-from graph.settings import DEFAULT_EMBEDDER, Settings
-from retrieval.algorithms.auto import Ablation, Auto
-from retrieval.driving import run as drive
-from retrieval.protocols import WalkOptions, anchor_hits
-from retrieval.readers import CypherReader, MemoryGraph, MemoryReader
-from retrieval.snapshot.build import build_snapshot
-from retrieval.snapshot.database import CorpusSource
-from retrieval.snapshot.opening import need_snapshot
+from knowtrail.eval.datasets.loading import load_dataset
+from knowtrail.eval.retrieval.bench import open_bench
+from knowtrail.eval.retrieval.dataset import RetrievalQuestion, Unit, halves
+from knowtrail.eval.statistics import bootstrap_interval, compare_paired
+from knowtrail.graph.embedders import load_embedder
+from knowtrail.graph.schema import apply_schema
+from knowtrail.graph.settings import DEFAULT_EMBEDDER, Settings
+from knowtrail.retrieval.algorithms.auto import Ablation, Auto
+from knowtrail.retrieval.driving import run as drive
+from knowtrail.retrieval.protocols import WalkOptions, anchor_hits
+from knowtrail.retrieval.readers import CypherReader, MemoryGraph, MemoryReader
+from knowtrail.retrieval.snapshot.blocks import CorpusSource
+from knowtrail.retrieval.snapshot.build import build_snapshot
+from knowtrail.retrieval.snapshot.folder import need_snapshot
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-    from eval.retrieval.bench import Bench
-    from retrieval.protocols import GraphReader, Vector
+    from knowtrail.eval.retrieval.bench import Bench
+    from knowtrail.retrieval.protocols import GraphReader, Vector
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 PLACES = 10

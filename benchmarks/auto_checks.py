@@ -15,17 +15,17 @@ from collections import Counter, defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from eval.retrieval.dataset import RetrievalQuestion
-from ingest.keys import content_key
-from ingest.names import is_nameable, name_key, words_of
-from retrieval.algorithms import auto, auto_chain, auto_graph
+from knowtrail.eval.retrieval.dataset import RetrievalQuestion
+from knowtrail.ingest.keys import content_key
+from knowtrail.ingest.names import is_nameable, name_key, words_of
+from knowtrail.retrieval.algorithms import auto, auto_chain, auto_graph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
     from types import ModuleType
 
-    from eval.retrieval.dataset import RetrievalDataset
+    from knowtrail.eval.retrieval.dataset import RetrievalDataset
 
 __all__ = [
     "CONSTANTS",

@@ -15,21 +15,21 @@ import numpy as np
 from measure import Server, Table, served
 from sample import CORPUS, DIMENSIONS, OPTIONS, batches, embedded
 
-from graph.schema import apply_schema
-from ingest.linking import link_corpus
-from ingest.pipeline import TEXTS
-from ingest.store import write_documents
-from retrieval.algorithms import ALGORITHMS
-from retrieval.driving import run as drive
-from retrieval.protocols import WalkOptions, anchor_hits
-from retrieval.readers import CypherReader
+from knowtrail.graph.schema import apply_schema
+from knowtrail.ingest.linking import link_corpus
+from knowtrail.ingest.pipeline import TEXTS
+from knowtrail.ingest.store import write_documents
+from knowtrail.retrieval.algorithms import ALGORITHMS
+from knowtrail.retrieval.driving import run as drive
+from knowtrail.retrieval.protocols import WalkOptions, anchor_hits
+from knowtrail.retrieval.readers import CypherReader
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-    from ingest.store import EmbeddedDocument
-    from retrieval.protocols import Vector
+    from knowtrail.ingest.store import EmbeddedDocument
+    from knowtrail.retrieval.protocols import Vector
 
 HITS = anchor_hits(5)
 BARE = """

@@ -13,16 +13,16 @@ import numpy as np
 from measure import Server, Table, Took, cpu, median, served, server_cpu, spread, walls
 from sample import CORPUS, OPTIONS, batches, embedded
 
-from graph.schema import apply_schema
-from ingest.pipeline import TEXTS
-from ingest.similarity import top_neighbours
-from ingest.store import batched, intra_edges, similar_rows
+from knowtrail.graph.schema import apply_schema
+from knowtrail.ingest.pipeline import TEXTS
+from knowtrail.ingest.similarity import top_neighbours
+from knowtrail.ingest.store import batched, intra_edges, similar_rows
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from ingest.store import EmbeddedDocument
+    from knowtrail.ingest.store import EmbeddedDocument
 
 PLAIN = """
 UNWIND $rows AS row

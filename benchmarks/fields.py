@@ -120,7 +120,7 @@ def _element(source: random.Random) -> dict[str, Any]:
 
 def ours(gold: Records, extracted: Records) -> int:
     """Evaluate, and count the fields that are no match."""
-    from eval.fields import annotate_xeval, evaluate, infer_schema
+    from knowtrail.eval.fields import annotate_xeval, evaluate, infer_schema
 
     schema = annotate_xeval(infer_schema(gold))
     schema["properties"]["elements"]["x-eval-align"] = {"match_by": "hungarian"}

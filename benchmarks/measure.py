@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from graph.connection import Connection
-from graph.settings import Settings
+from knowtrail.graph.connection import Connection
+from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from graph.embedders import Embedder
+    from knowtrail.graph.embedders import Embedder
 
 QUIET_SHARE = 0.05
 QUIET_SECONDS = 0.5
@@ -110,7 +110,7 @@ def served() -> Iterator[Server]:
                     )
                 yield Server(connection, settings, None)
             return
-        from graph.server import join_server
+        from knowtrail.graph.server import join_server
 
         with join_server(
             home,

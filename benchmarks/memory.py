@@ -22,7 +22,7 @@ import numpy as np
 from measure import MIB, Table, served
 from sample import generated
 
-from graph.settings import DEFAULT_EMBEDDER
+from knowtrail.graph.settings import DEFAULT_EMBEDDER
 
 if TYPE_CHECKING:
     import argparse
@@ -122,12 +122,12 @@ def anonymous() -> int:
 
 def child() -> None:
     """Do the job given on standard input and print the peak."""
-    from graph.connection import Connection
-    from graph.embedders import embed_texts, load_embedder
-    from graph.settings import Settings
-    from ingest.pipeline import ingest_corpus
-    from ingest.sources.jsonl import JsonlSource
-    from ingest.themes import theme_source
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.embedders import embed_texts, load_embedder
+    from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.pipeline import ingest_corpus
+    from knowtrail.ingest.sources.jsonl import JsonlSource
+    from knowtrail.ingest.themes import theme_source
 
     job = Job(**json.loads(sys.stdin.readline()))
     peak = Peak()

@@ -21,29 +21,29 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from measure import Server, Table, served, warmed
 
-from eval.datasets import load_dataset
-from eval.retrieval.bench import open_bench
-from eval.retrieval.commit import code_version
-from eval.retrieval.running import run_systems
-from eval.retrieval.summary import differences, summarise
-from eval.retrieval.system import RankedDocument, Ranking
-from eval.retrieval.systems import system_names, systems_of
-from eval.retrieval.units import Unit
-from graph.connection import Connection
-from graph.embedders import load_embedder
-from graph.progress import progress_bars
-from graph.settings import DEFAULT_EMBEDDER, Settings
+from knowtrail.eval.datasets import load_dataset
+from knowtrail.eval.retrieval.bench import open_bench
+from knowtrail.eval.retrieval.dataset import Unit
+from knowtrail.eval.retrieval.evaluation import run_systems
+from knowtrail.eval.retrieval.measures import differences, summarise
+from knowtrail.eval.retrieval.system import RankedDocument, Ranking
+from knowtrail.eval.retrieval.systems import system_names, systems_of
+from knowtrail.eval.store import code_version
+from knowtrail.graph.connection import Connection
+from knowtrail.graph.embedders import load_embedder
+from knowtrail.graph.progress import progress_bars
+from knowtrail.graph.settings import DEFAULT_EMBEDDER, Settings
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eval.retrieval.bench import Bench
-    from eval.retrieval.dataset import RetrievalQuestion
-    from eval.retrieval.running import SystemResult
-    from eval.retrieval.summary import Difference
-    from eval.retrieval.system import System
-    from eval.statistics import Interval
+    from knowtrail.eval.differences import Difference
+    from knowtrail.eval.retrieval.bench import Bench
+    from knowtrail.eval.retrieval.dataset import RetrievalQuestion
+    from knowtrail.eval.retrieval.evaluation import SystemResult
+    from knowtrail.eval.retrieval.system import System
+    from knowtrail.eval.statistics import Interval
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared/data/musique"
 OURS = ("dense", "bm25", "rrf", "auto")
@@ -154,7 +154,7 @@ def _server(home: Path | None) -> Iterator[Server]:
         with served() as server:
             yield server
         return
-    from graph.server import join_server
+    from knowtrail.graph.server import join_server
 
     home.mkdir(parents=True, exist_ok=True)
     with join_server(home) as lease:
@@ -388,7 +388,7 @@ def _print(
     named = {result.name: result for result in results}
     bases = [named[name] for name in ("dense", "auto") if name in named]
     apart = {
-        (one.name, one.base, one.measure): one
+        (one.name, one.base, one.metric): one
         for base in bases
         for one in differences(results, base, MEASURES)
     }

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from measure import Server, Table, Took, cpu, median, served, spread, walls
 
-from graph.py2neo import Graph
-from graph.py2neo.bulk import (
+from knowtrail.graph.py2neo import Graph
+from knowtrail.graph.py2neo.bulk import (
     create_nodes,
     create_relationships,
     merge_nodes,

@@ -22,26 +22,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from measure import Table, spread, warmed
 
-from eval.statistics import compare_paired
-from eval.zelo.training import train
-from graph.embedders import embed_texts, load_embedder
-from graph.settings import DEFAULT_EMBEDDER
-from ingest.keys import content_key
-from retrieval.rerank import checked_scores, load_reranker
-from retrieval.rerank.datasets import (
+from knowtrail.eval.statistics import compare_paired
+from knowtrail.eval.zelo.training import train
+from knowtrail.graph.embedders import embed_texts, load_embedder
+from knowtrail.graph.settings import DEFAULT_EMBEDDER
+from knowtrail.ingest.keys import content_key
+from knowtrail.retrieval.rerank import checked_scores, load_reranker
+from knowtrail.retrieval.rerank.datasets import (
     AnnotatedDocument,
     AnnotatedQueryDocuments,
     Query,
 )
-from retrieval.rerank.order import best_first
-from retrieval.rerank.pointwise import PointwiseReranker
+from knowtrail.retrieval.rerank.order import best_first
+from knowtrail.retrieval.rerank.pointwise import PointwiseReranker
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-    from graph.embedders import Embedder
-    from retrieval.rerank import BaseReranker
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.retrieval.rerank import BaseReranker
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared/data/musique"
 CANDIDATES = 50
@@ -234,8 +234,8 @@ def crossed(
 
 def zelo(questions: Sequence[Question], rerankers: Sequence[BaseReranker]) -> Scores:
     """Return zELO scores of judges that compare by rerankers, every pair judged."""
-    from eval.zelo.battles import Battles
-    from eval.zelo.fit import fit_battles
+    from knowtrail.eval.zelo.battles import Battles
+    from knowtrail.eval.zelo.fit import fit_battles
 
     found: Scores = {}
     left, right = np.triu_indices(CANDIDATES, k=1)
@@ -327,7 +327,7 @@ def random_cross_encoder(folder: Path) -> Path:
     """Save a cross-encoder of the usual small size whose weights mean nothing."""
     from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
-    from graph.model_files import local_model
+    from knowtrail.graph.model_files import local_model
 
     place = local_model(DEFAULT_EMBEDDER)
     tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=True)

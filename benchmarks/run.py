@@ -2,10 +2,10 @@
 
     python benchmarks/run.py NAME [--small] [options]
 
-NAME is one of write-path, edges, whole-ingest, memory, basic-retrieval, auto, walks,
-help-time, fields, sparql, templates, zelo, zelo-simulation, zelo-adaptive,
-zelo-musique, rerank, py2neo, peers, terms, or all. Those that need a server start
-one of their own in a temporary folder, unless NEO4J_URI names one.
+NAME is one of write-path, edges, whole-ingest, memory, basic-retrieval, auto, broad,
+walks, help-time, commands, fields, sparql, templates, zelo, zelo-simulation,
+zelo-adaptive, zelo-musique, rerank, py2neo, peers, terms, or all. Those that need a
+server start one of their own in a temporary folder, unless NEO4J_URI names one.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ NAMES = (
     "memory",
     "basic-retrieval",
     "auto",
+    "broad",
     "walks",
     "help-time",
+    "commands",
     "fields",
     "sparql",
     "templates",

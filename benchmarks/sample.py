@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graph.embedders import load_embedder
-from graph.settings import DEFAULT_EMBEDDER
-from ingest.options import IngestOptions
-from ingest.prepare import prepare
-from ingest.records import RawDocument
-from ingest.sources.dump import DumpSource
-from ingest.store import EmbeddedDocument
+from knowtrail.graph.embedders import load_embedder
+from knowtrail.graph.settings import DEFAULT_EMBEDDER
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.prepare import prepare
+from knowtrail.ingest.records import RawDocument
+from knowtrail.ingest.sources.dump import DumpSource
+from knowtrail.ingest.store import EmbeddedDocument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
-    from ingest.prepare import PreparedDocument
+    from knowtrail.ingest.prepare import PreparedDocument
 
 ROOT = Path(__file__).resolve().parents[1]
 DUMP = (

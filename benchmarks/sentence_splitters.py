@@ -26,7 +26,7 @@ PUNKT = {"de": "german", "fr": "french", "es": "spanish", "ru": "russian"}
 
 
 def _mended() -> Callable[[str, str], list[str]]:
-    from ingest.sentences import split_sentences
+    from knowtrail.ingest.sentences import split_sentences
 
     return lambda text, code: [
         text[s.start : s.end] for s in split_sentences(text, language=code)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from retrieval.specificity.instantiation import Instantiated
+    from knowtrail.retrieval.specificity.query_templates import Instantiated
 
 __all__ = ["asked"]
 
@@ -74,8 +74,10 @@ _SLOTS: dict[str, tuple[str, dict[str, str | tuple[str, ...]]]] = {
 
 def asked() -> dict[str, Callable[[Any], Counter[Any]]]:
     """Return what asks each query of a graph, and returns its rows."""
-    from retrieval.specificity.instantiation import TemplateInstantiator
-    from retrieval.specificity.templates import load_templates
+    from knowtrail.retrieval.specificity.query_templates import (
+        TemplateInstantiator,
+        load_templates,
+    )
 
     templates = load_templates()
     make = TemplateInstantiator()
@@ -87,6 +89,6 @@ def asked() -> dict[str, Callable[[Any], Counter[Any]]]:
 
 def _rows(query: Instantiated, graph: Any) -> Counter[Any]:
     """Return the rows of a query."""
-    from retrieval.specificity.execution import execute
+    from knowtrail.retrieval.specificity.execution import execute
 
     return Counter(execute(graph, query, seconds=60).rows)

@@ -33,12 +33,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Measure, and print medians in milliseconds."""
-    from graph.embedders import load_embedder
-    from graph.settings import Settings
-    from retrieval.specificity.classifying import EmbeddingTemplateClassifier
-    from retrieval.specificity.gazetteer import build_gazetteer
-    from retrieval.specificity.mentions import MentionFinder
-    from retrieval.specificity.templates import load_templates
+    from knowtrail.graph.embedders import load_embedder
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.specificity.classifier import EmbeddingTemplateClassifier
+    from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
+    from knowtrail.retrieval.specificity.mention import MentionFinder
+    from knowtrail.retrieval.specificity.query_templates import load_templates
 
     templates = load_templates()
     embedder = load_embedder(given.embedder or Settings().embedder)

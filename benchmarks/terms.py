@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 from measure import Table, Took, served, warmed
 from sample import CORPUS, ROOT, raw_documents
 
-from graph.embedders import load_embedder
-from graph.progress import silent
-from graph.schema import delete_data
-from graph.settings import DEFAULT_EMBEDDER
-from ingest.options import IngestOptions
-from ingest.pipeline import ingest_corpus
-from ingest.records import RawDocument
-from ingest.term_linking import link_terms
+from knowtrail.graph.embedders import load_embedder
+from knowtrail.graph.progress import silent
+from knowtrail.graph.schema import delete_data
+from knowtrail.graph.settings import DEFAULT_EMBEDDER
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.ingest.records import RawDocument
+from knowtrail.ingest.term_linking import link_terms
 
 if TYPE_CHECKING:
     import argparse
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from measure import Server
 
-    from graph.embedders import Embedder
+    from knowtrail.graph.embedders import Embedder
 
 PASSAGES = ROOT.parent / "shared/data/musique/musique_train_corpus.json"
 OPTIONS = IngestOptions(terms=False)

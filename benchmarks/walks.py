@@ -23,16 +23,16 @@ from basic_retrieval import BARE, store
 from measure import Server, Table, served
 from sample import CORPUS, DIMENSIONS, OPTIONS, generated
 
-from graph.schema import delete_data
-from ingest.prepare import prepare
-from ingest.store import EmbeddedDocument
-from retrieval.algorithms import ALGORITHMS, DETERMINISTIC
-from retrieval.driving import run as drive
-from retrieval.protocols import WalkOptions, anchor_hits
-from retrieval.readers import CypherReader
-from retrieval.snapshot.build import build_snapshot
-from retrieval.snapshot.database import CorpusSource
-from retrieval.snapshot.opening import need_snapshot
+from knowtrail.graph.schema import delete_data
+from knowtrail.ingest.prepare import prepare
+from knowtrail.ingest.store import EmbeddedDocument
+from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC
+from knowtrail.retrieval.driving import run as drive
+from knowtrail.retrieval.protocols import WalkOptions, anchor_hits
+from knowtrail.retrieval.readers import CypherReader
+from knowtrail.retrieval.snapshot.blocks import CorpusSource
+from knowtrail.retrieval.snapshot.build import build_snapshot
+from knowtrail.retrieval.snapshot.folder import need_snapshot
 
 if TYPE_CHECKING:
     import argparse
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from retrieval.protocols import Vector
-    from retrieval.readers import SnapshotReader
-    from retrieval.walk import Trail
+    from knowtrail.retrieval.protocols import Vector
+    from knowtrail.retrieval.readers import SnapshotReader
+    from knowtrail.retrieval.walk import Trail
 
     Side = Callable[[Vector], object]
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from measure import Server, Table, Took, cpu, median, served, spread, walls, warmed
 from sample import DUMP, generated
 
-from graph.embedders import embed_texts, load_embedder
-from graph.settings import DEFAULT_EMBEDDER
-from ingest.pipeline import ingest_corpus
-from ingest.records import RawDocument
-from ingest.sources.dump import DumpSource
+from knowtrail.graph.embedders import embed_texts, load_embedder
+from knowtrail.graph.settings import DEFAULT_EMBEDDER
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.ingest.records import RawDocument
+from knowtrail.ingest.sources.dump import DumpSource
 
 if TYPE_CHECKING:
     import argparse
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from graph.embedders import Embedder
-    from ingest.records import Item
-    from ingest.report import IngestReport
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.ingest.records import Item
+    from knowtrail.ingest.report import IngestReport
 
 CORPUS = "benchmark"
 
@@ -139,8 +139,8 @@ _KNOWN: dict[int, list[str]] = {}
 
 def _known_texts(articles: int) -> list[str]:
     """Return the sentences and chunks of the articles, each once."""
-    from ingest.options import IngestOptions
-    from ingest.prepare import prepare
+    from knowtrail.ingest.options import IngestOptions
+    from knowtrail.ingest.prepare import prepare
 
     if articles not in _KNOWN:
         texts: dict[str, None] = {}

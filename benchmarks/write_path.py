@@ -22,18 +22,18 @@ import numpy as np
 from measure import Server, Table, Took, cpu, median, served, server_cpu, spread, walls
 from sample import CORPUS, DIMENSIONS, batches, embedded, rows_of
 
-from graph import schema
-from graph.schema import apply_schema, delete_data
-from graph.vectors import vector_parameter
-from ingest.options import IngestOptions
-from ingest.pipeline import TEXTS
-from ingest.store import TRANSACTION_TEXTS, batched, write_documents
+from knowtrail.graph import schema
+from knowtrail.graph.schema import apply_schema, delete_data
+from knowtrail.graph.vectors import vector_parameter
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.pipeline import TEXTS
+from knowtrail.ingest.store import TRANSACTION_TEXTS, batched, write_documents
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Sequence
 
-    from ingest.store import EmbeddedDocument
+    from knowtrail.ingest.store import EmbeddedDocument
 
 NO_EDGES = IngestOptions(themes="none", intra_top_k=0)
 VECTOR_INDEXES = ("chunk_embedding", "sentence_embedding", "theme_embedding")

@@ -3,7 +3,7 @@
 Each query has documents with true relevances and four cycles of battles, answered by
 three simulated judges. The published side is its iteration over a matrix of wins with
 numpy, for each query until it settles; ours is the fit of greatest likelihood with
-standard errors, in blocks. Sides run in turn in one process. Peak memory is that which
+standard errors. Sides run in turn in one process. Peak memory is that which
 Python and numpy allocate during a fit.
 """
 
@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from measure import Table, spread
+from simulated_judges import simulate
 
-from eval.zelo.fit import fit_many
-from eval.zelo.simulation import simulate
+from knowtrail.eval.zelo.fit import fit_many
 
 if TYPE_CHECKING:
     import argparse
 
-    from eval.zelo.battles import Battles
-    from eval.zelo.fit import Fit, Method
+    from knowtrail.eval.zelo.battles import Battles
+    from knowtrail.eval.zelo.fit import Fit, Method
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +69,7 @@ def run(given: argparse.Namespace) -> None:
     for method, times in seconds.items():
         faster = [a / b for a, b in zip(base, times, strict=True)]
         table.add(
-            "published iteration" if method == "published" else "likelihood, batched",
+            "published iteration" if method == "published" else "greatest likelihood",
             spread(times),
             spread(faster, "{:.1f}x"),
             spread(used[method]),

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from measure import Table
+from simulated_judges import simulate, tau
 
-from eval.statistics import bootstrap_interval, compare_paired
-from eval.zelo.battles import Battles
-from eval.zelo.fit import fit_battles
-from eval.zelo.pairs import most_informative
-from eval.zelo.simulation import simulate, tau
+from knowtrail.eval.statistics import bootstrap_interval, compare_paired
+from knowtrail.eval.zelo.battles import Battles
+from knowtrail.eval.zelo.fit import fit_battles
+from knowtrail.eval.zelo.pairs import most_informative
 
 if TYPE_CHECKING:
     import argparse
 
-    from eval.zelo.fit import Fit
-    from eval.zelo.simulation import Noise, Simulated
+    from simulated_judges import Noise, Simulated
+
+    from knowtrail.eval.zelo.fit import Fit
 
 NOISES: tuple[Noise, ...] = ("scores", "flips")
 
@@ -85,8 +86,7 @@ def _row(noise: Noise, size: int, cycles: int, runs: int) -> list[str]:
 def _adaptive(drawn: Simulated, cycles: int) -> Fit:
     """Return the fit of one circle and further rounds of adaptive pairs."""
     size = len(drawn.truth)
-    circle = [int(number) for number in drawn.order[0]]
-    pairs = list(zip(circle, [*circle[1:], circle[0]], strict=True))
+    pairs = list(drawn.pairs[:size])
 
     def fitted() -> Fit:
         left, right = np.array(pairs).T

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 from measure import Table, warmed
 from rerank import FOLDER, Remembering, read_questions
 
-from eval.zelo.annotation import annotate
-from eval.zelo.comparison import RankingSettings, benchmark_files, differences
-from eval.zelo.composing import FitSettings
-from eval.zelo.offline_judges import RerankerJudge
-from eval.zelo.pairs import PairSettings
-from graph.embedders import load_embedder
-from graph.settings import DEFAULT_EMBEDDER
-from retrieval.rerank import load_reranker
-from retrieval.rerank.datasets import (
+from knowtrail.eval.zelo.annotation import annotate
+from knowtrail.eval.zelo.comparison import RankingSettings, benchmark_files, differences
+from knowtrail.eval.zelo.composing import FitSettings
+from knowtrail.eval.zelo.offline_judges import RerankerJudge
+from knowtrail.eval.zelo.pairs import PairSettings
+from knowtrail.graph.embedders import load_embedder
+from knowtrail.graph.settings import DEFAULT_EMBEDDER
+from knowtrail.retrieval.rerank import load_reranker
+from knowtrail.retrieval.rerank.datasets import (
     AnnotatedDocument,
     AnnotatedQueryDocuments,
     Query,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from rerank import Question
 
-    from eval.statistics import Interval
+    from knowtrail.eval.statistics import Interval
 
 TOP = 20
 SHOWN = ("nDCG@5", "RR", "R@5", "accuracy")

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from measure import Table
+from simulated_judges import cycles_picture, measure
 
-from eval.statistics import compare_paired
-from eval.zelo.simulation import measure
+from knowtrail.eval.statistics import compare_paired
 
 if TYPE_CHECKING:
     import argparse
 
-    from eval.statistics import Interval
-    from eval.zelo.simulation import Noise, Point
+    from simulated_judges import Noise, Point
+
+    from knowtrail.eval.statistics import Interval
 
 SHOWN = (1, 2, 3, 4, 6, 8, 12, 16)
 NOISES: tuple[Noise, ...] = ("scores", "flips")
@@ -49,8 +50,7 @@ def run(given: argparse.Namespace) -> None:
     _judges(sizes, runs)
     _readings(sizes, runs)
     if given.figure is not None:
-        from eval.zelo.pictures import cycles_picture
-        from retrieval.views.files import write_file
+        from knowtrail.graph.files import write_file
 
         write_file(given.figure, cycles_picture(points, given.figure.suffix))
         print(f"\n{given.figure} is drawn.")

@@ -8,19 +8,28 @@ matrix product instead of a loop:
     weights (resamples x n)  @  rows (n x k)  ->  means (resamples x k)  ->  statistic
 
 Records are what is drawn, never single fields: fields of one record are not
-independent. All randomness comes from the seed, so the same rows give the same numbers.
+independent. Where rows themselves belong together, as turns of a conversation do, whole
+clusters of them are drawn. All randomness comes from the seed, so the same rows give
+the same numbers.
+
+Where all rows say the same, each resample does too, and its interval has no width,
+though few rows prove little. One rule holds for every statistic that has bounds, such
+as a share from 0 to 1: of n records all alike, as many others as Clopper and Pearson's
+exact interval for 0 of n allows for could have the least, or the greatest, value there
+is. Twenty perfect records so have [0.832, 1]. Without bounds, nothing says how far
+others may be, and the interval is the value alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from graph.errors import InputError
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -28,23 +37,36 @@ if TYPE_CHECKING:
 __all__ = [
     "EXACT",
     "RESAMPLES",
+    "SHARE",
+    "Bounds",
     "Comparison",
+    "Correction",
     "Interval",
     "Method",
     "Statistic",
     "bootstrap_interval",
     "bootstrap_intervals",
     "compare_paired",
+    "corrected",
+    "exact_ends",
     "first_mean",
     "ratio_f1",
     "ratio_precision",
     "ratio_recall",
+    "resample_blocks",
 ]
+
 
 Statistic = Callable[["NDArray[np.float64]"], "NDArray[np.float64]"]
 """Takes m x k column means and returns m numbers."""
 
 Method = Literal["bca", "percentile"]
+
+Bounds = tuple[float, float]
+"""The least and the greatest value that a statistic can have."""
+
+SHARE: Bounds = (0.0, 1.0)
+"""Bounds of shares, and of means of them."""
 
 RESAMPLES = 2000
 _CELLS = 4_000_000
@@ -59,7 +81,8 @@ class Interval:
 
     Attributes:
         value: The statistic of the rows themselves.
-        low: Lower end; NaN where fewer than two rows leave nothing to resample.
+        low: Lower end; NaN where fewer than two rows, or clusters, leave nothing to
+            resample.
         high: Upper end, or NaN.
         level: Share of resamples inside, such as 0.95.
         n: How many rows there were.
@@ -132,6 +155,8 @@ def bootstrap_interval(
     resamples: int = RESAMPLES,
     method: Method = "bca",
     seed: int = 0,
+    bounds: Bounds | None = None,
+    clusters: Sequence[object] | None = None,
 ) -> Interval:
     """Return a statistic of the rows with its bootstrap interval.
 
@@ -143,13 +168,16 @@ def bootstrap_interval(
         method: `bca` corrects bias and skewness; `percentile` takes the quantiles as
             they are. BCa falls back to them where all rows say the same.
         seed: Seed of the drawing.
+        bounds: Those of the statistic, for rows that all say the same; see the module.
+        clusters: What each row belongs to; rows of equal ones are drawn together. None
+            draws each row by itself.
 
     Returns:
         The interval; its ends are NaN for one row.
 
     Raises:
-        InputError: If there is no row, a number is not finite, or an option is out of
-            range.
+        InputError: If there is no row, a number is not finite, an option is out of
+            range, or there are not as many clusters as rows.
     """
     (found,) = bootstrap_intervals(
         rows,
@@ -158,6 +186,8 @@ def bootstrap_interval(
         resamples=resamples,
         method=method,
         seed=seed,
+        bounds=bounds,
+        clusters=clusters,
     ).values()
     return found
 
@@ -170,6 +200,8 @@ def bootstrap_intervals(
     resamples: int = RESAMPLES,
     method: Method = "bca",
     seed: int = 0,
+    bounds: Bounds | None = None,
+    clusters: Sequence[object] | None = None,
 ) -> dict[str, Interval]:
     """Return several statistics of the same rows, each as `bootstrap_interval` does.
 
@@ -182,24 +214,69 @@ def bootstrap_intervals(
         resamples: How many times n rows are drawn with replacement.
         method: As in `bootstrap_interval`.
         seed: Seed of the drawing.
+        bounds: Those of all the statistics, as in `bootstrap_interval`.
+        clusters: As in `bootstrap_interval`.
 
     Raises:
         InputError: As `bootstrap_interval`.
     """
     table = _table(rows)
     _check_options(level, resamples, method)
-    n = len(table)
-    means = None if n < 2 else _resampled_means(table, resamples, seed)
+    sums, sizes = _clustered(table, clusters)
+    n = len(sums)
+    means = None if n < 2 else _resampled_means(sums, sizes, resamples, seed)
     found = {}
     for name, statistic in statistics.items():
         value = float(statistic(table.mean(axis=0, keepdims=True))[0])
         low = high = nan
         if means is not None:
-            low, high = _ends(
-                table, statistic, statistic(means), value, level=level, method=method
-            )
-        found[name] = Interval(value=value, low=low, high=high, level=level, n=n)
+            drawn, tails = statistic(means), _tails(level)
+            if method == "bca":
+                tails = _bca_tails(sums, sizes, statistic, drawn, value, tails)
+            low, high = map(float, np.quantile(drawn, tails))
+            if bounds is not None and high - low <= _rounding(table):
+                low, high = exact_ends(value, bounds, level, n)
+        found[name] = Interval(
+            value=value, low=low, high=high, level=level, n=len(table)
+        )
     return found
+
+
+def _tails(level: float) -> NDArray[np.float64]:
+    """Return the shares of resamples below the ends of an interval."""
+    return np.array([(1 - level) / 2, (1 + level) / 2])
+
+
+def exact_ends(
+    value: float, bounds: Bounds, level: float, n: int
+) -> tuple[float, float]:
+    """Return the ends of an interval of records that are all alike; see the module.
+
+    Args:
+        value: What they all say.
+        bounds: The least and the greatest value there is.
+        level: How often such an interval holds the true value.
+        n: How many records, or clusters of them, there are.
+    """
+    others = 1 - ((1 - level) / 2) ** (1 / n)
+    low, high = (value + others * (bound - value) for bound in bounds)
+    return low, high
+
+
+def _clustered(
+    table: NDArray[np.float64], clusters: Sequence[object] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the sums of what is drawn together, and how many rows each has."""
+    if clusters is None:
+        return table, np.ones(len(table))
+    if len(clusters) != len(table):
+        msg = f"There are {len(clusters)} clusters for {len(table)} rows: give as many."
+        raise InputError(msg)
+    numbers = {cluster: place for place, cluster in enumerate(dict.fromkeys(clusters))}
+    places = [numbers[cluster] for cluster in clusters]
+    sums = np.zeros((len(numbers), table.shape[1]))
+    np.add.at(sums, places, table)
+    return sums, np.bincount(places).astype(np.float64)
 
 
 def _table(rows: ArrayLike) -> NDArray[np.float64]:
@@ -234,8 +311,16 @@ def _check_options(level: float, resamples: int, method: str) -> None:
         raise InputError(msg)
 
 
-def _blocks(total: int, n: int) -> Iterator[int]:
-    """Yield sizes that sum to `total`, each few enough to hold their weights."""
+def resample_blocks(total: int, n: int) -> Iterator[int]:
+    """Yield how many of `total` resamples of n rows memory holds at once.
+
+    Args:
+        total: What the sizes sum to.
+        n: Rows.
+
+    Yields:
+        Sizes; to draw in such blocks draws the same as at once.
+    """
     most = max(1, _CELLS // n)
     while total > 0:
         yield min(most, total)
@@ -243,39 +328,23 @@ def _blocks(total: int, n: int) -> Iterator[int]:
 
 
 def _resampled_means(
-    table: NDArray[np.float64], resamples: int, seed: int
+    sums: NDArray[np.float64], sizes: NDArray[np.float64], resamples: int, seed: int
 ) -> NDArray[np.float64]:
     """Return the column means of each resample."""
     rng = np.random.default_rng(seed)
-    n = len(table)
+    n = len(sums)
     blocks = []
-    for size in _blocks(resamples, n):
+    for size in resample_blocks(resamples, n):
         drawn = rng.integers(0, n, size=(size, n))
         drawn += np.arange(size)[:, None] * n
         counts = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
-        blocks.append(counts @ table / n)
+        blocks.append(counts @ sums / (counts @ sizes)[:, None])
     return np.concatenate(blocks)
 
 
-def _ends(
-    table: NDArray[np.float64],
-    statistic: Statistic,
-    drawn: NDArray[np.float64],
-    value: float,
-    *,
-    level: float,
-    method: Method,
-) -> tuple[float, float]:
-    """Return the ends of an interval from the resampled statistics."""
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    if method == "bca":
-        tails = _bca_tails(table, statistic, drawn, value, tails)
-    low, high = np.quantile(drawn, tails)
-    return float(low), float(high)
-
-
 def _bca_tails(
-    table: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    sizes: NDArray[np.float64],
     statistic: Statistic,
     drawn: NDArray[np.float64],
     value: float,
@@ -284,12 +353,11 @@ def _bca_tails(
     """Return the tails moved by bias and acceleration, as they are where undefined."""
     from scipy.special import ndtr, ndtri
 
-    near = np.abs(drawn - value) <= _rounding(table)
+    near = np.abs(drawn - value) <= _rounding(sums)
     below = float(((drawn < value) & ~near).mean() + near.mean() / 2)
     if not 0 < below < 1:
         return tails
-    n = len(table)
-    left_out = statistic((table.sum(axis=0) - table) / (n - 1))
+    left_out = statistic((sums.sum(axis=0) - sums) / (sizes.sum() - sizes)[:, None])
     spread = left_out.mean() - left_out
     scale = float((spread**2).sum())
     acceleration = (
@@ -313,6 +381,7 @@ def compare_paired(
     resamples: int = RESAMPLES,
     method: Method = "bca",
     seed: int = 0,
+    bounds: Bounds | None = None,
 ) -> Comparison:
     """Compare two systems that answered the same records, in the same order.
 
@@ -328,6 +397,7 @@ def compare_paired(
         resamples: How many resamples, and how many random swaps.
         method: As in `bootstrap_interval`.
         seed: Seed of the drawing.
+        bounds: Those of the statistic, for differences that are all alike.
 
     Returns:
         Both values, the difference with its interval, and the p-value.
@@ -344,9 +414,15 @@ def compare_paired(
     def difference(means: NDArray[np.float64]) -> NDArray[np.float64]:
         return statistic(means[:, columns:]) - statistic(means[:, :columns])
 
-    both = np.hstack([one, two])
+    span = None if bounds is None else bounds[1] - bounds[0]
     interval = bootstrap_interval(
-        both, difference, level=level, resamples=resamples, method=method, seed=seed
+        np.hstack([one, two]),
+        difference,
+        level=level,
+        resamples=resamples,
+        method=method,
+        seed=seed,
+        bounds=None if span is None else (-span, span),
     )
     return Comparison(
         first=float(statistic(one.mean(axis=0, keepdims=True))[0]),
@@ -396,5 +472,42 @@ def _swaps(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
         yield ((numbers >> np.arange(n)) & 1).astype(np.float64)
         return
     rng = np.random.default_rng([seed, 1])
-    for size in _blocks(resamples, n):
+    for size in resample_blocks(resamples, n):
         yield rng.integers(0, 2, size=(size, n)).astype(np.float64)
+
+
+Correction = Literal["benjamini-hochberg", "holm", "none"]
+
+
+def corrected(
+    p_values: ArrayLike, *, method: Correction = "holm"
+) -> NDArray[np.float64]:
+    """Return p-values adjusted for how many tests there are, in the order given.
+
+    Args:
+        p_values: One for each test, each from 0 to 1.
+        method: `holm` bounds the chance of any false alarm, `benjamini-hochberg` the
+            expected share of false ones among the alarms; `none` changes nothing.
+
+    Raises:
+        InputError: If a p-value is not from 0 to 1, or the method is unknown.
+    """
+    given = np.asarray(p_values, dtype=np.float64).reshape(-1)
+    if given.size and not ((given >= 0) & (given <= 1)).all():
+        msg = f"p-values must be from 0 to 1: {given.tolist()}."
+        raise InputError(msg)
+    if method not in {"holm", "benjamini-hochberg", "none"}:
+        msg = f"No correction {method!r}: use 'holm' or 'benjamini-hochberg'."
+        raise InputError(msg)
+    if method == "none" or not given.size:
+        return given.copy()
+    order = np.argsort(given, kind="stable")
+    ranked, m = given[order], len(given)
+    if method == "holm":
+        adjusted = np.maximum.accumulate(ranked * np.arange(m, 0, -1))
+    else:
+        scaled = ranked * m / np.arange(1, m + 1)
+        adjusted = np.minimum.accumulate(scaled[::-1])[::-1]
+    result = np.empty(m)
+    result[order] = np.minimum(adjusted, 1.0)
+    return np.maximum(result, given)  # a product and its share may round below

@@ -5,32 +5,280 @@
     (:EvalRecord)-[:JUDGES]->(:Extraction | :Traversal)
 
 A run is streamed: records go to the database in batches of bounded size, each in one
-transaction that also notes how many records are stored whole. Ids come from the
-content, so a batch can be written twice, and a run that was cut off is taken up where
-it stopped when the same run is opened again; one that is complete is left as it is.
+transaction that also notes how many records are stored whole.
+
+The id of a run is a key of what it was measured on, how, and by which code: see
+`EvalRun`. Opening the same run again takes away what an earlier attempt stored, whole
+or not, so that what is stored is what the latest run printed.
 
 `EvalRun.status` is `writing` while records arrive, `complete` at the end, `failed`
 after an error, `deleting` while it goes.
+
+The version of the code is a part of the key of every stored run: other code is
+another run.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from eval.records import LONGEST_TEXT, StoredRun, sendable, value_text
-from graph.errors import DatabaseError, InputError
-from graph.schema import SCHEMA_VERSION, apply_schema, schema_version
-from ingest.keys import content_key
+import knowtrail
+from knowtrail.graph.errors import DatabaseError, InputError
+from knowtrail.graph.schema import SCHEMA_VERSION, apply_schema, schema_version
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from eval.records import EvalRecord, EvalRun, Metric, StoredField
-    from graph.connection import Connection
+    from knowtrail.eval.statistics import Interval
+    from knowtrail.graph.connection import Connection
 
-__all__ = ["RunWriter", "delete_run", "link_judged", "open_run", "stored_runs"]
+__all__ = [
+    "LONGEST_TEXT",
+    "EvalRecord",
+    "EvalRun",
+    "Metric",
+    "RunWriter",
+    "StoreLevel",
+    "StoredField",
+    "StoredRun",
+    "code_version",
+    "delete_run",
+    "open_run",
+    "property_name",
+    "sendable",
+    "store_run",
+    "stored_runs",
+    "value_text",
+]
+
+
+_ROOT = Path(knowtrail.__file__).absolute().parent
+_PACKAGES = ("cypher", "eval", "graph", "ingest", "retrieval")
+
+
+@cache
+def code_version() -> str:
+    """Return release, commit where this is a checkout, and a digest of the code.
+
+    The digest is of all files of the packages, so that changes which are not committed
+    are another version too. The files of Git are read; nothing is run.
+    """
+    try:
+        release = version("knowtrail")
+    except PackageNotFoundError:
+        release = "unknown"
+    parts = (_commit(_ROOT.parent / ".git")[:10], _digest())
+    return f"{release}+{'.'.join(part for part in parts if part)}"
+
+
+def _digest() -> str:
+    """Return a digest of the names and contents of all files of the packages."""
+    digest = hashlib.blake2b(digest_size=5)
+    for package in _PACKAGES:
+        for path in sorted((_ROOT / package).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                content = path.read_bytes()
+                name = path.relative_to(_ROOT).as_posix()
+                digest.update(f"{name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def _commit(folder: Path) -> str:
+    """Return the commit that is checked out, empty where this is no checkout."""
+    try:
+        head = (folder / "HEAD").read_text("utf-8").strip()
+        if not head.startswith("ref: "):
+            return head
+        name = head.removeprefix("ref: ")
+        loose = folder / name
+        if loose.is_file():
+            return loose.read_text("utf-8").strip()
+        for line in (folder / "packed-refs").read_text("utf-8").splitlines():
+            if line.endswith(f" {name}"):
+                return line.split()[0]
+    except (OSError, UnicodeDecodeError):
+        pass
+    return ""
+
+
+StoreLevel = Literal["all", "failures", "none"]
+"""Which fields are stored: all, those that are no match, or no run at all."""
+
+LONGEST_TEXT = 10_000
+"""Characters that are kept of a value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalRun:
+    """An evaluation that is to be stored.
+
+    Attributes:
+        kind: What was evaluated: `fields`, `retrieval`, ...
+        dataset: What it was evaluated on.
+        configuration: How; nested values are stored as JSON.
+        key: Digest of what it was measured on.
+        commit: Version of the code that measures, see `code_version`.
+        notes: What a reader of its numbers must know; not a part of the id.
+        created: When it was made; not a part of the id.
+
+    The same kind, data, configuration and code are the same run, whatever came out:
+    what is stored later takes the place of what was stored before.
+    """
+
+    kind: str
+    dataset: str
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    key: str = ""
+    commit: str = field(default_factory=code_version)
+    notes: Sequence[str] = ()
+    created: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def id(self) -> str:
+        """Return the id of the run."""
+        return content_key(
+            "evalrun",
+            self.kind,
+            self.dataset,
+            json.dumps(dict(self.configuration), sort_keys=True, default=str),
+            self.commit,
+            self.key,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One measured number of a run or of a record.
+
+    Attributes:
+        name: Such as `f1`.
+        value: The number.
+        path: The field it is about; empty for the whole.
+        low: Lower end of its interval, or None.
+        high: Upper end, or None.
+        n: How many records or fields it is made of.
+        counts: Further numbers, stored as properties beside it.
+    """
+
+    name: str
+    value: float
+    path: str = ""
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    counts: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, interval: Interval, *, path: str = "") -> Metric:
+        """Return the metric that an interval is about; NaN ends are left out."""
+        low, high = interval.low, interval.high
+        return cls(
+            name=name,
+            value=interval.value,
+            path=path,
+            low=low if low == low else None,
+            high=high if high == high else None,
+            n=interval.n,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredField:
+    """The result of one field.
+
+    Attributes:
+        path: Where in the record.
+        schema_path: The path without positions in arrays.
+        status: Such as `match`, `mismatch`, `omission`, `hallucination`.
+        score: From 0 to 1.
+        gold: What is right, any JSON value.
+        extracted: What was found, any JSON value.
+        comparator: What compared them.
+        reason: Why they differ.
+    """
+
+    path: str
+    schema_path: str
+    status: str
+    score: float
+    gold: Any = None
+    extracted: Any = None
+    comparator: str = ""
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalRecord:
+    """The results of one record.
+
+    Attributes:
+        record_id: Its id in the data set.
+        scores: Numbers of the whole record, and texts or lists of them that tell what
+            it is about; stored as properties.
+        fields: Results of its fields.
+        metrics: Metrics of the record that are to be nodes of their own.
+        judges: Ids of the Extractions or Traversals that it judges.
+    """
+
+    record_id: str | int
+    scores: Mapping[str, float | str | Sequence[str]] = field(default_factory=dict)
+    fields: Sequence[StoredField] = ()
+    metrics: Sequence[Metric] = ()
+    judges: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """A run that is in the database.
+
+    Attributes:
+        id: Its id.
+        kind: What was evaluated.
+        dataset: On what.
+        status: `writing`, `complete`, `failed` or `deleting`.
+        written: How many records are stored whole.
+        created: When it was made.
+    """
+
+    id: str
+    kind: str
+    dataset: str
+    status: str
+    written: int
+    created: datetime
+
+
+def value_text(value: Any) -> str:
+    """Return a value as it is stored: JSON, cut after `LONGEST_TEXT` characters.
+
+    What JSON cannot say is written as text; nothing here raises.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, TypeError):
+        text = json.dumps(str(value), ensure_ascii=False)
+    except RecursionError:
+        text = '"(nested too deep to be shown)"'
+    text = sendable(text)
+    if len(text) <= LONGEST_TEXT:
+        return text
+    return f"{text[:LONGEST_TEXT]}... ({len(text)} characters)"
+
+
+def sendable(text: str) -> str:
+    """Return a text that UTF-8 can hold: half surrogate pairs are spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
 
 _LOG = logging.getLogger(__name__)
 
@@ -45,16 +293,12 @@ class RunWriter:
 
     Attributes:
         id: The run's id.
-        already: How many records an earlier attempt stored; so many `add`s do nothing.
-        complete: Whether the run was complete before; then nothing is written at all.
+        replaces: Whether an earlier attempt at the same run was stored.
     """
 
-    def __init__(
-        self, connection: Connection, run: EvalRun, *, already: int, complete: bool
-    ) -> None:
+    def __init__(self, connection: Connection, run: EvalRun, *, replaces: bool) -> None:
         self.id = run.id
-        self.already = already
-        self.complete = complete
+        self.replaces = replaces
         self._connection = connection
         self._added = 0
         self._characters = 0
@@ -69,11 +313,9 @@ class RunWriter:
         self._characters = 0
 
     def add(self, record: EvalRecord) -> None:
-        """Take the next record; records come in the same order in every attempt."""
+        """Take the next record."""
         number = self._added
         self._added += 1
-        if self.complete or number < self.already:
-            return
         record_key = content_key("evalrecord", self.id, number)
         self._records.append({
             **record.scores,
@@ -116,11 +358,9 @@ class RunWriter:
 
     def metric(self, *metrics: Metric) -> None:
         """Take metrics of the whole run."""
-        if self.complete:
-            return
         for metric in metrics:
             self._metrics.append(_metric_row(self.id, metric))
-            self._flush_if_full(written=max(self._added, self.already))
+            self._flush_if_full(written=self._added)
 
     def _flush_if_full(self, *, written: int) -> None:
         """Write what is waiting where it is a batch."""
@@ -136,9 +376,7 @@ class RunWriter:
         Args:
             written: How many records are stored whole then; None for all added.
         """
-        if self.complete:
-            return
-        done = max(self._added if written is None else written, self.already)
+        done = self._added if written is None else written
         steps: list[tuple[str, dict[str, Any]]] = [
             ("eval/records", {"run": self.id, "rows": self._records}),
             ("eval/fields", {"rows": self._fields}),
@@ -150,26 +388,6 @@ class RunWriter:
             steps.append(("eval/run_written", {"id": self.id, "written": done}))
             self._connection.write_all(steps)
         self._clear()
-
-
-def link_judged(
-    connection: Connection, run_id: str, judged: Mapping[int, Sequence[str]]
-) -> None:
-    """Connect records of a stored run with what came into the graph after it.
-
-    Args:
-        connection: The database.
-        run_id: The run.
-        judged: Place of a record, from 0 -> ids of the Extractions or Traversals that
-            it judges; those that are not there are left out.
-    """
-    rows = [
-        {"record": content_key("evalrecord", run_id, number), "judged": one}
-        for number, ids in judged.items()
-        for one in ids
-    ]
-    for start in range(0, len(rows), ROWS):
-        connection.write("eval/judges", rows=rows[start : start + ROWS])
 
 
 def _metric_row(owner: str, metric: Metric) -> dict[str, Any]:
@@ -193,32 +411,61 @@ def _metric_row(owner: str, metric: Metric) -> dict[str, Any]:
 def open_run(connection: Connection, run: EvalRun) -> Iterator[RunWriter]:
     """Yield a writer of a run; at the end of the block the run is complete.
 
-    An older schema is brought up to date first. Where the block raises, what is stored
-    stays and is marked as failed: opening the same run again takes it up, `delete_run`
-    removes it.
+    An older schema is brought up to date first. What an earlier attempt at the same run
+    stored is deleted. Where the block raises, what is stored stays and is marked as
+    failed: opening the same run again replaces it, `delete_run` removes it.
 
     Raises:
         InputError: If the run is being deleted.
     """
     if schema_version(connection) < SCHEMA_VERSION:
         apply_schema(connection)
-    connection.write("eval/run_begin", id=run.id, properties=_run_properties(run))
-    (state,) = connection.read("eval/run_state", id=run.id)
-    if state["status"] == "deleting":
+    before = connection.read("eval/run_state", id=run.id)
+    if before and before[0]["status"] == "deleting":
         msg = f"Run {run.id} is being deleted: finish that with delete_run first."
         raise InputError(msg)
-    complete = state["status"] == "complete"
-    writer = RunWriter(connection, run, already=state["written"], complete=complete)
-    if state["status"] == "failed":
-        connection.write("eval/run_status", id=run.id, status="writing")
+    connection.write("eval/run_begin", id=run.id, properties=_run_properties(run))
+    _empty(connection, run.id)
+    writer = RunWriter(connection, run, replaces=bool(before))
     try:
         yield writer
         writer.flush()
     except BaseException:
         _mark_failed(connection, writer)
         raise
-    if not complete:
-        connection.write("eval/run_status", id=run.id, status="complete")
+    connection.write("eval/run_status", id=run.id, status="complete")
+
+
+def store_run(
+    connection: Connection,
+    run: EvalRun,
+    *,
+    records: Iterable[EvalRecord] = (),
+    metrics: Iterable[Metric] = (),
+) -> bool:
+    """Store a run whole; return whether an earlier attempt at it was replaced.
+
+    Args:
+        connection: The database.
+        run: What was evaluated.
+        records: What came out, one by one.
+        metrics: What it comes to.
+
+    Raises:
+        InputError: As `open_run`.
+    """
+    with open_run(connection, run) as writer:
+        for record in records:
+            writer.add(record)
+        writer.metric(*metrics)
+    return writer.replaces
+
+
+def _empty(connection: Connection, run_id: str) -> None:
+    """Delete everything below a run, in batches."""
+    for name in ("eval/delete_fields", "eval/delete_records"):
+        while connection.write(name, id=run_id, limit=_DELETED).nodes_deleted:
+            pass
 
 
 def _run_properties(run: EvalRun) -> dict[str, Any]:
@@ -230,6 +477,8 @@ def _run_properties(run: EvalRun) -> dict[str, Any]:
         for name, value in run.configuration.items()
         if value is not None
     }
+    if run.notes:
+        plain["notes"] = value_text(list(run.notes))
     return {
         **plain,
         "id": run.id,
@@ -245,8 +494,6 @@ def _run_properties(run: EvalRun) -> dict[str, Any]:
 
 def _mark_failed(connection: Connection, writer: RunWriter) -> None:
     """Mark a run as failed, where the database still answers."""
-    if writer.complete:
-        return
     try:
         connection.write("eval/run_status", id=writer.id, status="failed")
     except DatabaseError as error:
@@ -282,7 +529,10 @@ def delete_run(connection: Connection, run_id: str) -> bool:
         Whether there was such a run.
     """
     connection.write("eval/run_status", id=run_id, status="deleting")
-    for name in ("eval/delete_fields", "eval/delete_records"):
-        while connection.write(name, id=run_id, limit=_DELETED).nodes_deleted:
-            pass
+    _empty(connection, run_id)
     return bool(connection.write("eval/delete_run", id=run_id).nodes_deleted)
+
+
+def property_name(metric: str) -> str:
+    """Return the name of a metric as a property: `recall_5` for `recall@5`."""
+    return "".join(char if char.isalnum() else "_" for char in metric)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eval.fields import annotate_xeval, evaluate, infer_schema
+from knowtrail.eval.fields import annotate_xeval, evaluate, infer_schema
 
 GOLD = [
     {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eval.fields import (
+from knowtrail.eval.fields import (
     CompoundComparator,
     annotate_xeval,
     evaluate,

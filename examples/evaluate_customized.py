@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from eval.fields import (
+from knowtrail.eval.fields import (
     ComparatorResult,
     annotate_xeval,
     evaluate,

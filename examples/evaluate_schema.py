@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 
-from eval.fields import annotate_xeval, infer_schema, resolve_schema_references
+from knowtrail.eval.fields import (
+    annotate_xeval,
+    infer_schema,
+    resolve_schema_references,
+)
 
 GOLD = [
     {"method": "sputtering", "temperature": 300, "layers": [{"metal": "Ag"}]},

@@ -1,13 +1,13 @@
 """Judge free text by its meaning.
 
 The judge here has its answers written down, so that the example runs anywhere. For a
-language model write `ModelJudge()`, from `eval.fields` too: it asks the Ollama model
-of the settings, or any LangChain chat model, once a record.
+language model write `ModelJudge()`, from `knowtrail.eval.fields` too: it asks the
+Ollama model of the settings, or any LangChain chat model, once a record.
 """
 
 from __future__ import annotations
 
-from eval.fields import (
+from knowtrail.eval.fields import (
     FakeJudge,
     SemanticBatchComparator,
     annotate_xeval,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from eval.fields import (
+from knowtrail.eval.fields import (
     annotate_xeval,
     evaluate,
     infer_schema,
     parse_eval_schema,
     validate_gold,
 )
-from eval.fields.summary import RunNumbers, run_intervals
+from knowtrail.eval.fields.runs import RunNumbers, run_intervals
 
 GOLD = [
     {"method": "sputtering", "temperature": 300, "lab_id": "A1"},

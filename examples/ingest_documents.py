@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from langchain_core.documents import Document
 
-from graph.cli_session import open_connection
-from graph.embedders import load_embedder
-from graph.settings import Settings
-from ingest.pipeline import ingest_corpus
-from ingest.sources.langchain import LangChainSource
-from retrieval.search import search
+from knowtrail.graph.cli_session import open_connection
+from knowtrail.graph.embedders import load_embedder
+from knowtrail.graph.settings import Settings
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.ingest.sources.langchain import LangChainSource
+from knowtrail.retrieval.search import search
 
 DOCUMENTS = [
     Document(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrieval import KnowtrailRetriever
+from knowtrail import KnowtrailRetriever
 
 with KnowtrailRetriever.from_env(corpus="quickstart", k=4) as retriever:
     for document in retriever.invoke("How did sailors find their longitude at sea?"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from graph.py2neo import Graph, Path, Table
+from knowtrail.graph.py2neo import Graph, Path, Table
 
 CORPUS = "quickstart"
 QUESTION = "How did sailors find their longitude at sea?"

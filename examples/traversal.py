@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graph.cli_session import open_connection
-from graph.embedders import load_embedder
-from graph.settings import Settings
-from graph.statements import statement
-from ingest.bundled import bundled_source
-from ingest.pipeline import ingest_corpus
-from retrieval import KnowtrailRetriever
-from retrieval.algorithms import DETERMINISTIC
-from retrieval.traverse import compare, overlaps
-from retrieval.views.files import write_file
-from retrieval.views.matrix import path_of
-from retrieval.views.walks import read_walk
+from knowtrail.graph.cli_session import open_connection
+from knowtrail.graph.embedders import load_embedder
+from knowtrail.graph.files import write_file
+from knowtrail.graph.settings import Settings
+from knowtrail.graph.statements import statement
+from knowtrail.ingest.bundled import bundled_source
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.retrieval import KnowtrailRetriever
+from knowtrail.retrieval.algorithms import DETERMINISTIC
+from knowtrail.retrieval.traverse import compare, overlaps
+from knowtrail.retrieval.views.matrix import path_of
+from knowtrail.retrieval.views.walks import read_walk
 
 QUESTION = "How did sailors find their longitude at sea?"
 CORPUS = "quickstart"
@@ -51,7 +51,7 @@ with open_connection(settings) as connection, bundled_source() as source:
     retriever = KnowtrailRetriever(connection=connection, embedder=embedder)
     for algorithm in DETERMINISTIC:
         found = retriever.invoke(QUESTION, algorithm=algorithm, corpus=CORPUS, k=1)
-        print(f"{algorithm}: {found[0].page_content[:60]}")
+        print(f"{algorithm}: {' '.join(found[0].page_content[:60].split())}")
 
     # In the managed server a walk can be called from Cypher, in any language.
     params = {"question": QUESTION, "corpus": CORPUS}

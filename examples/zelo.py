@@ -5,23 +5,22 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
-from eval.zelo.annotation import annotate
-from eval.zelo.candidates import bundled_questions, candidates
-from eval.zelo.comparison import benchmark_files
-from eval.zelo.inspection import inspected
-from eval.zelo.judged import read_judged
-from eval.zelo.judges import load_judges
-from eval.zelo.pictures import battles_picture
-from eval.zelo.storing import store_annotation
-from graph.cli_session import open_connection
-from graph.settings import Settings
-from graph.statements import statement
-from ingest.bundled import bundled_source
-from ingest.pipeline import ingest_corpus
-from retrieval.corpora import loaded_embedder
-from retrieval.rerank import load_reranker
-from retrieval.rerank.datasets import write_queries
-from retrieval.views.files import write_file
+from knowtrail.eval.zelo.annotation import annotate
+from knowtrail.eval.zelo.comparison import benchmark_files
+from knowtrail.eval.zelo.corpus import bundled_questions, candidates, store_annotation
+from knowtrail.eval.zelo.inspection import inspected
+from knowtrail.eval.zelo.judges import load_judges
+from knowtrail.eval.zelo.pictures import battles_picture
+from knowtrail.eval.zelo.scored_pairs import read_judged
+from knowtrail.graph.cli_session import open_connection
+from knowtrail.graph.files import write_file
+from knowtrail.graph.settings import Settings
+from knowtrail.graph.statements import statement
+from knowtrail.ingest.bundled import bundled_source
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.retrieval.corpora import loaded_embedder
+from knowtrail.retrieval.rerank import load_reranker
+from knowtrail.retrieval.rerank.datasets import write_queries
 
 CORPUS = "quickstart"
 FOLDER = Path("zelo-example")

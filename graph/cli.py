@@ -12,18 +12,20 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from graph.errors import (
+from knowtrail.graph.errors import (
     CorpusDriftError,
     InputError,
     KnowtrailError,
     SettingsError,
 )
-from graph.lazy_group import LazyGroup
+from knowtrail.graph.lazy_group import LazyGroup
+from knowtrail.graph.rows import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,33 +33,77 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _COMMANDS = {
-    "quickstart": ("retrieval.cli_quickstart:quickstart", "Try everything in one go."),
-    "server": ("graph.cli_server:server", "The managed local Neo4j server."),
-    "cypher": ("graph.cli_cypher:cypher", "Run Cypher, read-only unless --write."),
-    "ingest": ("ingest.cli:ingest", "Put texts into the graph."),
-    "corpus": ("ingest.cli_corpus:corpus", "List, show, verify, delete corpora."),
-    "search": ("retrieval.cli_search:search", "Answer a question from a corpus."),
+    "quickstart": (
+        "knowtrail.retrieval.cli_quickstart:quickstart",
+        "Try everything in one go.",
+    ),
+    "server": ("knowtrail.graph.cli_server:server", "The managed local Neo4j server."),
+    "cypher": (
+        "knowtrail.graph.cli_cypher:cypher",
+        "Run Cypher, read-only unless --write.",
+    ),
+    "ingest": ("knowtrail.ingest.cli:ingest", "Put texts into the graph."),
+    "corpus": (
+        "knowtrail.ingest.cli_corpus:corpus",
+        "List, show, verify, delete corpora.",
+    ),
+    "search": (
+        "knowtrail.retrieval.cli_search:search",
+        "Answer a question from a corpus.",
+    ),
     "traverse": (
-        "retrieval.cli_traverse:traverse",
+        "knowtrail.retrieval.cli_traverse:traverse",
         "Walk for a question, and keep it.",
     ),
-    "compare": ("retrieval.cli_traverse:compare", "Walk with several algorithms."),
-    "ask": ("retrieval.cli_ask:ask", "Answer in words, with citations."),
-    "extract": ("ingest.cli_extract:extract", "What texts say, as SKN or JSON."),
-    "dataset": ("eval.cli_dataset:dataset", "Questions made of a corpus, converted."),
-    "eval": ("eval.cli_eval:evaluation", "Measure extraction, relevance, templates."),
-    "serve": ("retrieval.cli_serve:serve", "Answer procedures over HTTP."),
-    "view": ("retrieval.cli_view:view", "Pictures: matrices, walks, the graph."),
-    "rdf": ("graph.cli_rdf:rdf", "The graph as RDF: out, in, and in SPARQL."),
-    "schema": ("graph.cli_schema:schema", "Constraints and indexes."),
-    "doctor": ("graph.cli_doctor:doctor", "Say what is wrong and what to do."),
+    "compare": (
+        "knowtrail.retrieval.cli_traverse:compare",
+        "Walk with several algorithms.",
+    ),
+    "ask": ("knowtrail.retrieval.cli_ask:ask", "Answer in words, with citations."),
+    "extract": (
+        "knowtrail.ingest.cli_extract:extract",
+        "What texts say, as SKN or JSON.",
+    ),
+    "dataset": (
+        "knowtrail.eval.generation.cli:dataset",
+        "Questions made of a corpus, converted.",
+    ),
+    "eval": (
+        "knowtrail.eval.cli:evaluation",
+        "Measure extraction, relevance, templates.",
+    ),
+    "serve": ("knowtrail.retrieval.cli_serve:serve", "Answer procedures over HTTP."),
+    "view": (
+        "knowtrail.retrieval.cli_view:view",
+        "Pictures: matrices, walks, the graph.",
+    ),
+    "rdf": ("knowtrail.graph.cli_rdf:rdf", "The graph as RDF: out, in, and in SPARQL."),
+    "schema": ("knowtrail.graph.cli_schema:schema", "Constraints and indexes."),
+    "completion": (
+        "knowtrail.graph.cli_completion:completion",
+        "Commands by Tab, in a shell.",
+    ),
+    "doctor": (
+        "knowtrail.graph.cli_doctor:doctor",
+        "Say what is wrong and what to do.",
+    ),
 }
 """Command -> (where it lives, one line for the list)."""
 
+_UNDER = {
+    "Start": ("quickstart", "doctor"),
+    "Ingest": ("ingest", "extract", "corpus"),
+    "Ask": ("search", "ask", "traverse", "compare"),
+    "Look": ("view", "cypher", "rdf"),
+    "Measure": ("dataset", "eval"),
+    "Admin": ("server", "schema", "serve", "completion"),
+}
+"""Heading of the list -> the commands below it."""
+
 _ADDED: dict[str, tuple[str, ...]] = {
-    "corpus": ("retrieval.cli_snapshot:snapshot",),
-    "ingest": ("ingest.cli_custodians:custodians",),
-    "view": ("eval.cli_battles:battles",),
+    "corpus": ("knowtrail.retrieval.cli_snapshot:snapshot",),
+    "ingest": ("knowtrail.ingest.cli_custodians:custodians",),
+    "view": ("knowtrail.eval.zelo.cli_battles:battles",),
 }
 """Group -> sub-commands of it that live elsewhere, such as in a layer above."""
 
@@ -72,6 +118,7 @@ INTERRUPTED = 130
 @click.group(
     cls=LazyGroup,
     commands_at=_COMMANDS,
+    under=_UNDER,
     added=_ADDED,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -113,18 +160,19 @@ def knowtrail(
     Without an address, commands use a local Neo4j server that Knowtrail starts and
     stops by itself. Start with: knowtrail quickstart
     """
-    from graph.settings import Settings
+    from knowtrail.graph.settings import Settings
 
     level = [logging.WARNING, logging.INFO, logging.DEBUG][min(verbose, 2)]
-    logging.basicConfig(
-        level=level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
-    )
+    told = "%(levelname)s %(name)s: %(message)s" if verbose else "Warning: %(message)s"
+    logging.basicConfig(level=level, stream=sys.stderr, format=told)
     if verbose < 2:
         # The driver logs what it then raises; an error is told once.
         logging.getLogger("neo4j").setLevel(logging.CRITICAL)
     _show_loading(verbose)
     password = None if password_file is None else _read_password(password_file)
+    homes = [] if ctx.obj is None else ctx.obj
     ctx.obj = Settings.from_env(config=config, password=password, **explicit)
+    homes.append(ctx.obj.home)
 
 
 class _Notices(logging.Handler):
@@ -137,7 +185,7 @@ class _Notices(logging.Handler):
 
 def _show_loading(verbose: int) -> None:
     """Say when a model is loaded, which takes long; with a log, the log says it."""
-    log = logging.getLogger("graph.embedders.loading")
+    log = logging.getLogger("knowtrail.graph.embedders.loading")
     log.handlers = [] if verbose else [_Notices()]
     log.propagate = bool(verbose)
     log.setLevel(logging.INFO)
@@ -159,19 +207,50 @@ def main(argv: list[str] | None = None) -> None:
     """
     arguments = sys.argv[1:] if argv is None else argv
     interrupts: list[int] = []
+    homes: list[Path] = []
     try:
-        with _noting(interrupts):
+        with _noting(interrupts), _driver_without_pandas():
             result = knowtrail.main(
-                arguments, prog_name="knowtrail", standalone_mode=False
+                arguments, prog_name="knowtrail", standalone_mode=False, obj=homes
             )
     except BaseException as error:
         # What Ctrl-C breaks off need not say so: an import that it ends may raise
         # an error of its own, and so may a library that tidies up after it.
-        if interrupts or isinstance(error, (click.exceptions.Abort, KeyboardInterrupt)):
+        if isinstance(error, click.exceptions.Abort) and error.__cause__:
+            error = error.__cause__
+        if interrupts or isinstance(error, KeyboardInterrupt):
             click.echo("Interrupted.", err=True)
             sys.exit(INTERRUPTED)
-        sys.exit(_told(error, debug="--debug" in arguments))
+        if isinstance(error, click.exceptions.Abort):
+            click.echo("Nothing was done: answer y, or give --yes.", err=True)
+            sys.exit(USER_MISTAKE)
+        sys.exit(_told(error, homes, debug="--debug" in arguments))
     sys.exit(result if isinstance(result, int) else 0)
+
+
+class _NoPandas(MetaPathFinder):
+    """Keeps pandas from the driver while that is imported, and from nothing else."""
+
+    def find_spec(self, name: str, _path: Any, _target: Any = None) -> None:
+        """Refuse pandas where the driver is not whole yet."""
+        driver = sys.modules.get("neo4j")
+        if name == "pandas" and driver and not hasattr(driver, "GraphDatabase"):
+            msg = "The driver does without pandas."
+            raise ModuleNotFoundError(msg, name=name)
+
+
+@contextmanager
+def _driver_without_pandas() -> Iterator[None]:
+    """Keep the driver from importing pandas, for types that no command has.
+
+    Where it is installed that takes a third of a question's CPU time.
+    """
+    finder = _NoPandas()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
 
 
 @contextmanager
@@ -194,8 +273,13 @@ def _noting(interrupts: list[int]) -> Iterator[None]:
         signal.signal(signal.SIGINT, usual)
 
 
-def _told(error: BaseException, *, debug: bool) -> int:
+def _told(error: BaseException, homes: list[Path], *, debug: bool) -> int:
     """Say in one line what went wrong; return the exit status.
+
+    Args:
+        error: What was raised.
+        homes: The folder of the managed server, if the command came so far.
+        debug: Whether to raise it.
 
     Raises:
         BaseException: The error itself, with `debug` or where it asks to exit.
@@ -210,8 +294,12 @@ def _told(error: BaseException, *, debug: bool) -> int:
     if debug or not isinstance(error, Exception):
         raise error
     if isinstance(error, KnowtrailError):
-        click.echo(f"Error: {error}", err=True)
-        return USER_MISTAKE if isinstance(error, _MENDABLE) else FAILURE
+        from knowtrail.graph.settings import as_typed
+
+        told = as_typed(str(error), homes[0]) if homes else error
+        click.echo(plain_text(f"Error: {told}", lines=True), err=True)
+        mendable = isinstance(error, _MENDABLE) and not isinstance(error, OSError)
+        return USER_MISTAKE if mendable else FAILURE
     if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
         click.echo(f"Error: {error.strerror or error}{where}.", err=True)

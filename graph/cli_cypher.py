@@ -5,22 +5,51 @@ from __future__ import annotations
 import json
 import sys
 from difflib import get_close_matches
-from itertools import islice
+from itertools import compress, islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from graph.errors import InputError
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.settings import own_command
 
 if TYPE_CHECKING:
-    from graph.settings import Settings
-    from graph.statements import Statement
-    from graph.user_statements import RunningStatement
+    from pathlib import Path
+
+    from knowtrail.graph.settings import Settings
+    from knowtrail.graph.statements import Statement
+    from knowtrail.graph.user_statements import RunningStatement
 
 __all__ = ["cypher"]
 
 TABLE_ROWS = 100
 _SAVED = "inspect/"
+_WHOLE = frozenset({"limit", "links"})
+_NUMBERS = _WHOLE | {"confidence"}
+"""Parameters of saved queries that are numbers; all others are text."""
+_FILLED_BY = {
+    "kind: 'fields'": "eval fields",
+    "kind: 'retrieval'": "eval retrieval",
+    "kind: 'skn'": "eval skn",
+    "kind: 'zelo'": "eval zelo benchmark",
+    ":EvalRun": "eval",
+    ":CONSIDERED": "traverse --trace",
+    ":Traversal": "traverse, or knowtrail compare",
+    ":Conversation": "ask --route templates",
+    ":Custodian": "ingest custodians",
+    ":Battle": "eval zelo import",
+    ":Extraction": "extract",
+    ":Concept": "extract",
+    "": "ingest",
+}
+"""What a saved query matches -> the command that stores it, the first that holds."""
+
+
+def _saved_names(
+    _ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[str]:
+    """Return the names of saved queries that begin so, for Tab."""
+    return [name for name in _saved_queries() if name.startswith(incomplete)]
 
 
 @click.command()
@@ -31,9 +60,12 @@ _SAVED = "inspect/"
     "assignments",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A parameter; VALUE is JSON where it is valid JSON, otherwise text.",
+    help="A parameter; VALUE is JSON where it is valid JSON, otherwise text; for a "
+    "saved query a number or text.",
 )
-@click.option("--saved", metavar="NAME", help="Run a saved query.")
+@click.option(
+    "--saved", metavar="NAME", shell_complete=_saved_names, help="Run a saved query."
+)
 @click.option("--list", "listing", is_flag=True, help="List the saved queries.")
 @click.option("--csv", "as_csv", is_flag=True, help="Write every row as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Write every row as JSON.")
@@ -44,6 +76,7 @@ _SAVED = "inspect/"
     show_default=True,
     help="Rows that the table shows.",
 )
+@click.option("--wide", is_flag=True, help="Every column, one line a row.")
 @click.option("--write", is_flag=True, help="Let the statement change the database.")
 @click.pass_obj
 def cypher(
@@ -56,6 +89,7 @@ def cypher(
     as_csv: bool,
     as_json: bool,
     rows: int,
+    wide: bool,
     write: bool,
 ) -> None:
     """Run one Cypher statement; it cannot change anything without --write.
@@ -71,14 +105,17 @@ def cypher(
         msg = "Choose one of --csv and --json."
         raise click.UsageError(msg)
     if listing:
-        _list_saved(as_json=as_json)
+        _list_saved(settings.home, as_json=as_json)
         return
     text, params = _statement(text, saved, assignments)
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.rows import write_csv, write_json
+    from knowtrail.graph.settings import as_typed
+    from knowtrail.graph.user_statements import run_statement
 
-    from graph.cli_session import open_connection
-    from graph.rows import write_csv, write_json
-    from graph.user_statements import run_statement
-
+    fills = "" if saved is None else as_typed(_filled_by(saved), settings.home)
+    if wanted := [a for a in assignments if not a.startswith("limit=")]:
+        fills = f" Nothing that is stored matches {', '.join(wanted)}."
     with (
         open_connection(settings) as connection,
         run_statement(connection, text, params, write=write) as running,
@@ -88,9 +125,11 @@ def cypher(
         elif as_csv:
             write_csv(running.columns, running, sys.stdout)
         else:
-            _show(running, rows)
-        if write:
-            running.finish()
+            _show(running, rows, wide=wide, saved=saved is not None, fills=fills)
+        running.finish()
+        if saved is None:
+            for line in dict.fromkeys(running.warnings):
+                click.echo(f"Warning: {line}", err=True)
         if running.changes:
             click.echo(f"Changed: {running.changes}.", err=True)
 
@@ -102,7 +141,7 @@ def _statement(
     if (text is None) == (saved is None):
         msg = "Give one statement, or --saved NAME (--list names them)."
         raise click.UsageError(msg)
-    params = _parameters(assignments)
+    params = _parameters(assignments, as_text=saved is not None)
     if saved is not None:
         query = _saved_query(saved)
         if unknown := sorted(set(params) - set(query.params)):
@@ -111,6 +150,8 @@ def _statement(
                 f"Saved query {saved!r} has no {unknown[0]!r}; its parameters: {known}."
             )
             raise InputError(msg)
+        for key in _NUMBERS & params.keys():
+            _check_number(key, params[key])
         return query.text, dict.fromkeys(query.params) | params
     if text == "-":
         try:
@@ -121,8 +162,24 @@ def _statement(
     return text or "", params
 
 
-def _parameters(assignments: tuple[str, ...]) -> dict[str, Any]:
-    """Read `key=value` pairs."""
+def _check_number(key: str, value: Any) -> None:
+    """Refuse what is no number, before a server names objects of Java.
+
+    Raises:
+        InputError: If it is none, or less than 0.
+    """
+    from knowtrail.graph.rows import shown_value
+
+    kinds = (int,) if key in _WHOLE else (int, float)
+    if value is not None and (type(value) not in kinds or value < 0):
+        what = "a whole number" if key in _WHOLE else "a number"
+        rows = " of rows" if key == "limit" else ""
+        msg = f"{key} is {shown_value(value)}: give {what}{rows}."
+        raise InputError(msg)
+
+
+def _parameters(assignments: tuple[str, ...], *, as_text: bool) -> dict[str, Any]:
+    """Read `key=value` pairs, those of a saved query as text but for numbers."""
     params: dict[str, Any] = {}
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
@@ -133,17 +190,28 @@ def _parameters(assignments: tuple[str, ...]) -> dict[str, Any]:
         if key in params:
             msg = f"Parameter {key!r} is given twice."
             raise InputError(msg)
-        params[key] = _value(key, value)
+        text = as_text and key not in _NUMBERS and value[:1] != '"' and value != "null"
+        params[key] = _checked(key, value) if text else _value(key, value)
     return params
 
 
-def _value(key: str, text: str) -> Any:
-    """Read a parameter's value: JSON where it is valid JSON, otherwise text."""
+def _checked(key: str, text: str) -> str:
+    """Return a value that is text.
+
+    Raises:
+        InputError: If it is no valid text.
+    """
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         msg = f"Parameter {key!r} is not valid text at character {error.start + 1}."
         raise InputError(msg) from error
+    return text
+
+
+def _value(key: str, text: str) -> Any:
+    """Read a parameter's value: JSON where it is valid JSON, otherwise text."""
+    _checked(key, text)
     try:
         value = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -170,7 +238,7 @@ def _has_wide_integer(value: Any) -> bool:
 
 def _saved_queries() -> dict[str, Statement]:
     """Return the saved queries by name."""
-    from graph.statements import statement_names, statement_record
+    from knowtrail.graph.statements import statement_names, statement_record
 
     return {
         name.removeprefix(_SAVED): statement_record(name)
@@ -190,7 +258,14 @@ def _saved_query(name: str) -> Statement:
     raise InputError(msg)
 
 
-def _list_saved(*, as_json: bool) -> None:
+def _filled_by(name: str) -> str:
+    """Say which command stores what a saved query looks for."""
+    text = _saved_query(name).text
+    filler = next(filler for mark, filler in _FILLED_BY.items() if mark in text)
+    return f" What it reads comes from: knowtrail {filler}"
+
+
+def _list_saved(home: Path, *, as_json: bool) -> None:
     """Write names, titles and parameters of the saved queries."""
     queries = _saved_queries()
     if as_json:
@@ -200,21 +275,37 @@ def _list_saved(*, as_json: bool) -> None:
         ]
         click.echo(json.dumps(rows, ensure_ascii=False))
         return
+    own = own_command(home)
     for name, query in queries.items():
         options = " ".join(f"[-p {param}=...]" for param in query.params)
         click.echo(f"{name}: {query.title}")
-        click.echo(f"  knowtrail cypher --saved {name} {options}".rstrip())
+        click.echo(f"  {own} cypher --saved {name} {options}".rstrip())
 
 
-def _show(running: RunningStatement, limit: int) -> None:
-    """Draw the first rows as a table, and the plan of an explained statement."""
+def _show(
+    running: RunningStatement, limit: int, *, wide: bool, saved: bool, fills: str
+) -> None:
+    """Draw the first rows as a table, and the plan of an explained statement.
+
+    A saved query may have columns for some parameters alone: empty ones are left out.
+    """
+    from knowtrail.graph.tables import draw_rows
+
     rows = iter(running)
     shown = list(islice(rows, limit))
     more = next(rows, None) is not None
     if running.columns and shown:
-        _draw_table(running.columns, shown)
+        full = [
+            not saved or any(v is not None for v in c) for c in zip(*shown, strict=True)
+        ]
+        draw_rows(
+            [*compress(running.columns, full)],
+            [[*compress(row, full)] for row in shown],
+            wide=wide,
+            more="--wide",
+        )
     elif running.columns and not running.plan:
-        click.echo("No rows.", err=True)
+        click.echo(f"No rows.{fills}", err=True)
     if running.plan:
         click.echo(running.plan)
     if more:
@@ -222,29 +313,3 @@ def _show(running: RunningStatement, limit: int) -> None:
             f"The first {limit} rows: --rows shows more, --csv and --json all.",
             err=True,
         )
-
-
-def _draw_table(columns: tuple[str, ...], rows: list[list[Any]]) -> None:
-    """Draw rows on standard output, as wide as the terminal."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from graph.rows import cell_text
-
-    console = Console(file=sys.stdout, highlight=False)
-    if not console.is_terminal:
-        console = Console(file=sys.stdout, highlight=False, width=100_000)
-    numeric = [
-        all(isinstance(row[i], int | float) for row in rows)
-        for i in range(len(columns))
-    ]
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name, right in zip(columns, numeric, strict=True):
-        table.add_column(
-            Text(cell_text(name)), justify="right" if right else "left", overflow="fold"
-        )
-    for row in rows:
-        table.add_row(*(Text(cell_text(value)) for value in row))
-    console.print(table)

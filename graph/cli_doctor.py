@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from graph.doctor import Finding
-    from graph.settings import Settings
+    from knowtrail.graph.doctor import Finding
+    from knowtrail.graph.settings import Settings
 
 __all__ = ["doctor"]
 
@@ -27,13 +27,14 @@ def doctor(settings: Settings, *, as_json: bool) -> None:
     Nothing is started, fetched or changed. Exits 1 if something needed is broken;
     warnings are about things that only some commands need or that come by themselves.
     """
-    from graph.doctor import examine
+    from knowtrail.graph.doctor import examine
+    from knowtrail.graph.settings import as_typed
 
     findings = []
     for finding in examine(settings):
         findings.append(finding)
         if not as_json:
-            click.echo(_line(finding))
+            click.echo(as_typed(_line(finding), settings.home))
     if as_json:
         click.echo(json.dumps([asdict(f) for f in findings], ensure_ascii=False))
     if any(finding.state == "problem" for finding in findings):

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graph.lazy_group import NearGroup
+from knowtrail.graph.lazy_group import NearGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from graph.settings import Settings
+    from knowtrail.graph.settings import Settings
 
 __all__ = ["rdf"]
 
@@ -59,9 +57,9 @@ def export_command(
     FILE ends in .ttl, .nt, .jsonld or .rdf, or --format says what it is. It appears
     when it is whole. The same graph gives the same file.
     """
-    from graph.cli_session import open_connection
-    from graph.progress import progress_bars
-    from graph.rdf.export import export_rdf, format_of
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.progress import progress_bars
+    from knowtrail.graph.rdf.export import export_rdf, format_of
 
     to_stdout = str(file) == "-"
     form = form or ("turtle" if to_stdout else format_of(file.name, None))
@@ -100,12 +98,19 @@ def import_command(
     nothing more. IRIs that are not ours become `:Resource` nodes, as neosemantics has
     them.
     """
-    from graph.cli_session import open_connection
-    from graph.progress import progress_bars
-    from graph.rdf.loading import import_rdf
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.progress import progress_bars
+    from knowtrail.graph.rdf.loading import import_rdf
 
     with open_connection(settings) as connection, progress_bars() as progress:
-        report = import_rdf(connection, file, format=form, base=base, progress=progress)
+        report = import_rdf(
+            connection,
+            file,
+            format=form,
+            base=base,
+            progress=progress,
+            home=settings.home,
+        )
     missing = (
         f" Left out {report.missing} relationships to nodes that are not there."
         if report.missing
@@ -140,6 +145,7 @@ def _tell(report: Any, text: str, *, as_json: bool) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Rows as CSV.")
+@click.option("--wide", is_flag=True, help="Every column, one line a row.")
 @click.option(
     "--time-limit",
     type=click.FloatRange(0, min_open=True),
@@ -157,6 +163,7 @@ def query_command(
     file: Path | None,
     as_json: bool,
     as_csv: bool,
+    wide: bool,
     time_limit: float,
     base: str,
 ) -> None:
@@ -164,7 +171,7 @@ def query_command(
 
     SELECT and ASK give rows, CONSTRUCT and DESCRIBE Turtle. The prefixes schema, skos,
     prov, nif, dqv, rdf, rdfs, xsd, hc (heritage), kt, ktp (properties), ktr
-    (relationships) and ktc (classes) are known.
+    (relationships) and ktc (classes) are known; tables write IRIs with them.
 
     \b
     knowtrail rdf query "SELECT ?title { ?d a schema:Article; schema:name ?title }"
@@ -173,14 +180,14 @@ def query_command(
         msg = "Choose one of --csv and --json."
         raise click.UsageError(msg)
     text = _query_text(sparql, file)
-    from graph.cli_session import open_connection
-    from graph.rdf.limits import stopped_after
-    from graph.rdf.store import live_graph
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.rdf.limits import stopped_after
+    from knowtrail.graph.rdf.store import live_graph
 
     with open_connection(settings) as connection:
         graph = live_graph(connection, base=base, seconds=time_limit)
         with stopped_after(time_limit + _GRACE):
-            _show(graph.query(text), as_json=as_json, as_csv=as_csv)
+            _show(graph.query(text), as_json=as_json, as_csv=as_csv, wide=wide)
 
 
 def _query_text(sparql: str | None, file: Path | None) -> str:
@@ -192,7 +199,7 @@ def _query_text(sparql: str | None, file: Path | None) -> str:
         try:
             return file.read_text("utf-8")
         except UnicodeDecodeError as error:
-            from graph.errors import InputError
+            from knowtrail.graph.errors import InputError
 
             msg = f"{file} is not UTF-8: {error.reason} at byte {error.start}."
             raise InputError(msg) from error
@@ -201,7 +208,7 @@ def _query_text(sparql: str | None, file: Path | None) -> str:
     return sparql or ""
 
 
-def _show(result: Any, *, as_json: bool, as_csv: bool) -> None:
+def _show(result: Any, *, as_json: bool, as_csv: bool, wide: bool) -> None:
     """Write an answer on standard output."""
     if result.type in {"CONSTRUCT", "DESCRIBE"}:
         graph = result.graph
@@ -215,13 +222,18 @@ def _show(result: Any, *, as_json: bool, as_csv: bool) -> None:
         click.echo("true" if result.askAnswer else "false")
     else:
         columns = [str(name) for name in result.vars or []]
-        rows = ([_text(value) for value in row] for row in result)
         if as_csv:
-            from graph.rows import write_csv
+            from knowtrail.graph.rows import write_csv
 
-            write_csv(columns, rows, sys.stdout)
+            write_csv(
+                columns, ([_text(value) for value in row] for row in result), sys.stdout
+            )
+        elif drawn := [[_cell(value, result) for value in row] for row in result]:
+            from knowtrail.graph.tables import draw_rows
+
+            draw_rows(columns, drawn, wide=wide, more="--wide")
         else:
-            _draw(columns, list(rows))
+            click.echo("No rows.", err=True)
 
 
 def _write_results(result: Any) -> None:
@@ -259,29 +271,14 @@ def _json_term(term: Any) -> dict[str, str]:
     return found | ({"datatype": str(term.datatype)} if term.datatype else {})
 
 
+def _cell(value: Any, result: Any) -> str:
+    """Return a term as a table shows it: IRIs with the prefixes of the query."""
+    from rdflib.term import URIRef
+
+    text = _text(value) or ""
+    return result.short(text) if isinstance(value, URIRef) else text
+
+
 def _text(value: Any) -> str | None:
     """Return a term as text; nothing for a variable without a value."""
     return None if value is None else str(value)
-
-
-def _draw(columns: Sequence[str], rows: list[list[str | None]]) -> None:
-    """Draw rows as a table on standard output, as wide as the terminal."""
-    if not rows:
-        click.echo("No rows.", err=True)
-        return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from graph.rows import cell_text
-
-    console = Console(file=sys.stdout, highlight=False)
-    if not console.is_terminal:
-        console = Console(file=sys.stdout, highlight=False, width=100_000)
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name in columns:
-        table.add_column(Text(cell_text(name)), overflow="fold")
-    for row in rows:
-        table.add_row(*(Text("" if v is None else cell_text(v)) for v in row))
-    console.print(table)

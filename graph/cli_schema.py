@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from graph.lazy_group import NearGroup
+from knowtrail.graph.lazy_group import NearGroup
 
 if TYPE_CHECKING:
-    from graph.schema import SchemaItem
-    from graph.settings import Settings
+    from knowtrail.graph.schema import SchemaItem
+    from knowtrail.graph.settings import Settings
 
 __all__ = ["schema"]
 
@@ -29,8 +29,9 @@ def schema() -> None:
 @click.pass_obj
 def show(settings: Settings, *, as_json: bool) -> None:
     """Show the constraints and indexes, and those of ours that are missing."""
-    from graph.cli_session import open_connection
-    from graph.schema import SCHEMA_VERSION, schema_version, show_schema
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.schema import SCHEMA_VERSION, schema_version, show_schema
+    from knowtrail.graph.settings import own_command
 
     with open_connection(settings) as connection:
         version = schema_version(connection)
@@ -51,7 +52,8 @@ def show(settings: Settings, *, as_json: bool) -> None:
         line = f"{item.name:<{width}}  {item.state:<10}  {what}{owner}"
         click.echo(line.rstrip())
     if version < SCHEMA_VERSION:
-        click.echo("To bring it up to date: knowtrail schema apply", err=True)
+        apply = f"{own_command(settings.home)} schema apply"
+        click.echo(f"To bring it up to date: {apply}", err=True)
 
 
 @schema.command()
@@ -68,11 +70,12 @@ def apply(settings: Settings, *, dimensions: int | None, as_json: bool) -> None:
     The vector indexes are made by the first ingest, which knows the length of the
     embedder's vectors, or here by --dimensions.
     """
-    from graph.cli_session import open_connection
-    from graph.schema import SCHEMA_VERSION, apply_schema
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.progress import progress_bars
+    from knowtrail.graph.schema import SCHEMA_VERSION, apply_schema
 
-    with open_connection(settings) as connection:
-        found = apply_schema(connection, dimensions=dimensions)
+    with open_connection(settings) as connection, progress_bars() as progress:
+        found = apply_schema(connection, dimensions=dimensions, progress=progress)
     if as_json:
         record = {"before": found, "version": SCHEMA_VERSION, "dimensions": dimensions}
         click.echo(json.dumps(record))
@@ -88,8 +91,8 @@ def apply(settings: Settings, *, dimensions: int | None, as_json: bool) -> None:
 @click.pass_obj
 def drop(settings: Settings, *, yes: bool, as_json: bool) -> None:
     """Drop Knowtrail's constraints and indexes; the data and those of others stay."""
-    from graph.cli_session import open_connection
-    from graph.schema import drop_schema, show_schema
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.schema import drop_schema, show_schema
 
     with open_connection(settings) as connection:
         names = [i.name for i in show_schema(connection) if _is_ours_and_there(i)]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from graph.lazy_group import NearGroup
+from knowtrail.graph.lazy_group import NearGroup
 
 if TYPE_CHECKING:
-    from graph.server import ServerInfo
-    from graph.settings import Settings
+    from knowtrail.graph.server import ServerInfo
+    from knowtrail.graph.settings import Settings
 
 __all__ = ["server"]
 
@@ -42,8 +41,8 @@ def install(
     settings: Settings, *, home: Path | None, version: str | None, as_json: bool
 ) -> None:
     """Fetch Neo4j once, so that it starts without network from then on."""
-    from graph.progress import progress_bars
-    from graph.server import install_server
+    from knowtrail.graph.progress import progress_bars
+    from knowtrail.graph.server import install_server
 
     with progress_bars() as progress:
         folder = install_server(
@@ -59,7 +58,7 @@ def install(
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
-    help="Loopback port of Bolt; without it 7687, or a free one.",
+    help="Loopback port of Bolt; without it the last one, 7687, or a free one.",
 )
 @_JSON
 @click.pass_obj
@@ -72,8 +71,8 @@ def start(
     as_json: bool,
 ) -> None:
     """Start the server and leave it running."""
-    from graph.progress import progress_bars
-    from graph.server import join_server
+    from knowtrail.graph.progress import progress_bars
+    from knowtrail.graph.server import join_server
 
     folder = _home(settings, home)
     with progress_bars() as progress:
@@ -84,6 +83,7 @@ def start(
             stay=True,
             heap=settings.heap,
             page_cache=settings.page_cache,
+            load_csv=settings.load_csv,
             progress=progress,
         )
     lease.close()
@@ -96,7 +96,7 @@ def start(
 @click.pass_obj
 def stop(settings: Settings, *, home: Path | None, as_json: bool) -> None:
     """Stop the server cleanly."""
-    from graph.server import stop_server
+    from knowtrail.graph.server import stop_server
 
     folder = _home(settings, home)
     stopped = stop_server(folder)
@@ -110,7 +110,7 @@ def stop(settings: Settings, *, home: Path | None, as_json: bool) -> None:
 @click.pass_context
 def status(ctx: click.Context, *, home: Path | None, as_json: bool) -> None:
     """Say whether the server runs; exits 1 where it does not."""
-    from graph.server import server_status
+    from knowtrail.graph.server import server_status
 
     folder = _home(ctx.obj, home)
     info = server_status(folder)
@@ -136,7 +136,7 @@ def status(ctx: click.Context, *, home: Path | None, as_json: bool) -> None:
 @click.pass_obj
 def logs(settings: Settings, *, home: Path | None, lines: int, as_json: bool) -> None:
     """Show the end of the server's log."""
-    from graph.server import read_log
+    from knowtrail.graph.server import read_log
 
     found = read_log(_home(settings, home), lines)
     _say({"lines": found}, "\n".join(found) or "The log is empty.", as_json=as_json)
@@ -149,12 +149,14 @@ def _home(settings: Settings, home: Path | None) -> Path:
 
 def _command(name: str, home: Path) -> str:
     """Return the command line of a sub-command for a folder."""
-    return f"knowtrail server {name} --home {shlex.quote(str(home))}"
+    from knowtrail.graph.settings import own_command
+
+    return f"{own_command(home)} server {name}"
 
 
 def _say_running(info: ServerInfo, *, as_json: bool) -> None:
     """Print where a server is, without its password."""
-    from graph.server.folder import ServerFolder
+    from knowtrail.graph.server.folder import ServerFolder
 
     password_file = ServerFolder(info.home).password_file
     record = {

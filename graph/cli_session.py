@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from graph.connection import Connection
+from knowtrail.graph.connection import Connection
+from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
-    from graph.settings import Settings
-
-__all__ = ["open_connection", "served"]
+__all__ = ["connect", "open_connection", "served"]
 
 
 @contextmanager
@@ -25,8 +25,8 @@ def served(settings: Settings, *, stay: bool = False) -> Iterator[Settings]:
     if settings.uri is not None:
         yield settings
         return
-    from graph.progress import progress_bars
-    from graph.server import join_server
+    from knowtrail.graph.progress import progress_bars
+    from knowtrail.graph.server import join_server
 
     with progress_bars() as progress:
         lease = join_server(
@@ -35,12 +35,16 @@ def served(settings: Settings, *, stay: bool = False) -> Iterator[Settings]:
             stay=stay,
             heap=settings.heap,
             page_cache=settings.page_cache,
+            load_csv=settings.load_csv,
             progress=progress,
         )
     with lease:
         info = lease.info
         yield settings.with_server(
-            uri=info.uri, username=info.username, password=info.password
+            uri=info.uri,
+            username=info.username,
+            password=info.password,
+            managed=True,
         )
 
 
@@ -52,3 +56,16 @@ def open_connection(settings: Settings, *, stay: bool = False) -> Iterator[Conne
         Connection.open(pointed) as connection,
     ):
         yield connection
+
+
+def connect(**explicit: Any) -> AbstractContextManager[Connection]:
+    """Return a connection as a context, as the environment says, as every command.
+
+    Args:
+        **explicit: Settings that win over the environment, such as `uri`, `username`
+            and `password`, or `home`, the folder of the managed server.
+
+    Raises:
+        InputError: If a setting is no good.
+    """
+    return open_connection(Settings.from_env(**explicit))

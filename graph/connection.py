@@ -7,26 +7,35 @@ A driver that the caller made is used and never closed.
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from graph.capabilities import Capabilities, capabilities_from
-from graph.driver import (
-    DRIVER_OPTIONS,
+from knowtrail.graph.driver import (
     Counters,
     credentials,
+    driver_options,
     server_address,
     translate_errors,
 )
-from graph.statements import statement
+from knowtrail.graph.errors import DatabaseError
+from knowtrail.graph.statements import statement
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
     import neo4j
 
-    from graph.settings import Settings
+    from knowtrail.graph.settings import Settings
 
-__all__ = ["AsyncConnection", "Connection", "Counters", "translate_errors"]
+__all__ = [
+    "AsyncConnection",
+    "Capabilities",
+    "Connection",
+    "Counters",
+    "capabilities_from",
+    "translate_errors",
+]
 
 
 class Connection:
@@ -35,12 +44,17 @@ class Connection:
     Use it as a context manager, or call `close`. Safe to share between threads as
     the driver is; statements of one thread see its earlier writes.
 
+    Attributes:
+        asks_for_models: Whether the server may be asked for what its models make.
+
     Example:
         ```python
         with Connection.open(settings) as connection:
             rows = connection.read("corpus/list")
         ```
     """
+
+    asks_for_models = True
 
     def __init__(
         self, driver: neo4j.Driver, *, database: str = "neo4j", owned: bool = False
@@ -64,7 +78,7 @@ class Connection:
         uri = server_address(settings)
         with translate_errors(f"Neo4j at {uri}"):
             driver = neo4j.GraphDatabase.driver(
-                uri, auth=credentials(settings), **DRIVER_OPTIONS
+                uri, auth=credentials(settings), **driver_options(settings)
             )
             try:
                 driver.verify_connectivity()
@@ -221,7 +235,7 @@ class AsyncConnection:
         uri = server_address(settings)
         with translate_errors(f"Neo4j at {uri}"):
             driver = neo4j.AsyncGraphDatabase.driver(
-                uri, auth=credentials(settings), **DRIVER_OPTIONS
+                uri, auth=credentials(settings), **driver_options(settings)
             )
             try:
                 await driver.verify_connectivity()
@@ -328,3 +342,69 @@ class AsyncConnection:
                 bookmark_manager=self.driver.execute_query_bookmark_manager,
             ) as session:
                 return await session.execute_write(work)
+
+    async def arun_schema(self, text: str, /, **params: Any) -> Counters:
+        """Run a schema command in an auto-commit transaction."""
+        with translate_errors():
+            async with self.driver.session(
+                database=self.database,
+                bookmark_manager=self.driver.execute_query_bookmark_manager,
+            ) as session:
+                result = await session.run(text, params)
+                return Counters.of(await result.consume())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """The version of a server and what follows from it.
+
+    Attributes:
+        version: Version numbers, such as (2026, 8, 1) or (5, 26, 30).
+        edition: `community`, `enterprise` or another name.
+    """
+
+    version: tuple[int, ...]
+    edition: str
+
+    @property
+    def cypher25(self) -> bool:
+        """Return whether the server understands `CYPHER 25`."""
+        return self.version >= (2025, 6)
+
+    @property
+    def vector_values(self) -> bool:
+        """Return whether vectors travel as single values."""
+        return self.version >= (2025, 10)
+
+    @property
+    def search(self) -> bool:
+        """Return whether the server has the `SEARCH` clause."""
+        return self.version >= (2026, 1)
+
+    @property
+    def filtered_vector_index(self) -> bool:
+        """Return whether a vector index can be filtered inside the search."""
+        return self.version >= (2026, 1)
+
+    @property
+    def quantization_type(self) -> bool:
+        """Return whether `vector.quantization.type` is the option's name."""
+        return self.version >= (2026, 6)
+
+
+def capabilities_from(rows: Sequence[dict[str, Any]]) -> Capabilities:
+    """Read capabilities from the rows of `dbms.components`.
+
+    Raises:
+        DatabaseError: If the server is older than 5.26 or says no version.
+    """
+    for row in rows:
+        if row["name"] == "Neo4j Kernel":
+            text = row["version"]
+            version = tuple(int(n) for n in re.findall(r"\d+", text)[:3])
+            if version < (5, 26):
+                msg = f"Neo4j {text} is too old: use 5.26 or a 2026 release."
+                raise DatabaseError(msg)
+            return Capabilities(version=version, edition=row["edition"])
+    msg = "The server does not say which version of Neo4j it is."
+    raise DatabaseError(msg)

@@ -10,18 +10,24 @@ import platform
 import shutil
 import socket
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from graph.errors import DatabaseError, InstallError, KnowtrailError, SettingsError
-from graph.settings import DEFAULT_NEO4J
+from knowtrail.graph.errors import (
+    DatabaseError,
+    InstallError,
+    KnowtrailError,
+    SettingsError,
+)
+from knowtrail.graph.extras import installing
+from knowtrail.graph.settings import DEFAULT_NEO4J
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graph.connection import Connection
-    from graph.settings import Settings
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
 
 __all__ = ["Finding", "examine"]
 
@@ -83,7 +89,7 @@ def _python() -> Finding:
 
 def _java(*, managed: bool) -> Finding:
     """Look for the runtime of the managed server."""
-    from graph.server.java import find_java
+    from knowtrail.graph.server.java import find_java
 
     try:
         java = find_java()
@@ -99,8 +105,8 @@ def _java(*, managed: bool) -> Finding:
 
 def _jars(settings: Settings) -> Finding:
     """Look for the files of the managed server."""
-    from graph.server.folder import ServerFolder
-    from graph.server.install import check_version, installed_jars
+    from knowtrail.graph.server.folder import ServerFolder
+    from knowtrail.graph.server.install import check_version, installed_jars
 
     recorded = ServerFolder(settings.home).recorded_version()
     version = settings.neo4j_version or recorded or DEFAULT_NEO4J
@@ -145,7 +151,7 @@ def _disk(settings: Settings) -> Finding:
 
 def _port(settings: Settings) -> Finding:
     """Look at the port that the managed server would like to have."""
-    from graph.server import server_status
+    from knowtrail.graph.server import server_status
 
     info = server_status(settings.home)
     if info is not None:
@@ -167,10 +173,10 @@ def _port(settings: Settings) -> Finding:
 
 def _database(settings: Settings) -> Iterator[Finding]:
     """Look at the server and what it stores, without starting one."""
-    from graph.connection import Connection
+    from knowtrail.graph.connection import Connection
 
     if settings.uri is None:
-        from graph.server import server_status
+        from knowtrail.graph.server import server_status
 
         info = server_status(settings.home)
         if info is None:
@@ -193,7 +199,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
 
 def _absent_server(settings: Settings) -> Finding:
     """Say why no managed server answers."""
-    from graph.server.folder import ServerFolder
+    from knowtrail.graph.server.folder import ServerFolder
 
     if ServerFolder(settings.home).is_alive():
         return Finding(
@@ -211,7 +217,7 @@ def _absent_server(settings: Settings) -> Finding:
 
 def _schema(connection: Connection) -> Finding:
     """Look at the schema's version and at the states of indexes."""
-    from graph.schema import SCHEMA_VERSION, schema_version, show_schema
+    from knowtrail.graph.schema import SCHEMA_VERSION, schema_version, show_schema
 
     version = schema_version(connection)
     items = [item for item in show_schema(connection) if item.ours]
@@ -301,14 +307,14 @@ def _embedder(settings: Settings) -> Finding:
 
 def _local_embedder(name: str) -> Finding:
     """Look for a sentence-transformers model."""
-    from graph.model_files import local_model
+    from knowtrail.graph.model_files import local_model
 
     if importlib.util.find_spec("sentence_transformers") is None:
         return Finding(
             check="embedder",
             state="problem",
             detail="the Python package sentence-transformers is not installed",
-            advice="Install Knowtrail again: pip install --force-reinstall knowtrail",
+            advice=f"Install Knowtrail again: {installing('knowtrail')}",
         )
     if place := local_model(name):
         folder = place if Path(place).is_dir() else str(Path(place).parent)
@@ -322,12 +328,29 @@ def _local_embedder(name: str) -> Finding:
 
 
 def _language_model(settings: Settings) -> Finding:
-    """Ask Ollama for the language model, which answers, guides walks, names themes."""
+    """Look for the language model, which extracts, guides walks, words answers.
+
+    A provider's is not asked, as that costs money: only package and key are looked at.
+    """
+    from knowtrail.graph.language_models import load_language_model
+    from knowtrail.graph.model_providers import provider_of
+
+    check = "language model"
+    try:
+        provider, model = provider_of(settings.language_model)
+        if provider is not None:
+            name = load_language_model(settings=settings).name
+            detail = f"{name}, its key is set (not tried)"
+            return Finding(check=check, state="ok", detail=detail)
+    except KnowtrailError as error:
+        return replace(_from_error(check, error), state="warning")
     return _ollama_model(
-        "language model",
-        settings.language_model,
+        check,
+        model,
         settings,
-        needed_for="ask, llm_guided_traversal and --themes llm",
+        needed_for="extract, dataset generate, llm_guided_traversal and --themes llm, "
+        "and for answers of ask in words: without it ask shows the sentences nearest "
+        "to the question",
     )
 
 

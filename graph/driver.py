@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import errno
+import logging
+import re
+import socket
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from graph.errors import (
+from knowtrail.graph.errors import (
     CredentialsError,
     DatabaseError,
     InputError,
@@ -17,15 +23,18 @@ from graph.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     import neo4j
 
-    from graph.settings import Settings
+    from knowtrail.graph.settings import Settings
 
 __all__ = [
     "DRIVER_OPTIONS",
     "Counters",
     "credentials",
+    "driver_options",
+    "is_loopback",
     "server_address",
     "translate_errors",
 ]
@@ -37,6 +46,95 @@ DRIVER_OPTIONS: dict[str, Any] = {
     "max_transaction_retry_time": 30,
     "notifications_min_severity": "OFF",
 }
+_UNBUILT = re.compile(r"index\b.*(?:come online|not online|populat)", re.IGNORECASE)
+_PROBE_SECONDS = 1.0
+_NO_FILES = frozenset({errno.EMFILE, errno.ENFILE})
+_TOO_MANY_FILES = (
+    "No connection to Neo4j: this process has too many open files. Close connections "
+    "and retrievers that are done, or raise the limit (ulimit -n)."
+)
+_UNTOLD = logging.NullHandler()
+"""Keeps the driver's log, of what it then raises, from stderr where nobody set one."""
+
+
+def driver_options(settings: Settings) -> dict[str, Any]:
+    """Return how the driver of a server is made.
+
+    It tries again for `retry_seconds` what a busy or distant server did not do. Where
+    a server of this machine refuses connections, nothing is tried again.
+    """
+    logging.getLogger("neo4j").addHandler(_UNTOLD)
+    options = DRIVER_OPTIONS | {"max_transaction_retry_time": settings.retry_seconds}
+    if settings.managed:
+        options["resolver"] = partial(_followed, settings.home)
+    elif is_loopback(urlsplit(settings.uri or "").hostname or ""):
+        options["resolver"] = _reached
+    return options
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address or name."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _followed(home: Path, address: neo4j.Address) -> list[neo4j.Address]:
+    """Return where the server of a folder is now.
+
+    Raises:
+        UnavailableError: If it does not run, whoever has its port is not asked; or
+            if no file can be opened.
+    """
+    import neo4j
+
+    from knowtrail.graph.server.folder import ServerFolder
+
+    folder = ServerFolder(home)
+    with _files_told():
+        state = folder.read_state() if folder.is_alive() else None
+    try:
+        if state is not None:
+            return _reached(neo4j.Address((address[0], state.port)))
+    except UnavailableError as error:
+        if not isinstance(error.__cause__, ConnectionRefusedError):
+            raise
+    msg = (
+        f"The Neo4j server of {home} does not answer (it does not run, or not yet): "
+        "start it with knowtrail server start."
+    )
+    raise UnavailableError(msg)
+
+
+def _reached(address: neo4j.Address) -> list[neo4j.Address]:
+    """Return an address to which the driver opens a connection, if anybody is there.
+
+    Raises:
+        UnavailableError: If connections are refused, or no file can be opened; the
+            driver does not try again after an error that is not its own.
+    """
+    try:
+        with _files_told(), suppress(TimeoutError):
+            socket.create_connection(tuple(address[:2]), _PROBE_SECONDS).close()
+    except ConnectionRefusedError as error:
+        where = f"Neo4j at {address[0]}:{address[1]}"
+        msg = (
+            f"{where} does not answer (connection refused): check that the server runs."
+        )
+        raise UnavailableError(msg) from error
+    return [address]
+
+
+@contextmanager
+def _files_told() -> Iterator[None]:
+    """Say where a process has as many open files as it may."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_FILES:
+            raise
+        raise UnavailableError(_TOO_MANY_FILES) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +211,11 @@ def translate_errors(where: str = "Neo4j") -> Iterator[None]:
             )
             raise SettingsError(msg) from error
         msg = f"{where} reported {error.code}: {error.message}"
+        if _UNBUILT.search(error.message or ""):
+            msg = (
+                f"An index of {where} that this needs is still being built: ask again "
+                "when knowtrail schema show says that it is ONLINE."
+            )
         raise DatabaseError(msg) from error
     except ne.DriverError as error:
         msg = f"The Neo4j driver failed: {_first_line(error)}."

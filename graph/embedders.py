@@ -1,4 +1,4 @@
-"""Embedding models: a small protocol, and the providers that are built in.
+"""Embedding models: a small protocol, and the built-in ones by their names.
 
 Anything with LangChain's `Embeddings` interface is an `Embedder`. A model's query
 prompt is applied to queries only.
@@ -6,47 +6,33 @@ prompt is applied to queries only.
 
 from __future__ import annotations
 
-import logging
+import re
 import threading
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-from langchain_core.embeddings import Embeddings
 
-from graph.errors import MissingExtraError, ModelError, SettingsError, VectorError
-from graph.model_files import model_places
+from knowtrail.graph.array_embedder import QUERY_PROMPTS, ArrayEmbedder
+from knowtrail.graph.errors import SettingsError, VectorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy.typing as npt
-
-    from graph.settings import Settings
-
-    Vectors = npt.NDArray[np.float32]
+    from knowtrail.graph.array_embedder import Vectors
+    from knowtrail.graph.settings import Settings
 
 __all__ = [
+    "DeferredEmbedder",
     "Embedder",
-    "HashEmbedder",
-    "OllamaEmbedder",
-    "SentenceTransformerEmbedder",
     "dimensions_of",
     "embed_texts",
     "embedder_name",
     "load_embedder",
+    "named_embedder",
     "query_prompt",
 ]
 
-_LOG = logging.getLogger(__name__)
-_LOADING_LOG = logging.getLogger("graph.embedders.loading")
-_QUERY_PROMPTS = {
-    "mixedbread-ai/mxbai-embed-large-v1": (
-        "Represent this sentence for searching relevant passages: "
-    ),
-}
-BATCH = 16
-_LOADING = threading.Lock()
-"""Threads that come first at once load a model once."""
+_PROVIDERS = {"sentence-transformers", "bf16", "ollama", "static", "hash"}
 
 
 @runtime_checkable
@@ -124,183 +110,43 @@ def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     return vectors
 
 
-class SentenceTransformerEmbedder(Embeddings):
-    """A sentence-transformers model, loaded at first use.
+class DeferredEmbedder(ArrayEmbedder):
+    """A sentence-transformers model by its name: nothing is imported until it embeds.
+
+    It is not one of LangChain's `Embeddings`, whose import alone takes as long as a
+    whole question to a server that has the model.
 
     Args:
-        place: Model name or folder.
-        name: What is recorded; None records the place.
-        query_prompt: Put before queries, not before documents; None takes what is
-            known of the model.
-        batch_size: Texts in one pass of the model; small ones are faster on a CPU.
-        bf16: Whether weights are bfloat16, faster where the processor has it.
+        name: As for `load_embedder`.
     """
 
-    def __init__(
-        self,
-        place: str,
-        *,
-        name: str | None = None,
-        query_prompt: str | None = None,
-        batch_size: int = BATCH,
-        bf16: bool = False,
-    ) -> None:
-        self.name = name or place
-        self._place = place
-        self.query_prompt = (
-            _QUERY_PROMPTS.get(place, "") if query_prompt is None else query_prompt
-        )
-        self._batch_size = batch_size
-        self._bf16 = bf16
-        self._model: Any = None
+    def __init__(self, name: str) -> None:
+        provider, model = _provider(name)
+        self.name = _recorded(provider, model)
+        self.query_prompt = QUERY_PROMPTS.get(model, "")
+        self._wanted = name
+        self._lock = threading.Lock()
+        self._own: Any = None
 
     @property
-    def model(self) -> Any:
-        """Return the loaded `SentenceTransformer`.
-
-        Raises:
-            ModelError: If the model's files are neither here nor to be fetched.
-        """
-        if self._model is None:
-            with _LOADING:
-                if self._model is None:
-                    self._model = self._load()
-        return self._model
-
-    def _load(self) -> Any:
-        """Load the model from a folder, the cache, a package or the hub."""
-        _LOADING_LOG.info("Loading embedding model %s", self._place)
-        from huggingface_hub.utils.logging import set_verbosity_error
-        from sentence_transformers import SentenceTransformer
-        from transformers.utils.logging import disable_progress_bar
-
-        disable_progress_bar()  # type: ignore[no-untyped-call]
-        set_verbosity_error()  # type: ignore[no-untyped-call]
-        kwargs: dict[str, Any] = {"device": None}
-        if self._bf16:
-            kwargs["model_kwargs"] = {"dtype": "bfloat16"}
-        for place, local in model_places(self._place):
-            try:
-                return SentenceTransformer(place, local_files_only=local, **kwargs)
-            except (OSError, ValueError) as error:
-                _LOG.debug("No model at %s: %s", place, error)
-        msg = (
-            f"The embedding model {self._place!r} is not on this machine and cannot be "
-            "fetched: check the name and the network, or give a folder that holds it."
-        )
-        raise ModelError(msg)
-
-    @property
-    def dimensions(self) -> int:
-        """Return the length of the vectors."""
-        model = self.model
-        get = getattr(model, "get_embedding_dimension", None) or (
-            model.get_sentence_embedding_dimension
-        )
-        return int(get())
+    def loaded(self) -> bool:
+        """Say whether the model is in this process."""
+        return self._own is not None and self._own.loaded
 
     def embed_array(self, texts: list[str]) -> Vectors:
         """Return vectors as a float32 array of shape (texts, dimensions)."""
-        vectors = self.model.encode(
-            texts,
-            batch_size=self._batch_size,
-            show_progress_bar=False,
-            convert_to_numpy=True,
-        )
-        return np.asarray(vectors, dtype=np.float32)
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return one vector a text."""
-        rows: list[list[float]] = self.embed_array(texts).tolist()
-        return rows
-
-    def embed_query(self, text: str) -> list[float]:
-        """Return the vector of a question, with the model's query prompt."""
-        return self.embed_documents([self.query_prompt + text])[0]
+        with self._lock:
+            if self._own is None:
+                self._own = load_embedder(self._wanted)
+        vectors: Vectors = self._own.embed_array(texts)
+        return vectors
 
 
-class OllamaEmbedder(Embeddings):
-    """An embedding model that Ollama serves.
-
-    Args:
-        model: Its name there.
-        url: Where Ollama answers; None takes the package's default.
-
-    Raises:
-        MissingExtraError: If `langchain-ollama` is not installed.
-    """
-
-    def __init__(self, model: str, *, url: str | None = None) -> None:
-        try:
-            from langchain_ollama import OllamaEmbeddings
-        except ImportError as error:
-            msg = "Ollama embeddings need an extra: pip install 'knowtrail[llm]'."
-            raise MissingExtraError(msg) from error
-        self.name = f"ollama:{model}"
-        self.query_prompt = ""
-        self._model = model
-        self._client = OllamaEmbeddings(model=model, base_url=url)
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return one vector a text.
-
-        Raises:
-            ModelError: If Ollama does not answer or has no such model.
-        """
-        import httpx
-        from ollama import ResponseError
-
-        try:
-            return self._client.embed_documents(texts)
-        except (ConnectionError, httpx.HTTPError) as error:
-            msg = f"Ollama does not answer ({error}): start it with `ollama serve`."
-            raise ModelError(msg) from error
-        except ResponseError as error:
-            msg = f"Ollama: {error.error}. Try `ollama pull {self._model}`."
-            raise ModelError(msg) from error
-
-    def embed_query(self, text: str) -> list[float]:
-        """Return the vector of a question."""
-        return self.embed_documents([text])[0]
-
-
-class HashEmbedder(Embeddings):
-    """A deterministic embedder without a model: hashed words, for tests and drafts.
-
-    Texts that share words are near each other. The vector of a text never depends on
-    the texts beside it, so that two ingests give the same graph to the last bit.
-    """
-
-    def __init__(self, dimensions: int = 64) -> None:
-        self.name = f"hash:{dimensions}"
-        self.dimensions = dimensions
-        self.query_prompt = ""
-
-    def embed_array(self, texts: list[str]) -> Vectors:
-        """Return vectors as a float32 array of shape (texts, dimensions)."""
-        return np.stack([self._vector(text) for text in texts])
-
-    def _vector(self, text: str) -> Vectors:
-        """Return the normalised sum of the words' pseudo-random vectors."""
-        import hashlib
-        import re
-
-        total = np.full(self.dimensions, 1e-3, dtype=np.float64)
-        for word in re.findall(r"\w+", text.casefold()):
-            seed = hashlib.blake2b(word.encode(), digest_size=8).digest()
-            generator = np.random.default_rng(int.from_bytes(seed, "big"))
-            total += generator.standard_normal(self.dimensions)
-        vector: Vectors = (total / np.linalg.norm(total)).astype(np.float32)
-        return vector
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return one vector a text."""
-        rows: list[list[float]] = self.embed_array(texts).tolist()
-        return rows
-
-    def embed_query(self, text: str) -> list[float]:
-        """Return the vector of a question."""
-        return self.embed_documents([text])[0]
+def named_embedder(name: str, *, settings: Settings | None = None) -> Embedder:
+    """Return an embedder as `load_embedder` does, for our own use; see there."""
+    if _provider(name)[0] in {"hash", "ollama"}:
+        return load_embedder(name, settings=settings)
+    return DeferredEmbedder(name)
 
 
 def load_embedder(name: str, *, settings: Settings | None = None) -> Embedder:
@@ -314,25 +160,49 @@ def load_embedder(name: str, *, settings: Settings | None = None) -> Embedder:
         settings: Where Ollama answers.
 
     Raises:
-        SettingsError: For an unknown provider.
+        SettingsError: For an unknown provider, or one without a model.
         MissingExtraError: If the provider's package is not installed.
     """
-    provider, _, model = name.partition(":")
-    if not model:
-        return SentenceTransformerEmbedder(name)
-    if provider == "sentence-transformers":
-        return SentenceTransformerEmbedder(model)
-    if provider in {"static", "bf16"}:
-        return SentenceTransformerEmbedder(model, name=name, bf16=provider == "bf16")
+    from knowtrail.graph import embedding_models as models
+
+    provider, model = _provider(name)
+    made: Embedder
     if provider == "hash":
-        if not model.isdigit() or not 1 <= int(model) <= 4096:
+        if not re.fullmatch("[0-9]{1,4}", model) or not 1 <= int(model) <= 4096:
             msg = f"Embedder {name!r}: write hash:N with N from 1 to 4096."
             raise SettingsError(msg)
-        return HashEmbedder(int(model))
-    if provider == "ollama":
-        return OllamaEmbedder(model, url=settings.ollama_url if settings else None)
-    msg = (
-        f"Unknown embedding provider {provider!r} in {name!r}: use a model name, "
-        "bf16:MODEL, static:MODEL or ollama:MODEL."
-    )
-    raise SettingsError(msg)
+        made = models.HashEmbedder(int(model))
+    elif provider == "ollama":
+        url = settings.ollama_url if settings else None
+        made = models.OllamaEmbedder(model, url=url)
+    else:
+        made = models.SentenceTransformerEmbedder(
+            model, name=_recorded(provider, model), bf16=provider == "bf16"
+        )
+    return made
+
+
+def _provider(name: str) -> tuple[str, str]:
+    """Return provider and model of a name.
+
+    Raises:
+        SettingsError: For an unknown provider, or one without a model.
+    """
+    provider, _, model = name.partition(":")
+    if not model and provider not in _PROVIDERS and provider.strip():
+        return "sentence-transformers", name
+    if not model and provider != "hash":
+        msg = f"Embedder {name!r} names no model: write one, or PROVIDER:MODEL."
+        raise SettingsError(msg)
+    if provider not in _PROVIDERS:
+        msg = (
+            f"Unknown embedding provider {provider!r} in {name!r}: use a model name, "
+            "bf16:MODEL, static:MODEL or ollama:MODEL."
+        )
+        raise SettingsError(msg)
+    return provider, model
+
+
+def _recorded(provider: str, model: str) -> str:
+    """Return the name that a corpus records of a sentence-transformers model."""
+    return model if provider == "sentence-transformers" else f"{provider}:{model}"

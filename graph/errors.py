@@ -5,6 +5,7 @@ KnowtrailError
 ├── SettingsError (ValueError)          a setting is missing, unknown or out of range
 ├── InputError (ValueError)             something the caller passed or pointed to
 │   ├── SourceError                     a dump, file or page that cannot be read
+│   │   └── UnreachableError (ConnectionError)  a wiki that does not answer
 │   ├── UnknownCorpusError (LookupError)
 │   ├── UnknownAlgorithmError (LookupError)
 │   ├── FilterError                     a retrieval filter that cannot be understood
@@ -28,8 +29,8 @@ KnowtrailError
 ```
 
 Messages say what was wrong, the value, and what to do. `InputError`, `SettingsError`
-and `CorpusDriftError` are the user's to mend: the command line exits 2 for them and 1
-for the rest.
+and `CorpusDriftError` are the user's to mend, all but `UnreachableError`: the command
+line exits 2 for them and 1 for the rest.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ __all__ = [
     "UnavailableError",
     "UnknownAlgorithmError",
     "UnknownCorpusError",
+    "UnreachableError",
     "VectorError",
 ]
 
@@ -76,6 +78,10 @@ class InputError(KnowtrailError, ValueError):
 
 class SourceError(InputError):
     """A dump, file or page cannot be read as what it should be."""
+
+
+class UnreachableError(SourceError, ConnectionError):
+    """A wiki does not answer, or is busy for too long."""
 
 
 class UnknownCorpusError(InputError, LookupError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from graph.errors import InputError
+from knowtrail.graph.errors import InputError
 
 __all__ = ["TYPE_LETTERS", "Ghcid", "country_exists", "parse_ghcid", "parse_isil"]
 

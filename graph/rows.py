@@ -6,14 +6,30 @@ import base64
 import csv
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["cell_text", "counted", "plain_value", "write_csv", "write_json"]
+__all__ = [
+    "cell_text",
+    "counted",
+    "plain_text",
+    "plain_value",
+    "shown_value",
+    "write_csv",
+    "write_json",
+]
 
+_TURNING = "\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff"
+_UNFIT = re.compile(rf"[\x00-\x09\x0b-\x1f\x7f-\x9f{_TURNING}]+")
+_UNFIT_OR_NEWLINE = re.compile(rf"[\x00-\x1f\x7f-\x9f{_TURNING}]+")
+_PARTS_OF_SECONDS = re.compile(r"\.\d+")
 CELL_LENGTH = 400
+_NAME_LENGTH = 48
+_NAMING = ("index", "title", "name", "label", "algorithm", "text", "id")
+"""Properties that name a node of a path, the first that it has."""
 SHORT_LIST = 8
 """Lists of numbers that are longer are shown by their beginning."""
 
@@ -21,6 +37,18 @@ SHORT_LIST = 8
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, such as `1 step` or `2 steps`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def shown_value(value: object, most: int = 80) -> str:
+    """Return a value for a message: a text in quotes, others as Cypher and JSON do.
+
+    Args:
+        value: What somebody gave.
+        most: Characters at most.
+    """
+    if isinstance(value, str):
+        return repr(value[:most])
+    return json.dumps(value, ensure_ascii=False, default=repr, skipkeys=True)[:most]
 
 
 def plain_value(value: Any) -> Any:
@@ -88,6 +116,19 @@ def _plain_driver_value(value: Any) -> Any:
     return str(value)
 
 
+def plain_text(text: str, *, lines: bool = False) -> str:
+    """Return a text that steers no terminal and no page.
+
+    Controls, lone surrogates, and marks that would turn the order of the text around
+    them become one space.
+
+    Args:
+        text: Any text.
+        lines: Whether line feeds are kept.
+    """
+    return (_UNFIT if lines else _UNFIT_OR_NEWLINE).sub(" ", text)
+
+
 def cell_text(value: Any) -> str:
     """Return a value as one line of a table's cell, shortened.
 
@@ -95,21 +136,18 @@ def cell_text(value: Any) -> str:
         value: What the driver gave.
 
     Returns:
-        Text without control characters, so that stored text cannot steer a terminal.
+        Text without control characters, so that stored text cannot steer a terminal;
+        a time to the second.
     """
     text = value if isinstance(value, str) else _cypher_like(value)
-    text = "".join(c if c.isprintable() else _visible(c) for c in text)
+    text = plain_text(text)
     return text if len(text) <= CELL_LENGTH else text[: CELL_LENGTH - 1] + "…"
-
-
-def _visible(character: str) -> str:
-    """Return a space for white space, a replacement for any other control character."""
-    return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
 
 
 def _cypher_like(value: Any) -> str:
     """Write a value in the manner of Cypher."""
     from neo4j.graph import Node, Path, Relationship
+    from neo4j.time import DateTime
 
     if isinstance(value, Node):
         labels = "".join(f":{label}" for label in sorted(value.labels))
@@ -129,19 +167,30 @@ def _cypher_like(value: Any) -> str:
     plain = plain_value(value)
     if isinstance(value, str) or not isinstance(plain, str):
         return json.dumps(plain, ensure_ascii=False)
+    if isinstance(value, DateTime):
+        return _PARTS_OF_SECONDS.sub("", plain.replace("T", " ")).replace("+00:00", "Z")
     return plain
 
 
 def _path_text(path: Any) -> str:
-    """Write a path with the arrows in their stored direction."""
-    parts = [_cypher_like(path.nodes[0])]
+    """Write a path with what names its nodes, arrows in their stored direction."""
+    parts = [_named(path.nodes[0])]
     for edge, node in zip(path.relationships, path.nodes[1:], strict=True):
         forward = edge.end_node == node
-        parts.append(
-            f"-{_cypher_like(edge)}->" if forward else f"<-{_cypher_like(edge)}-"
-        )
-        parts.append(_cypher_like(node))
+        parts.append(f"-[:{edge.type}]->" if forward else f"<-[:{edge.type}]-")
+        parts.append(_named(node))
     return "".join(parts)
+
+
+def _named(node: Any) -> str:
+    """Write a node with its labels and the property that tells most, shortened."""
+    labels = "".join(f":{label}" for label in sorted(node.labels))
+    name = next((n for n in _NAMING if node.get(n) is not None), None)
+    if name is None:
+        return f"({labels})"
+    text = _cypher_like(node[name])
+    short = text if len(text) <= _NAME_LENGTH else text[: _NAME_LENGTH - 2] + '…"'
+    return f"({labels} {{{name}: {short}}})"
 
 
 def write_json(

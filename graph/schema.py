@@ -1,8 +1,9 @@
 """The database's schema: named constraints and indexes, versioned.
 
-Schema commands are files in `cypher/schema/` and run any number of times. The version
-is a node, `(:SchemaVersion {id, version})`; a newer version of Knowtrail migrates an
-older database step by step, an older one refuses a newer database.
+Schema commands come from the table of labels and from `cypher/schema/`, and run any
+number of times. The version is a node, `(:SchemaVersion {id, version})`; a newer
+version of Knowtrail migrates an older database step by step, an older one refuses a
+newer database.
 
 A vector index has one dimension, so all corpora of a database share one embedder.
 """
@@ -11,16 +12,18 @@ from __future__ import annotations
 
 import itertools
 import logging
-import re
+import time
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import CorpusDriftError, SchemaError, SettingsError
-from graph.statements import statement
+from knowtrail.graph.errors import CorpusDriftError, SchemaError, SettingsError
+from knowtrail.graph.labels import LABELS
+from knowtrail.graph.progress import silent
+from knowtrail.graph.statements import statement
 
 if TYPE_CHECKING:
-    from graph.connection import Connection
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.progress import Progress
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -36,120 +39,25 @@ __all__ = [
 ]
 
 _LOG = logging.getLogger(__name__)
-_HELD = re.compile(r"FOR \(n:(\w+)\)\s+(?:ON(?! EACH)|REQUIRE) (.+)")
-_PROPERTY = re.compile(r"n\.(\w+)")
+_FULL_WAIT = 300.0
+_SHORT_WAIT = 5.0
+_UNTOLD_WAIT = 1.0
 
-_MIGRATIONS: dict[int, tuple[str, ...]] = {
-    1: (
-        "schema/constraint_schema_version_id",
-        "schema/constraint_corpus_name",
-        "schema/constraint_document_id",
-        "schema/constraint_chunk_id",
-        "schema/constraint_sentence_id",
-        "schema/constraint_theme_id",
-        "schema/constraint_category_id",
-        "schema/constraint_redirect_id",
-        "schema/fulltext_chunk_text",
-        "schema/fulltext_document_title",
-    ),
-    2: (
-        "schema/constraint_query_id",
-        "schema/constraint_traversal_id",
-        "schema/constraint_step_id",
-    ),
-    3: (
-        "schema/constraint_extraction_id",
-        "schema/constraint_eval_run_id",
-        "schema/constraint_eval_record_id",
-        "schema/constraint_field_result_id",
-        "schema/constraint_metric_id",
-    ),
-    4: (
-        "schema/constraint_fact_id",
-        "schema/constraint_concept_id",
-        "schema/constraint_gap_id",
-        "schema/constraint_entity_id",
-        "schema/constraint_search_result_id",
-        "schema/constraint_battle_id",
-        "schema/constraint_ontology_class_id",
-        "schema/constraint_custodian_id",
-        "schema/constraint_conversation_id",
-        "schema/constraint_turn_id",
-    ),
-    5: (
-        "schema/index_custodian_uri",
-        "schema/index_ontology_class_uri",
-    ),
-    6: (
-        "schema/constraint_term_id",
-        "schema/index_term_name",
-    ),
-    7: (
-        "schema/index_custodian_isil",
-        "schema/index_custodian_ghcid",
-        "schema/index_custodian_city",
-    ),
-    8: (
-        "schema/index_custodian_institution_type",
-        "schema/index_custodian_region",
-        "schema/index_custodian_subregion_code",
-        "schema/index_custodian_country_code",
-        "schema/index_custodian_founded",
-        "schema/index_custodian_budget",
-    ),
-}
-"""Version -> statements that lead to it from the version before."""
-
-SCHEMA_VERSION = max(_MIGRATIONS)
-_VECTOR_INDEXES = ("chunk", "sentence", "theme")
-_CONSTRAINTS = (
-    "corpus_name",
-    "document_id",
-    "chunk_id",
-    "sentence_id",
-    "theme_id",
-    "category_id",
-    "redirect_id",
-    "query_id",
-    "traversal_id",
-    "step_id",
-    "extraction_id",
-    "eval_run_id",
-    "eval_record_id",
-    "field_result_id",
-    "metric_id",
-    "fact_id",
-    "concept_id",
-    "gap_id",
-    "entity_id",
-    "search_result_id",
-    "battle_id",
-    "ontology_class_id",
-    "custodian_id",
-    "conversation_id",
-    "turn_id",
-    "term_id",
-    "schema_version_id",
-)
+_BY_VALUE = [
+    (since, name, command)
+    for label, rule in LABELS.items()
+    for since, name, command in rule.schema(label)
+]
+"""Schema version, name and command of each constraint and of each index of values."""
+_FULLTEXT = ("chunk_text", "document_title")
+_VECTOR = ("chunk", "sentence", "theme")
+_CONSTRAINTS = tuple(n for _, n, text in _BY_VALUE if text.startswith("CREATE CON"))
 _INDEXES = (
-    "chunk_text",
-    "document_title",
-    "custodian_uri",
-    "custodian_isil",
-    "custodian_ghcid",
-    "custodian_city",
-    "custodian_institution_type",
-    "custodian_region",
-    "custodian_subregion_code",
-    "custodian_country_code",
-    "custodian_founded",
-    "custodian_budget",
-    "ontology_class_uri",
-    "term_name",
-    "chunk_embedding",
-    "sentence_embedding",
-    "theme_embedding",
+    *_FULLTEXT,
+    *(name for _, name, _ in _BY_VALUE if name not in _CONSTRAINTS),
+    *(f"{name}_embedding" for name in _VECTOR),
 )
+SCHEMA_VERSION = max(since for since, _, _ in _BY_VALUE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,20 +86,30 @@ def schema_version(connection: Connection) -> int:
 
 
 def apply_schema(
-    connection: Connection, *, dimensions: int | None = None, wait: float = 300
+    connection: Connection,
+    *,
+    dimensions: int | None = None,
+    wait: float = _FULL_WAIT,
+    progress: Progress = silent,
 ) -> int:
     """Bring the database's schema to this version; running twice changes nothing.
+
+    Nodes are found by indexes of whole values: these are waited for. Indexes of texts
+    and of vectors, which searches use and writes do not, may be built for long where
+    there is much: they get a few seconds, and go on being built after that.
 
     Args:
         connection: The database.
         dimensions: Length of the vectors; None leaves the vector indexes alone.
-        wait: Seconds to wait for indexes to come online.
+        wait: Most seconds to wait for indexes of whole values.
+        progress: Told how many indexes are built while it waits.
 
     Returns:
         The version found before.
 
     Raises:
-        SchemaError: If the database was made by a newer Knowtrail.
+        SchemaError: If the database was made by a newer Knowtrail, or an index that is
+            needed cannot be built or is not in time.
         CorpusDriftError: If the vector indexes have another dimension.
         SettingsError: If the dimension is out of range.
     """
@@ -202,37 +120,85 @@ def apply_schema(
             f"{SCHEMA_VERSION}: update Knowtrail."
         )
         raise SchemaError(msg)
-    for version, names in migrations(found):
+    for version, commands in migrations(found):
         _LOG.info("Migrating the schema to version %s", version)
-        for name in names:
-            connection.run_schema(statement(name))
+        for command in commands:
+            connection.run_schema(command)
         connection.write("schema/version_write", version=version)
     if dimensions is not None:
         _apply_vector_indexes(connection, dimensions)
-    connection.read("schema/await", seconds=int(wait))
+    _await_indexes(connection, wait, progress)
     return found
 
 
-def migrations(found: int) -> list[tuple[int, tuple[str, ...]]]:
-    """Return the versions after one, each with the statements that lead to it.
+def _await_indexes(connection: Connection, wait: float, progress: Progress) -> None:
+    """Wait until nodes can be found by our indexes, and a little for the others.
+
+    Raises:
+        SchemaError: If one of them cannot be built or is not in time.
+    """
+    begin = time.monotonic()
+    while True:
+        rows = [r for r in connection.read("schema/indexes") if r["name"] in _INDEXES]
+        waiting = [row for row in rows if row["state"] != "ONLINE"]
+        needed = [row for row in waiting if row["type"] == "RANGE"]
+        coming = any(row["state"] == "POPULATING" for row in waiting)
+        passed = time.monotonic() - begin
+        if not needed and (not coming or passed >= min(wait, _SHORT_WAIT)):
+            break
+        for row in needed:
+            _check_index(row, late=passed >= wait)
+        if passed >= _UNTOLD_WAIT:
+            progress("building indexes", len(rows) - len(waiting), len(rows))
+        time.sleep(0.1)
+    for row in waiting:
+        _LOG.warning("%s", _unready(row))
+
+
+def _check_index(row: dict[str, Any], *, late: bool) -> None:
+    """Refuse to go on without an index that failed, or takes too long."""
+    if row["state"] == "FAILED" or late:
+        msg = f"{_unready(row)} Run the command again when it is built."
+        raise SchemaError(msg)
+
+
+def _unready(row: dict[str, Any]) -> str:
+    """Say that an index cannot be used yet."""
+    if row["state"] == "FAILED":
+        return (
+            f"The index {row['name']} cannot be built: knowtrail schema drop and then "
+            "apply make it anew."
+        )
+    return (
+        f"The index {row['name']} is still being built ({row['populationPercent']:.0f} "
+        "%); searches need it."
+    )
+
+
+def migrations(found: int) -> list[tuple[int, list[str]]]:
+    """Return the versions after one, each with the commands that lead to it.
 
     Args:
         found: The version that a database has.
     """
-    return [(v, _MIGRATIONS[v]) for v in range(found + 1, SCHEMA_VERSION + 1)]
+    texts = [(1, statement(f"schema/fulltext_{name}")) for name in _FULLTEXT]
+    made = [*texts, *((since, command) for since, _, command in _BY_VALUE)]
+    return [
+        (version, [command for since, command in made if since == version])
+        for version in range(found + 1, SCHEMA_VERSION + 1)
+    ]
 
 
-@lru_cache(maxsize=1)
-def indexed_properties() -> dict[str, set[str]]:
-    """Return label -> properties that an index or a constraint of the schema holds.
+def indexed_properties(label: str) -> set[str]:
+    """Return the properties that an index or a constraint of the schema holds.
 
     Indexes of vectors and of full texts hold no whole values, and are left out.
     """
-    found: dict[str, set[str]] = {}
-    for name in itertools.chain.from_iterable(_MIGRATIONS.values()):
-        for label, properties in _HELD.findall(statement(name)):
-            found.setdefault(label, set()).update(_PROPERTY.findall(properties))
-    return found
+    rule = LABELS.get(label)
+    if rule is None:
+        return set()
+    indexed = itertools.chain.from_iterable(rule.indexes.values())
+    return {rule.key, *", ".join(indexed).split(", ")} - {""}
 
 
 def _apply_vector_indexes(connection: Connection, dimensions: int) -> None:
@@ -261,7 +227,7 @@ def _apply_vector_indexes(connection: Connection, dimensions: int) -> None:
         }
     }
     suffix = "" if capabilities.filtered_vector_index else "_lts"
-    for index in _VECTOR_INDEXES:
+    for index in _VECTOR:
         connection.run_schema(
             statement(f"schema/vector_{index}{suffix}"), options=options
         )
@@ -304,7 +270,10 @@ def _item(row: dict[str, Any], *, kind: str, state: str, ours: bool) -> SchemaIt
 def delete_data(connection: Connection) -> int:
     """Delete every node of ours, in batches, and return how many there were."""
     total = 0
-    while gone := connection.write("schema/wipe_batch", limit=10_000).nodes_deleted:
+    labels = [name for name in LABELS if name not in {"Resource", "SchemaVersion"}]
+    while gone := connection.write(
+        "schema/wipe_batch", labels=labels, limit=10_000
+    ).nodes_deleted:
         total += gone
     return total
 

@@ -1,33 +1,42 @@
 """Settings: one frozen object for everything that can be configured.
 
 Explicit arguments win over environment variables (`NEO4J_*`, `KNOWTRAIL_*`), these
-over a TOML file, and that over the defaults. This is the only module that reads the
-environment.
+over the same in a file `.env` of the working folder, that over a TOML file, and that
+over the defaults. This is the only module that reads the environment.
 """
 
 from __future__ import annotations
 
+import math
 import os
+import re
+import shlex
 import tomllib
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from graph.errors import SettingsError
+from knowtrail.graph.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
     "DEFAULT_EMBEDDER",
+    "DEFAULT_LANGUAGE_MODEL",
     "DEFAULT_NEO4J",
     "Settings",
+    "as_typed",
     "environment",
     "keep_deepeval_quiet",
     "keep_litellm_local",
+    "keep_rows_whole_in_less",
+    "own_command",
 ]
 
 DEFAULT_EMBEDDER = "sentence-transformers/all-MiniLM-L6-v2"
+DEFAULT_LANGUAGE_MODEL = "qwen2.5:7b"
 DEFAULT_NEO4J = "2026.08.1"
 
 _ENVIRONMENT = {
@@ -41,13 +50,21 @@ _ENVIRONMENT = {
     "neo4j_version": "KNOWTRAIL_NEO4J",
     "heap": "KNOWTRAIL_HEAP",
     "page_cache": "KNOWTRAIL_PAGE_CACHE",
+    "load_csv": "KNOWTRAIL_LOAD_CSV",
     "ollama_url": "KNOWTRAIL_OLLAMA_URL",
     "language_model": "KNOWTRAIL_LANGUAGE_MODEL",
     "serve_key": "KNOWTRAIL_SERVE_KEY",
     "reranker": "KNOWTRAIL_RERANKER",
     "zeroentropy_key": "ZEROENTROPY_API_KEY",
+    "retry_seconds": "KNOWTRAIL_RETRY_SECONDS",
 }
 """Field name -> environment variable."""
+_CONFIG = "KNOWTRAIL_CONFIG"
+_OLLAMA = "OLLAMA_HOST"
+"""Ollama's own variable, for where `KNOWTRAIL_OLLAMA_URL` is not set."""
+_OLLAMA_PORTS = {"": 11434, "http": 80, "https": 443}
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - it is replaced
+"""Where a server listens on all addresses -> where its clients find it."""
 
 
 def environment() -> Mapping[str, str]:
@@ -55,10 +72,36 @@ def environment() -> Mapping[str, str]:
     return os.environ
 
 
+def keep_rows_whole_in_less() -> None:
+    """Let `less` cut long lines at the edge, and end by itself where all fits."""
+    os.environ.setdefault("LESS", "-SRFX")
+
+
+def asked_width() -> int | None:
+    """Return how many columns `COLUMNS` asks for, or None where it says nothing."""
+    asked = os.environ.get("COLUMNS", "")
+    return int(asked) if asked.isdecimal() and int(asked) > 0 else None
+
+
+def own_command(home: Path) -> str:
+    """Return how to call this program again, as the user did, for a home folder."""
+    words = ["uv", "run"] if "UV_RUN_RECURSION_DEPTH" in os.environ else []
+    words.append("knowtrail")
+    if home != Settings.from_env().home:
+        words += ["--home", str(home)]
+    return shlex.join(words)
+
+
+def as_typed(text: str, home: Path) -> str:
+    """Return a message with the commands in it as the user has to type them."""
+    own = own_command(home)
+    return re.sub(r"(?<![\w/.'\"-])knowtrail(?= [a-z]+)", lambda _: own, text)
+
+
 def keep_litellm_local() -> None:
     """Keep litellm from fetching a list of prices when a library imports it.
 
-    Keybert and dspy import it where it is installed. What the user has set holds.
+    Dspy imports it. What the user has set holds.
     """
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
@@ -97,11 +140,16 @@ class Settings:
         neo4j_version: Neo4j line of the managed server.
         heap: Largest Java heap of the managed server, as Java writes sizes.
         page_cache: Page cache of the managed server, as Neo4j writes sizes.
+        load_csv: `local` keeps LOAD CSV of the managed server to this machine;
+            `remote` lets it read every address.
         ollama_url: Where Ollama answers.
-        language_model: Ollama model for `--themes llm`.
+        language_model: Model where none is named: Ollama's, or `openai:MODEL` and such.
         serve_key: Key that clients of `knowtrail serve` must show; never shown itself.
         reranker: The reranker that procedures offer besides those without a model.
         zeroentropy_key: Key of ZeroEntropy's service; never shown.
+        retry_seconds: How long the driver tries again what a server did not do.
+        managed: Whether the address is that of the server of `home`, which may come
+            back on another port.
     """
 
     uri: str | None = None
@@ -114,11 +162,14 @@ class Settings:
     neo4j_version: str | None = None
     heap: str = "2g"
     page_cache: str = "512m"
+    load_csv: str = "local"
     ollama_url: str = "http://127.0.0.1:11434"
-    language_model: str = "qwen2.5:7b"
+    language_model: str = DEFAULT_LANGUAGE_MODEL
     serve_key: str | None = field(default=None, repr=False)
     reranker: str | None = None
     zeroentropy_key: str | None = field(default=None, repr=False)
+    retry_seconds: float = 30.0
+    managed: bool = False
 
     @classmethod
     def from_env(
@@ -128,12 +179,12 @@ class Settings:
         env: Mapping[str, str] | None = None,
         **explicit: Any,
     ) -> Settings:
-        """Resolve settings from arguments, environment, a TOML file and defaults.
+        """Resolve settings from arguments, environment, files and defaults.
 
         Args:
             config: TOML file with a `[knowtrail]` table; None takes the one named by
                 `KNOWTRAIL_CONFIG`, and where that is unset none.
-            env: Variables to read instead of the process environment.
+            env: Variables to read instead of the process environment and `.env`.
             **explicit: Field values that win over everything; None is "not given".
 
         Returns:
@@ -142,15 +193,17 @@ class Settings:
         Raises:
             SettingsError: For an unknown name, an unreadable file or a bad value.
         """
-        env = environment() if env is None else env
-        known = {f.name for f in fields(cls)}
+        env = _read_dotenv() | dict(environment()) if env is None else env
+        known = {f.name for f in fields(cls)} - {"managed"}
         if unknown := sorted(set(explicit) - known):
             names = ", ".join(sorted(known))
             msg = f"Unknown setting {unknown[0]!r}: use one of {names}."
             raise SettingsError(msg)
-        if config is None and env.get("KNOWTRAIL_CONFIG"):
-            config = Path(env["KNOWTRAIL_CONFIG"])
+        if config is None and env.get(_CONFIG):
+            config = Path(env[_CONFIG])
         values: dict[str, Any] = {} if config is None else _read_toml(config, known)
+        if env.get(_OLLAMA):
+            values["ollama_url"] = _ollama_url(env[_OLLAMA])
         values |= {
             name: env[variable]
             for name, variable in _ENVIRONMENT.items()
@@ -159,11 +212,73 @@ class Settings:
         values |= {name: v for name, v in explicit.items() if v is not None}
         if "home" in values:
             values["home"] = Path(values["home"]).expanduser().absolute()
+        if "retry_seconds" in values:
+            values["retry_seconds"] = _seconds(values["retry_seconds"])
         return cls(**values)
 
-    def with_server(self, *, uri: str, username: str, password: str) -> Settings:
+    def with_server(
+        self, *, uri: str, username: str, password: str, managed: bool = False
+    ) -> Settings:
         """Return a copy that points to a running server."""
-        return replace(self, uri=uri, username=username, password=password)
+        return replace(
+            self, uri=uri, username=username, password=password, managed=managed
+        )
+
+
+def _read_dotenv() -> dict[str, str]:
+    """Return the variables of ours in the file `.env` of the working folder.
+
+    Raises:
+        SettingsError: If there is one and it cannot be read.
+    """
+    path = Path(".env")
+    if not path.is_file():
+        return {}
+    from dotenv import dotenv_values
+
+    try:
+        found = dotenv_values(path)
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"Cannot read {path.absolute()}: {error}."
+        raise SettingsError(msg) from error
+    known = {*_ENVIRONMENT.values(), _CONFIG, _OLLAMA}
+    return {name: value for name, value in found.items() if value and name in known}
+
+
+def _ollama_url(host: str) -> str:
+    """Return where clients find the Ollama that `OLLAMA_HOST` means, as Ollama does.
+
+    Raises:
+        SettingsError: If it is no address.
+    """
+    scheme, marked, rest = host.strip().rpartition("://")
+    try:
+        parts = urlsplit(f"//{rest}")
+        port = parts.port or _OLLAMA_PORTS[scheme]
+    except (KeyError, ValueError) as error:
+        msg = f"{_OLLAMA} is {host[:80]!r}: write HOST, HOST:PORT or http://HOST:PORT."
+        raise SettingsError(msg) from error
+    name = parts.hostname or "127.0.0.1"
+    name = _ANYWHERE.get(name, name)
+    name = f"[{name}]" if ":" in name else name
+    path = parts.path.rstrip("/")
+    return f"{scheme if marked else 'http'}://{name}:{port}{path}"
+
+
+def _seconds(value: object) -> float:
+    """Return a time that was given as a number or its text.
+
+    Raises:
+        SettingsError: If it is none.
+    """
+    try:
+        seconds = float(str(value))
+    except ValueError:
+        seconds = -1.0
+    if not (math.isfinite(seconds) and seconds >= 0):
+        msg = f"Setting 'retry_seconds' is {str(value)[:40]!r}: write seconds, as 30."
+        raise SettingsError(msg)
+    return seconds
 
 
 def _read_toml(path: Path, known: set[str]) -> dict[str, Any]:
@@ -173,7 +288,7 @@ def _read_toml(path: Path, known: set[str]) -> dict[str, Any]:
     except OSError as error:
         msg = f"Cannot read the settings file {path}: {error.strerror}."
         raise SettingsError(msg) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         msg = f"The settings file {path} is not TOML: {error}."
         raise SettingsError(msg) from error
     if unknown := sorted(set(table) - known):

@@ -69,7 +69,7 @@ def statement_record(name: str) -> Statement:
     Raises:
         KeyError: If there is no such file (a programming error).
     """
-    path = resources.files("cypher").joinpath(*f"{name}.cypher".split("/"))
+    path = resources.files("knowtrail.cypher").joinpath(*f"{name}.cypher".split("/"))
     if not path.is_file():
         raise KeyError(name)
     header: dict[str, str] = {}
@@ -102,4 +102,4 @@ def statement_names() -> tuple[str, ...]:
                 found.append(prefix + entry.name.removesuffix(".cypher"))
         return found
 
-    return tuple(sorted(walk(resources.files("cypher"), "")))
+    return tuple(sorted(walk(resources.files("knowtrail.cypher"), "")))

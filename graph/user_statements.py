@@ -13,15 +13,15 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from graph.connection import Counters, translate_errors
-from graph.errors import InputError
+from knowtrail.graph.connection import Counters, translate_errors
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import neo4j
 
-    from graph.connection import Connection
+    from knowtrail.graph.connection import Connection
 
 __all__ = ["RunningStatement", "run_statement"]
 
@@ -30,9 +30,9 @@ FETCH_ROWS = 500
 
 _KEYWORD = re.compile(
     r"""
-    (?: \s | //[^\n]*(?:\n|$) | /\*.*?\*/ )*
+    (?: \s | //[^\r\n]*(?:[\r\n]|$) | /\*.*?\*/ )*
     (?: CYPHER \b (?: \s+ (?: \d+(?:\.\d+)? \b | \w+ \s* = \s* \w+ ) )*
-        (?: \s | //[^\n]*(?:\n|$) | /\*.*?\*/ )* )?
+        (?: \s | //[^\r\n]*(?:[\r\n]|$) | /\*.*?\*/ )* )?
     (?P<word> [A-Za-z]+ )
     """,
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
@@ -44,6 +44,8 @@ _HARMLESS = re.compile(
 """Procedures of mode DBMS that only look."""
 
 _POSITION = re.compile(r"\(line (\d+), column (\d+)(?: \(offset: \d+\))?\)")
+_JAVA_CLASS = re.compile(r" for (?:[a-z]\w*\.)+[\w$]+(?:@\w+)?")
+_JAVA_VALUE = re.compile(r"\b(?:String|Long|Double|Boolean)\(([^()]*)\)")
 _READ_ONLY = (
     "The statement would {}, and this command only reads: add --write if you mean it."
 )
@@ -56,14 +58,18 @@ class RunningStatement:
         columns: Names of the columns.
         plan: How the server runs the statement, if that was asked for; known after the
             last row or `finish`.
+        warnings: What the server doubts, such as a label that no node has; known as
+            late.
     """
 
-    def __init__(self, result: neo4j.Result) -> None:
+    def __init__(self, result: neo4j.Result, *, added_lines: int = 0) -> None:
         self._result = result
+        self._added_lines = added_lines
         self.columns: tuple[str, ...] = tuple(result.keys())
         self._counters = Counters()
         self._schema_changes = 0
         self.plan = ""
+        self.warnings: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[list[Any]]:
         """Yield the values of each row, in the order of the columns."""
@@ -85,6 +91,19 @@ class RunningStatement:
         )
         plan = summary.profile or summary.plan
         self.plan = "\n".join(_plan_lines(plan)) if plan else ""
+        self.warnings = tuple(self._doubts(summary))
+
+    def _doubts(self, summary: neo4j.ResultSummary) -> Iterator[str]:
+        """Yield the warnings of the server, each as one line with its place."""
+        for status in summary.gql_status_objects:
+            if status.is_notification and status.raw_severity == "WARNING":
+                text = " ".join(status.status_description.split())
+                said = text.partition(". ")[2] or text  # behind the kind of warning
+                at, where = status.position, ""
+                if at is not None:
+                    line = max(1, at.line - self._added_lines)
+                    where = f" (line {line}, column {at.column})"
+                yield f"{said.rstrip('.')}{where}."
 
     @property
     def changes(self) -> str:
@@ -132,13 +151,21 @@ def run_statement(
             database=connection.database,
             default_access_mode="WRITE" if write else "READ",
             fetch_size=FETCH_ROWS,
+            notifications_min_severity="WARNING",
             bookmark_manager=connection.driver.execute_query_bookmark_manager,
         ) as session,
     ):
+        added_lines = 0
         if not write:
-            _check_reads_only(session, text)
-        with _explain_mistakes():
-            yield RunningStatement(session.run(text, dict(params or {})))
+            word, bare = _without_mode(text)
+            explained = f"EXPLAIN\n{bare}"
+            if word == "EXPLAIN":  # that it begins so is ours to see to
+                text, added_lines = explained, 1
+            else:
+                _check_reads_only(session, explained)
+        with _explain_mistakes(added_lines=added_lines):
+            result = session.run(text, dict(params or {}))
+            yield RunningStatement(result, added_lines=added_lines)
 
 
 def _check_text(text: str) -> None:
@@ -153,34 +180,36 @@ def _check_text(text: str) -> None:
         raise InputError(msg) from error
 
 
-def _check_reads_only(session: neo4j.Session, text: str) -> None:
+def _check_reads_only(session: neo4j.Session, explained: str) -> None:
     """Ask the server what a statement would do, and refuse all but reading."""
-    word, bare = _without_mode(text)
-    if word == "EXPLAIN":
-        return
     with _explain_mistakes(added_lines=1):
-        summary = session.run(f"EXPLAIN\n{bare}").consume()
+        summary = session.run(explained).consume()
     if summary.query_type not in {"r", "s"}:
         raise InputError(_READ_ONLY.format("write"))
     operators = list(_operators(summary.plan or {}))
     if any(name.startswith("TerminateTransactions") for name, _ in operators):
         raise InputError(_READ_ONLY.format("end transactions"))
-    if summary.query_type == "s" and word != "SHOW":
+    if summary.query_type == "s":
+        # Commands of administration do not tell reading from writing: in read access
+        # mode the server refuses what writes.
+        shows = any(name.startswith("AdministrationCommand") for name, _ in operators)
         calls = [detail for name, detail in operators if name.startswith("Procedure")]
-        if not calls or not all(map(_HARMLESS.match, calls)):
+        if not (calls or shows) or not all(map(_HARMLESS.match, calls)):
             raise InputError(_READ_ONLY.format("change the server"))
 
 
 def _without_mode(text: str) -> tuple[str, str]:
-    """Return the first keyword of a statement, and the statement without PROFILE."""
+    """Return the first keyword of a statement, and it without EXPLAIN or PROFILE.
+
+    Only what the server says of the second decides whether the statement may run.
+    """
     found = _KEYWORD.match(text)
     if found is None:
         return "", text
     start, end = found.span("word")
     word = found["word"].upper()
-    if word == "PROFILE":
-        rest = text[:start] + " " * (end - start) + text[end:]
-        return _without_mode(rest)[0], rest
+    if word in {"EXPLAIN", "PROFILE"}:
+        return word, text[:start] + " " * (end - start) + text[end:]
     return word, text
 
 
@@ -233,7 +262,8 @@ def _one_line(message: str, *, added_lines: int = 0) -> str:
         added_lines: Lines put before the author's own, to be taken off again.
     """
     found = _POSITION.search(message)
-    text = message.splitlines()[0]
+    text = _JAVA_CLASS.sub("", message.splitlines()[0])
+    text = _JAVA_VALUE.sub(r"\1", text)
     where = ""
     if found:
         text = text.replace(found[0], "").strip()

@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from graph.capabilities import Capabilities
+    from knowtrail.graph.connection import Capabilities
 
 __all__ = ["vector_array", "vector_parameter"]
 

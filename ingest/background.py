@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable
 
 __all__ = ["Background", "ahead"]
 
@@ -69,11 +69,12 @@ class Background:
 _END = object()
 
 
-def ahead(items: Iterable[T], *, size: int = 2) -> Iterator[T]:
+def ahead(items: Iterable[T], *, size: int = 2) -> Generator[T]:
     """Yield items while a thread works out the next ones.
 
     An error of the iteration is raised here, after the items before it. When the
-    consumer stops early the thread stops at its next item.
+    consumer stops early the thread stops at its next item, and is waited for: what it
+    writes, and the locks it needs, may not outlive the caller.
 
     Args:
         items: What to iterate.
@@ -112,4 +113,4 @@ def ahead(items: Iterable[T], *, size: int = 2) -> Iterator[T]:
             yield item
     finally:
         stopped.set()
-        thread.join(timeout=5)
+        thread.join()

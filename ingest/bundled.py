@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ingest.sources.jsonl import JsonlSource
+    from knowtrail.ingest.records import Source
 
 __all__ = ["articles", "bundled_source", "questions"]
 
-_PACKAGE = "ingest.data.quickstart"
+_PACKAGE = "knowtrail.ingest.data.quickstart"
 
 
 def articles() -> Iterator[dict[str, object]]:
@@ -45,13 +45,14 @@ def questions() -> Iterator[dict[str, object]]:
 
 
 @contextmanager
-def bundled_source() -> Iterator[JsonlSource]:
-    """Yield the articles as a source to ingest."""
-    from ingest.sources.jsonl import JsonlSource
+def bundled_source() -> Iterator[Source]:
+    """Yield the articles as a source to ingest, which counts them."""
+    from knowtrail.ingest.reading import Limited
+    from knowtrail.ingest.sources.jsonl import JsonlSource
 
     file = resources.files(_PACKAGE).joinpath("articles.jsonl")
     with resources.as_file(file) as path:
-        yield JsonlSource([path])
+        yield Limited(JsonlSource([path]), sum(1 for _ in articles()))
 
 
 def _rows(name: str) -> Iterator[dict[str, object]]:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from graph.lazy_group import NearGroup
-from ingest.options import IngestOptions
+from knowtrail.graph.lazy_group import NearGroup
+from knowtrail.ingest.cli_input import corpus_named, input_options, tell_estimate
+from knowtrail.ingest.options import IngestOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from graph.settings import Settings
-    from ingest.options import Cleanup
-    from ingest.records import Source
-    from ingest.report import IngestReport
+    from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.options import Cleanup
+    from knowtrail.ingest.records import Source
+    from knowtrail.ingest.report import IngestReport
 
 __all__ = ["ingest"]
 
@@ -36,15 +39,6 @@ def ingest() -> None:
 def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that every ingest has."""
     options = [
-        click.option("--corpus", help="Name of the corpus (KNOWTRAIL_CORPUS)."),
-        click.option(
-            "--cleanup",
-            type=click.Choice(["none", "incremental", "full"]),
-            default="incremental",
-            show_default=True,
-            help="none keeps changed documents as stored; full also deletes those "
-            "gone from the source.",
-        ),
         click.option(
             "--themes",
             type=click.Choice(["keyphrases", "llm", "none"]),
@@ -56,7 +50,6 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Whether names that connect chunks become terms; --terms also adds "
             "them to a corpus that has none. [default: terms]",
         ),
-        click.option("--json", "as_json", is_flag=True, help="Report as JSON."),
     ]
     for name, text in (
         ("window", "Sentences in a chunk."),
@@ -76,7 +69,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
         )
     for option in reversed(options):
         command = option(command)
-    return command
+    return input_options(command)
 
 
 @ingest.command()
@@ -103,7 +96,7 @@ def dump(
     **options: Any,
 ) -> None:
     """Ingest MediaWiki XML dumps (.xml, .bz2, .gz)."""
-    from ingest.sources.dump import DumpSource
+    from knowtrail.ingest.sources.dump import DumpSource
 
     source = DumpSource(
         paths,
@@ -122,21 +115,46 @@ def jsonl(settings: Settings, /, *, paths: tuple[Path, ...], **options: Any) -> 
 
     A path of - reads standard input.
     """
-    from ingest.sources.jsonl import JsonlSource
+    from knowtrail.ingest.sources.jsonl import JsonlSource
 
     reread = all(path.is_file() and str(path) != "-" for path in paths)
     _run(settings, JsonlSource(paths), reread=reread, **options)
 
 
 @ingest.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--encoding",
+    metavar="NAME",
+    help="How text that is no UTF-8 is encoded, such as windows-1252. [default: what "
+    "a byte order mark or HTML says]",
+)
+@click.option(
+    "--language",
+    default="en",
+    show_default=True,
+    help="Code of the language of files that tell none.",
+)
 @_common
 @click.pass_obj
-def files(settings: Settings, /, *, folder: Path, **options: Any) -> None:
-    """Ingest a folder of .txt and .md files."""
-    from ingest.sources.files import FilesSource
+def files(
+    settings: Settings,
+    /,
+    *,
+    paths: tuple[Path, ...],
+    encoding: str | None,
+    language: str,
+    **options: Any,
+) -> None:
+    """Ingest files, folders or patterns: .txt, .md, .rst, .html, .pdf.
 
-    _run(settings, FilesSource(folder), reread=True, **options)
+    A folder is read to any depth; what it holds besides is counted. The same files
+    again replace those that changed; --cleanup full also deletes those that are gone.
+    """
+    from knowtrail.ingest.sources.files import FilesSource
+
+    source = FilesSource(paths, encoding=encoding, language=language)
+    _run(settings, source, reread=True, **options)
 
 
 @ingest.command()
@@ -170,7 +188,7 @@ def wikipedia(
     if not titles and not topics:
         msg = "Name articles, or give --topic."
         raise click.UsageError(msg)
-    from ingest.sources.wikipedia import WikipediaSource
+    from knowtrail.ingest.sources.wikipedia import WikipediaSource
 
     source = WikipediaSource(
         titles=titles,
@@ -189,65 +207,64 @@ def _run(
     *,
     corpus: str | None,
     cleanup: Cleanup,
+    limit: int | None,
+    dry_run: bool,
     as_json: bool,
     reread: bool = False,
     **parameters: Any,
 ) -> None:
-    """Ingest a source, report, and exit 1 where something could not be used.
+    """Ingest a source, report, and exit 1 where something could not be used."""
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.embedders import named_embedder
+    from knowtrail.graph.progress import progress_bars
+    from knowtrail.ingest.pipeline import ingest_corpus
+    from knowtrail.ingest.reading import Limited, begun
 
-    Args:
-        settings: Where the server and the model are.
-        source: What is read.
-        corpus: Name of the corpus; None takes that of the settings.
-        cleanup: What becomes of documents that changed or are gone.
-        as_json: Whether the report is JSON.
-        reread: Whether the source may be read twice, as files may and pipes not.
-        parameters: Parameters of the corpus, None for those not given.
-    """
-    from graph.cli_session import open_connection
-    from graph.embedders import load_embedder
-    from graph.progress import progress_bars
-    from ingest.pipeline import ingest_corpus
-    from ingest.reading import begun
-
-    name = corpus or settings.corpus
-    if not name:
-        msg = "Name the corpus: --corpus NAME or KNOWTRAIL_CORPUS."
-        raise click.UsageError(msg)
+    name = corpus_named(settings, corpus, cleanup=cleanup, limit=limit)
+    source = source if limit is None else Limited(source, limit)
     given = {key: value for key, value in parameters.items() if value is not None}
+    embedder = named_embedder(settings.embedder, settings=settings)
+    if dry_run:
+        tell_estimate(
+            source,
+            corpus=name,
+            options=replace(_DEFAULTS, **given),
+            embedder=embedder,
+            as_json=as_json,
+        )
+        return
+    _check_themes(given.get("themes"), settings)
     # What cannot be read or used is refused before a server is started.
-    begun([source]) if reread else source.items()
-    with open_connection(settings) as connection:
-        options = _options(connection, name, given)
-        with progress_bars() as progress:
-            report = ingest_corpus(
-                connection,
-                [source],
-                corpus=name,
-                embedder=load_embedder(settings.embedder, settings=settings),
-                settings=settings,
-                options=options,
-                cleanup=cleanup,
-                progress=progress,
-            )
-    if as_json:
-        click.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
-    else:
-        _tell(report)
-    if not report.complete:
-        for line in [*report.damage, *report.failures]:
-            click.echo(f"Error: {line}", err=True)
-        sys.exit(1)
+    with begun([source]) if reread else nullcontext(source.items()):
+        pass
+    with open_connection(settings) as connection, progress_bars() as progress:
+        report = ingest_corpus(
+            connection,
+            [source],
+            corpus=name,
+            embedder=embedder,
+            settings=settings,
+            options=_options(connection, name, given),
+            cleanup=cleanup,
+            progress=progress,
+        )
+    _tell(report, as_json=as_json)
+
+
+def _check_themes(themes: str | None, settings: Settings) -> None:
+    """Refuse themes of a language model that is not there, before a corpus is made."""
+    if themes == "llm":
+        from knowtrail.graph.language_models import check_there
+
+        check_there(settings.language_model, settings)
 
 
 def _options(connection: Any, name: str, given: dict[str, Any]) -> IngestOptions | None:
     """Return the given options over those stored, or over the defaults."""
     if not given:
         return None
-    from dataclasses import replace
-
-    from graph.errors import UnknownCorpusError
-    from ingest.corpus import stored_corpus
+    from knowtrail.graph.errors import UnknownCorpusError
+    from knowtrail.ingest.corpus import stored_corpus
 
     try:
         base = stored_corpus(connection, name).options
@@ -256,7 +273,24 @@ def _options(connection: Any, name: str, given: dict[str, Any]) -> IngestOptions
     return replace(base, **given)
 
 
-def _tell(report: IngestReport) -> None:
+def _tell(report: IngestReport, *, as_json: bool) -> None:
+    """Write the report, and exit 1 where something could not be used."""
+    if as_json:
+        click.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        _tell_counts(report)
+    for line in report.unclear_links:
+        click.echo(f"Warning: {line}", err=True)
+    if report.unclear > len(report.unclear_links):
+        more = report.unclear - len(report.unclear_links)
+        click.echo(f"Warning: so are {more:,} more links", err=True)
+    if not report.complete:
+        for line in [*report.damage, *report.failures]:
+            click.echo(f"Error: {line}", err=True)
+        sys.exit(1)
+
+
+def _tell_counts(report: IngestReport) -> None:
     """Write the report for people."""
     click.echo(
         f"Corpus {report.corpus}: {report.added} added, {report.updated} updated, "

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graph.lazy_group import NearGroup
-from graph.rows import counted
+from knowtrail.graph.lazy_group import NearGroup
+from knowtrail.graph.rows import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graph.settings import Settings
+    from knowtrail.graph.settings import Settings
 
 __all__ = ["corpus"]
 
@@ -32,8 +32,9 @@ def corpus() -> None:
 @click.pass_obj
 def list_(settings: Settings, /, *, as_json: bool) -> None:
     """List the stored corpora."""
-    from graph.cli_session import open_connection
-    from ingest.corpus import list_corpora
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.settings import own_command
+    from knowtrail.ingest.corpus import list_corpora
 
     with open_connection(settings) as connection:
         rows = list_corpora(connection)
@@ -41,7 +42,8 @@ def list_(settings: Settings, /, *, as_json: bool) -> None:
         click.echo(json.dumps(rows, ensure_ascii=False))
         return
     if not rows:
-        click.echo("No corpus is stored. Try: knowtrail quickstart", err=True)
+        own = own_command(settings.home)
+        click.echo(f"No corpus is stored. Try: {own} quickstart", err=True)
     for row in rows:
         click.echo(f"{row['name']}: {', '.join(_told(row))}")
 
@@ -49,8 +51,9 @@ def list_(settings: Settings, /, *, as_json: bool) -> None:
 def _told(row: dict[str, Any]) -> Iterator[str]:
     """Yield what there is to say of a corpus in a list."""
     institutions = counted(row["custodians"], "institution")
-    if row["version"] is None:
-        yield f"{institutions}, no documents"
+    if None in (row["version"], row["status"], row["embedder"]):
+        made = "no documents" if row["custodians"] else "not made by an ingest"
+        yield f"{institutions}, {made}"
         return
     yield counted(row["documents"], "document")
     if row["custodians"]:
@@ -67,9 +70,9 @@ def _told(row: dict[str, Any]) -> Iterator[str]:
 @click.pass_obj
 def show(settings: Settings, /, *, name: str, digest: bool, as_json: bool) -> None:
     """Show what a corpus holds and how it was built."""
-    from graph.cli_session import open_connection
-    from ingest.corpus import stored_corpus
-    from ingest.digest import corpus_digest
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.ingest.corpus import stored_corpus
+    from knowtrail.ingest.verify import corpus_digest
 
     with open_connection(settings) as connection:
         stored_corpus(connection, name)
@@ -81,7 +84,8 @@ def show(settings: Settings, /, *, name: str, digest: bool, as_json: bool) -> No
     if as_json:
         click.echo(json.dumps(row, ensure_ascii=False, default=str))
         return
-    for key, value in (row | row.pop("settings")).items():
+    # The counts win: `terms` is also the name of a setting.
+    for key, value in sorted((row.pop("settings") | row).items()):
         click.echo(f"{key}: {value}")
 
 
@@ -91,8 +95,8 @@ def show(settings: Settings, /, *, name: str, digest: bool, as_json: bool) -> No
 @click.pass_obj
 def verify(settings: Settings, /, *, name: str, as_json: bool) -> None:
     """Check a corpus: no orphans, no missing vectors, no broken limits."""
-    from graph.cli_session import open_connection
-    from ingest.verify import verify_corpus
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.ingest.verify import verify_corpus
 
     with open_connection(settings) as connection:
         findings = verify_corpus(connection, name)
@@ -117,13 +121,14 @@ def verify(settings: Settings, /, *, name: str, as_json: bool) -> None:
 @click.pass_obj
 def delete(settings: Settings, /, *, name: str, yes: bool) -> None:
     """Delete a corpus with everything in it."""
-    from graph.cli_session import open_connection
-    from ingest.corpus import check_corpus, corpus_lock, delete_corpus
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.corpus_lock import corpus_lock
+    from knowtrail.ingest.corpus import check_corpus, delete_corpus
 
     with open_connection(settings) as connection:
         check_corpus(connection, name)
-        if not yes:
-            click.confirm(f"Delete corpus {name!r}?", abort=True, err=True)
+        if not yes and not click.confirm(f"Delete corpus {name!r}?", err=True):
+            sys.exit(1)
         with corpus_lock(settings.home, connection, name):
             written = delete_corpus(connection, name)
     click.echo(f"Deleted corpus {name}: {written.nodes_deleted} nodes.")

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from knowtrail.ingest.cli_input import corpus_named, input_options, tell_estimate
+
 if TYPE_CHECKING:
-    from graph.settings import Settings
-    from ingest.custodians import CustodianFile, CustodianReport
-    from ingest.options import Cleanup
+    from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.custodians import CustodianFile, CustodianReport
+    from knowtrail.ingest.options import Cleanup
 
 __all__ = ["custodians"]
 
@@ -40,7 +42,6 @@ def _columns(
     is_flag=True,
     help="Instead of a file: seventy invented institutions that come with Knowtrail.",
 )
-@click.option("--corpus", help="Name of the corpus (KNOWTRAIL_CORPUS).")
 @click.option(
     "--map",
     "columns",
@@ -62,15 +63,7 @@ def _columns(
     show_default=True,
     help="Make a searchable document of each; the slow part.",
 )
-@click.option(
-    "--cleanup",
-    type=click.Choice(["none", "incremental", "full"]),
-    default="incremental",
-    show_default=True,
-    help="none keeps changed ones as stored; full also deletes those gone from the "
-    "file.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@input_options
 @click.pass_obj
 def custodians(
     settings: Settings,
@@ -84,65 +77,82 @@ def custodians(
     guess: bool,
     documents: bool,
     cleanup: Cleanup,
+    limit: int | None,
+    dry_run: bool,
     as_json: bool,
 ) -> None:
     """Ingest heritage institutions from a CSV or JSON Lines file.
 
     Each becomes a Custodian with its class and, unless told otherwise, a document.
     """
-    from graph.cli_session import open_connection
-    from graph.embedders import load_embedder
-    from graph.identifiers import country_exists
-    from graph.progress import progress_bars
-    from ingest.custodians import ingest_custodians
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.embedders import named_embedder
+    from knowtrail.graph.identifiers import country_exists
+    from knowtrail.graph.progress import progress_bars
+    from knowtrail.ingest.custodians import custodian_source, ingest_custodians
+    from knowtrail.ingest.options import IngestOptions
 
-    name = corpus or settings.corpus
-    if not name:
-        msg = "Name the corpus: --corpus NAME or KNOWTRAIL_CORPUS."
-        raise click.UsageError(msg)
+    name = corpus_named(settings, corpus, cleanup=cleanup, limit=limit)
     if country is not None and not country_exists(country):
         msg = f"--country {country!r} is no code of ISO 3166-1, such as GB."
         raise click.UsageError(msg)
-    file = _file(path, columns, example=example)
+    file = _file(path, columns, example=example, limit=limit)
+    embedder = (
+        named_embedder(settings.embedder, settings=settings) if documents else None
+    )
+    if dry_run:
+        tell_estimate(
+            custodian_source(file, corpus=name, country=country, guess=guess),
+            corpus=name,
+            options=IngestOptions(themes="none"),
+            embedder=embedder,
+            as_json=as_json,
+        )
+        return
     with open_connection(settings) as connection, progress_bars() as progress:
         report = ingest_custodians(
             connection,
             file,
             corpus=name,
             settings=settings,
-            embedder=(
-                load_embedder(settings.embedder, settings=settings)
-                if documents
-                else None
-            ),
+            embedder=embedder,
             country=country,
             guess=guess,
             cleanup=cleanup,
             progress=progress,
         )
+    _tell(report, as_json=as_json)
+
+
+def _file(
+    path: Path | None,
+    columns: dict[str, str],
+    *,
+    example: bool,
+    limit: int | None,
+) -> CustodianFile:
+    """Open the file that is meant."""
+    from knowtrail.ingest.custodians import CustodianFile, bundled_custodians
+
+    if (path is None) != example:
+        msg = "Name a file, or give --example, not both."
+        raise click.UsageError(msg)
+    return CustodianFile(path or bundled_custodians(), columns, limit=limit)
+
+
+def _tell(report: CustodianReport, *, as_json: bool) -> None:
+    """Write the report, and exit 1 where something could not be used."""
     if as_json:
         click.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
     else:
-        _tell(report)
+        _tell_counts(report)
     if report.failures or (report.documents and not report.documents.complete):
         for line in report.failures:
             click.echo(f"Error: {line}", err=True)
         sys.exit(1)
 
 
-def _file(
-    path: Path | None, columns: dict[str, str], *, example: bool
-) -> CustodianFile:
-    """Open the file that is meant."""
-    from ingest.custodians import CustodianFile, bundled_custodians
-
-    if (path is None) != example:
-        msg = "Name a file, or give --example, not both."
-        raise click.UsageError(msg)
-    return CustodianFile(path or bundled_custodians(), columns)
-
-
-def _tell(report: CustodianReport) -> None:
+def _tell_counts(report: CustodianReport) -> None:
     """Write the report for people."""
     found = report.findings
     click.echo(

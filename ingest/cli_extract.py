@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graph.rows import cell_text, counted
+from knowtrail.graph.ollama_client import MOST_CONTEXT
+from knowtrail.graph.rows import cell_text, counted
+from knowtrail.graph.settings import own_command
 
 if TYPE_CHECKING:
-    from graph.connection import Connection
-    from graph.embedders import Embedder
-    from graph.settings import Settings
-    from ingest.extraction.running import ExtractionReport
-    from ingest.extraction.storing import ExtractionSource
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.extraction.batch import ExtractionReport
+    from knowtrail.ingest.extraction.stored_knowledge import ExtractionSource
 
 __all__ = ["extract"]
 
@@ -79,7 +81,8 @@ SHOWN_FAILURES = 5
     "--model",
     "model_name",
     metavar="NAME",
-    help="Ollama's model that reads (KNOWTRAIL_LANGUAGE_MODEL).",
+    help="Model that reads (KNOWTRAIL_LANGUAGE_MODEL): Ollama's, "
+    "openai:MODEL[@URL], anthropic:MODEL or langchain:CLASS:MODEL.",
 )
 @click.option(
     "--concurrency",
@@ -100,7 +103,14 @@ SHOWN_FAILURES = 5
     type=int,
     default=4096,
     show_default=True,
-    help="Tokens of an answer, as far as the context has them.",
+    help="Tokens of an answer; half of the context at most.",
+)
+@click.option(
+    "--context",
+    type=click.IntRange(2_048),
+    default=MOST_CONTEXT,
+    show_default=True,
+    help="Tokens of text and answer together at most, where the model offers as many.",
 )
 @click.option("--retry-failed", is_flag=True, help="Try again what failed before.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
@@ -117,6 +127,7 @@ def extract(
     recorded: Path | None,
     recorded_only: bool,
     model_name: str | None,
+    context: int,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -124,19 +135,19 @@ def extract(
 
     What is done is skipped, so an interrupted run goes on where it was.
     """
-    from graph.cli_session import open_connection
-    from graph.errors import InputError
-    from graph.language_models import load_language_model
-    from graph.progress import progress_bars
-    from ingest.corpus import corpus_lock, only_corpus
-    from ingest.extraction.running import ExtractionOptions, extract_sources
-    from ingest.extraction.sources import stored_sources
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.corpus_lock import corpus_lock
+    from knowtrail.graph.errors import InputError
+    from knowtrail.graph.language_models import load_language_model
+    from knowtrail.graph.progress import progress_bars
+    from knowtrail.ingest.corpus import only_corpus
+    from knowtrail.ingest.extraction import batch
 
-    chosen = ExtractionOptions(**options)
+    chosen = batch.ExtractionOptions(**options)
     if searches and documents:
         msg = "--search and --documents name different sources: give one of them."
         raise InputError(msg)
-    model = load_language_model(model_name, settings=settings)
+    model = load_language_model(model_name, settings=settings, context=context)
     found = _searched(searches, recorded, recorded_only=recorded_only)
     with open_connection(settings) as connection:
         name = only_corpus(connection, corpus or settings.corpus)
@@ -147,9 +158,9 @@ def extract(
             sources = (
                 _search_sources(found, name)
                 if searches
-                else stored_sources(connection, name, unit=unit, only=documents)
+                else batch.stored_sources(connection, name, unit=unit, only=documents)
             )
-            report = extract_sources(
+            report = batch.extract_sources(
                 connection,
                 sources[:limit],
                 corpus=name,
@@ -161,15 +172,18 @@ def extract(
     if as_json:
         click.echo(json.dumps(report.as_dict(), ensure_ascii=False))
     else:
-        _show(report)
+        _show(report, own_command(settings.home))
+    _tell_limits(report, chosen.tokens)
 
 
 def _embedder(connection: Connection, corpus: str, settings: Settings) -> Embedder:
     """Return the embedder of a corpus, which is loaded at its first text."""
-    from graph.embedders import load_embedder
-    from ingest.corpus import stored_corpus
+    from knowtrail.graph.embedders import named_embedder
+    from knowtrail.graph.served_models import served_embedder
+    from knowtrail.ingest.corpus import stored_corpus
 
-    return load_embedder(stored_corpus(connection, corpus).embedder, settings=settings)
+    name = stored_corpus(connection, corpus).embedder
+    return served_embedder(connection, named_embedder(name, settings=settings))
 
 
 def _searched(
@@ -179,9 +193,14 @@ def _searched(
 
     Raises:
         InputError: If results must be recorded and are not.
+        SourceError: If searches failed and none found anything.
     """
-    from graph.errors import InputError
-    from ingest.extraction.web import add_recorded, read_recorded, search_results
+    from knowtrail.graph.errors import InputError, SourceError
+    from knowtrail.ingest.extraction.web import (
+        add_recorded,
+        read_recorded,
+        search_results,
+    )
 
     if recorded_only and recorded is None:
         msg = "--recorded-only needs --search-results FILE."
@@ -190,17 +209,25 @@ def _searched(
     if recorded is not None and (recorded_only or recorded.exists()):
         known = dict(read_recorded(recorded))
     found: dict[str, Any] = {}
+    failure = None
     for query in dict.fromkeys(searches):
-        results = search_results(query, recorded=known, recorded_only=recorded_only)
+        try:
+            results = search_results(query, recorded=known, recorded_only=recorded_only)
+        except SourceError as error:
+            failure = error
+            click.echo(cell_text(f"Failed: {query!r}: {error}"), err=True)
+            continue
         found[query] = results
         if recorded is not None and results and query not in known:
             add_recorded(recorded, {query: results})
+    if failure is not None and not any(found.values()):
+        raise failure
     return found
 
 
 def _search_sources(found: dict[str, Any], corpus: str) -> list[ExtractionSource]:
     """Return what searches found as sources; those without results are told."""
-    from ingest.extraction.sources import search_source
+    from knowtrail.ingest.extraction.batch import search_source
 
     for query, results in found.items():
         if not results:
@@ -212,30 +239,68 @@ def _search_sources(found: dict[str, Any], corpus: str) -> list[ExtractionSource
     ]
 
 
-def _show(report: ExtractionReport) -> None:
-    """Write what a run did."""
+def _show(report: ExtractionReport, own: str) -> None:
+    """Write what a run did, and by which commands of ours to see more."""
     click.echo(
         f"{report.variant} by {report.model}: {counted(report.sources, 'source')}, "
         f"{report.skipped} done before, {report.ok} valid, {report.repaired} put "
         f"right, {report.failed} failed."
     )
-    if report.ok + report.repaired + report.failed:
+    if report.passages:
+        click.echo(
+            f"{report.read_characters:,} of {report.source_characters:,} characters "
+            f"read in {counted(report.passages, 'passage')}."
+        )
         click.echo(
             f"{counted(report.facts, 'fact')}, {report.supported} with a sentence "
             f"that supports them; {report.prompt_tokens:,} + "
             f"{report.completion_tokens:,} tokens in {report.seconds:.1f} s."
         )
-    if report.shortened:
+    if report.not_understood:
         click.echo(
-            f"{counted(report.shortened, 'text')} did not fit the model's context: "
-            "only the beginning was read.",
+            f"{counted(report.not_understood, 'piece')} of answers not understood and "
+            f"left out: {own} cypher --saved extraction_repairs",
             err=True,
         )
     for title, error in report.failures[:SHOWN_FAILURES]:
         click.echo(cell_text(f"Failed: {title}: {error}"), err=True)
     if len(report.failures) > SHOWN_FAILURES:
-        click.echo("More: knowtrail cypher --saved extraction_failures", err=True)
-    if report.failed:
+        click.echo(f"More: {own} cypher --saved extraction_failures", err=True)
+    if report.kept:
+        click.echo(
+            f"Of {counted(report.kept, 'source')} the earlier extraction is kept: it "
+            "had read more.",
+            err=True,
+        )
+    if report.failed + report.partial > report.kept:
         click.echo(
             "What failed counts as done: --retry-failed asks for it again.", err=True
         )
+
+
+def _tell_limits(report: ExtractionReport, tokens: int) -> None:
+    """Say what was not read, and where answers had less room than was asked for.
+
+    Raises:
+        KnowtrailError: If nothing worked of what was asked for.
+    """
+    from knowtrail.graph.errors import KnowtrailError
+
+    if report.partial:
+        click.echo(
+            f"{counted(report.partial, 'text')} read in part: of some passages the "
+            "answer could not be used.",
+            err=True,
+        )
+    if report.answer_tokens is not None and report.answer_tokens < tokens:
+        click.echo(
+            f"Answers had {report.answer_tokens:,} tokens, not {tokens:,}: they get "
+            "half of the model's context.",
+            err=True,
+        )
+    if 0 < report.sources == report.failed + report.failed_before:
+        msg = f"Nothing worked: {counted(report.sources, 'extraction')} failed"
+        for title, error in report.failures[:1]:
+            raise KnowtrailError(f"{msg}. The first: {title}: {error}")
+        msg += ", all before: --retry-failed asks again"
+        raise KnowtrailError(f"{msg}; knowtrail cypher --saved extraction_failures.")

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import difflib
+import re
 import shlex
-from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from graph.embedders import dimensions_of, embedder_name, query_prompt
-from graph.errors import CorpusDriftError, InputError, UnknownCorpusError
-from graph.schema import apply_schema
-from ingest.keys import content_key
-from ingest.options import IngestOptions
-from ingest.store import batched
-from ingest.terms import TERM_RULES
+from knowtrail.graph.embedders import dimensions_of, embedder_name, query_prompt
+from knowtrail.graph.errors import CorpusDriftError, InputError, UnknownCorpusError
+from knowtrail.graph.progress import silent
+from knowtrail.graph.schema import apply_schema
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.store import batched
+from knowtrail.ingest.terms import TERM_RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterable
 
-    from graph.connection import Connection, Counters
-    from graph.embedders import Embedder
+    from knowtrail.graph.connection import Connection, Counters
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.progress import Progress
 
 __all__ = [
     "StoredCorpus",
+    "asked_corpora",
     "check_corpus",
     "check_dimensions",
-    "corpus_lock",
     "delete_corpus",
+    "known_corpus",
     "list_corpora",
     "only_corpus",
     "open_corpus",
@@ -63,6 +64,12 @@ _PARTS = (
 )
 """What a corpus has beside documents, in the order in which it is deleted."""
 
+_EVALUATED = re.compile(r"eval-.+-[0-9a-f]{8}")
+"""Names of the corpora that `eval retrieval` makes of data sets."""
+
+_NEEDED = {"embedder", "queryPrompt", "dimensions", "version", "status"}
+"""Properties that every corpus has from its first ingest on."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCorpus:
@@ -75,9 +82,12 @@ class StoredCorpus:
         dimensions: Length of the vectors.
         options: How it was built.
         theme_model: The language model that names its themes, None without one.
+        files_root: The folder that the ids of its files are paths in, None without
+            files.
         term_rules: The rules that its terms come from, None before there were terms.
         version: Counts committed changes.
-        status: `complete`, `unfinished` (an ingest was interrupted) or `deleting`.
+        status: `complete`, `unfinished` (an ingest was interrupted, or its source broke
+            off) or `deleting`.
     """
 
     name: str
@@ -86,6 +96,7 @@ class StoredCorpus:
     dimensions: int
     options: IngestOptions
     theme_model: str | None
+    files_root: str | None
     term_rules: int | None
     version: int
     status: str
@@ -103,6 +114,7 @@ def open_corpus(
     embedder: Embedder,
     options: IngestOptions | None,
     language_model: str,
+    progress: Progress = silent,
 ) -> StoredCorpus:
     """Return a corpus that may be written to, making it if it is new.
 
@@ -112,6 +124,7 @@ def open_corpus(
         embedder: The model of its vectors.
         options: Parameters; None takes those stored, or the defaults.
         language_model: The model that names themes, where one does.
+        progress: Told of indexes that are waited for.
 
     Raises:
         InputError: If the name cannot be used or the corpus is being deleted.
@@ -121,10 +134,11 @@ def open_corpus(
     _check_name(name)
     model = embedder_name(embedder)
     _check_embedder(connection, model)
-    stored = _read(connection, name)
+    stored = known_corpus(connection, name)
+    made = stored is None
     if stored is None:
         dimensions = dimensions_of(embedder)
-        apply_schema(connection, dimensions=dimensions)
+        apply_schema(connection, dimensions=dimensions, progress=progress)
         chosen = options or IngestOptions()
         connection.write(
             "ingest/corpus_create",
@@ -133,21 +147,22 @@ def open_corpus(
                 "embedder": model,
                 "queryPrompt": query_prompt(embedder),
                 "dimensions": dimensions,
-                "version": 0,
-                "status": "complete",
+                "version": 1,
+                "status": "unfinished",
                 "termRules": TERM_RULES,
                 "themeModel": language_model if chosen.themes == "llm" else None,
                 **{key: getattr(chosen, n) for n, key in _OPTION_KEYS.items()},
             },
         )
-        stored = _read(connection, name)
+        stored = known_corpus(connection, name)
     if stored is None or stored.status == "deleting":
         msg = f"Corpus {name!r} is being deleted: finish with knowtrail corpus delete."
         raise InputError(msg)
     if options is not None and options != stored.options:
         _refuse_drift(stored, options)
     _check_theme_model(stored, language_model)
-    apply_schema(connection, dimensions=stored.dimensions)
+    if not made:
+        apply_schema(connection, dimensions=stored.dimensions, progress=progress)
     terms = (options or stored.options).terms
     settled = connection.write("ingest/corpus_terms", name=name, terms=terms)
     settled += connection.write("ingest/corpus_term_rules", name=name, rules=TERM_RULES)
@@ -155,9 +170,12 @@ def open_corpus(
 
 
 def _check_name(name: str) -> None:
-    """Refuse a name that a command line cannot give."""
-    if not name.strip() or len(name) > 200 or not name.isprintable():
-        msg = f"Corpus name {name[:40]!r}: use 1 to 200 printable characters."
+    """Refuse a name that a command line cannot give, or that looks like another."""
+    if name != name.strip() or not 0 < len(name) <= 200 or not name.isprintable():
+        msg = (
+            f"Corpus name {name[:40]!r}: use 1 to 200 printable characters, without "
+            "blanks before or behind."
+        )
         raise InputError(msg)
 
 
@@ -212,16 +230,28 @@ def _refuse_drift(stored: StoredCorpus, options: IngestOptions) -> None:
             raise CorpusDriftError(msg)
 
 
-def _read(connection: Connection, name: str) -> StoredCorpus | None:
-    """Return a corpus' node, None if there is none."""
+def known_corpus(connection: Connection, name: str) -> StoredCorpus | None:
+    """Return a stored corpus, None if there is none of that name."""
     rows = connection.read("ingest/corpus_read", name=name)
     return _stored(rows[0]["properties"]) if rows else None
 
 
 def _stored(properties: dict[str, Any]) -> StoredCorpus:
-    """Read a Corpus node's properties."""
+    """Read a Corpus node's properties.
+
+    Raises:
+        InputError: If it has not those that an ingest gives it.
+    """
+    name = properties["name"]
+    if lacking := _NEEDED - properties.keys():
+        msg = (
+            f"Corpus {name!r} was not made by an ingest (its node has no "
+            f"{', '.join(sorted(lacking))}): delete it with knowtrail corpus delete "
+            f"{shlex.quote(name)}, then ingest."
+        )
+        raise InputError(msg)
     return StoredCorpus(
-        name=properties["name"],
+        name=name,
         embedder=properties["embedder"],
         query_prompt=properties["queryPrompt"],
         dimensions=properties["dimensions"],
@@ -231,6 +261,7 @@ def _stored(properties: dict[str, Any]) -> StoredCorpus:
             if key in properties
         }),
         theme_model=properties.get("themeModel"),
+        files_root=properties.get("filesRoot"),
         term_rules=properties.get("termRules"),
         version=properties["version"],
         status=properties["status"],
@@ -243,7 +274,7 @@ def stored_corpus(connection: Connection, name: str) -> StoredCorpus:
     Raises:
         UnknownCorpusError: If there is none of that name.
     """
-    stored = _read(connection, name)
+    stored = known_corpus(connection, name)
     if stored is None:
         refuse_bare(connection, name)
         raise _unknown(name, connection.read("corpus/list"))
@@ -282,8 +313,18 @@ def _unknown(name: str, stored: Iterable[dict[str, Any]]) -> UnknownCorpusError:
     return UnknownCorpusError(f"No corpus {name!r}: {hint}")
 
 
+def asked_corpora(names: Iterable[str]) -> list[str]:
+    """Return the names of corpora without those that `eval retrieval` has made.
+
+    Those are asked where they are named; saved queries (`inspect/`) hold to it too.
+    """
+    return [name for name in names if not _EVALUATED.fullmatch(name)]
+
+
 def only_corpus(connection: Connection, name: str | None) -> str:
     """Return the name of a stored corpus: the one that is named, or the only one.
+
+    Those that an evaluation made are meant only where they are named.
 
     Raises:
         UnknownCorpusError: If there is none of that name.
@@ -292,8 +333,8 @@ def only_corpus(connection: Connection, name: str | None) -> str:
     if name is not None:
         return stored_corpus(connection, name).name
     names = [row["name"] for row in connection.read("corpus/list")]
-    if len(names) == 1:
-        return str(names[0])
+    if len(asked := asked_corpora(names)) == 1:
+        return asked[0]
     stored = ", ".join(map(repr, names[:5])) or "none yet"
     msg = f"Name the corpus with --corpus: there is {stored}."
     raise InputError(msg)
@@ -329,7 +370,7 @@ def check_corpus(connection: Connection, name: str) -> None:
         UnknownCorpusError: If there is none of that name.
     """
     known = connection.read("corpus/has_custodians", name=name)[0]["found"]
-    if not known and _read(connection, name) is None:
+    if not known and not connection.read("ingest/corpus_read", name=name):
         raise _unknown(name, list_corpora(connection))
 
 
@@ -355,24 +396,3 @@ def delete_corpus(connection: Connection, name: str) -> Counters:
         while (gone := connection.write(name_of, name=name, limit=5000)).changed:
             total += gone
     return total + connection.write("corpus/delete", name=name)
-
-
-@contextmanager
-def corpus_lock(home: Path, connection: Connection, name: str) -> Iterator[None]:
-    """Hold the right to write to a corpus, among the processes of this machine.
-
-    Raises:
-        InputError: If another process is writing to it.
-    """
-    import portalocker
-
-    folder = home / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    address = connection.driver.get_server_info().address
-    path = folder / f"{content_key(str(address), connection.database, name)}.lock"
-    try:
-        with portalocker.Lock(path, mode="a", timeout=0, fail_when_locked=True):
-            yield
-    except portalocker.AlreadyLocked as error:
-        msg = f"Corpus {name!r} is being written by another process: wait for it."
-        raise InputError(msg) from error

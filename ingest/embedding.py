@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graph.embedders import embed_texts
-from graph.errors import VectorError
-from ingest.store import EmbeddedDocument
+from knowtrail.graph.embedders import embed_texts
+from knowtrail.graph.errors import VectorError
+from knowtrail.ingest.store import EmbeddedDocument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
-    from graph.embedders import Embedder
-    from ingest.prepare import PreparedDocument
-    from ingest.themes import ThemeSource
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.ingest.prepare import PreparedDocument
+    from knowtrail.ingest.themes import ThemeSource
 
 __all__ = ["embed_documents"]
 
@@ -31,7 +31,7 @@ def embed_documents(
     embedder: Embedder,
     themes: ThemeSource,
     fail: Callable[[PreparedDocument, VectorError], None],
-    tell: Callable[[int], None] = lambda _: None,
+    tell: Callable[[str, int], None] = lambda *_: None,
 ) -> list[EmbeddedDocument]:
     """Embed sentences, chunks and themes of documents.
 
@@ -43,25 +43,21 @@ def embed_documents(
         embedder: The model.
         themes: Where themes come from.
         fail: Told of each document that is given up.
-        tell: Told how many texts have been embedded, now and then.
+        tell: Told how many more `themes` (of documents) or `texts` are done.
 
     Returns:
         The documents with their vectors, in order.
     """
-    named = [
-        (
-            document,
-            replaces,
-            tuple(
-                themes.themes(
-                    document.properties["title"],
-                    document.properties["text"],
-                    language=document.properties["language"],
-                )
-            ),
+    named = []
+    for document, replaces in documents:
+        found = themes.themes(
+            document.properties["title"],
+            document.properties["text"],
+            language=document.properties["language"],
         )
-        for document, replaces in documents
-    ]
+        named.append((document, replaces, tuple(found)))
+        if themes.name != "none":
+            tell("themes", 1)
     if not named:
         return []
     try:
@@ -80,7 +76,7 @@ def embed_documents(
 def _embed(
     named: Sequence[tuple[PreparedDocument, bool, tuple[str, ...]]],
     embedder: Embedder,
-    tell: Callable[[int], None],
+    tell: Callable[[str, int], None],
 ) -> list[EmbeddedDocument]:
     """Embed all texts of some documents."""
     place: dict[str, int] = {}
@@ -114,7 +110,7 @@ def _embed(
 
 
 def _embed_sorted(
-    texts: Sequence[str], embedder: Embedder, tell: Callable[[int], None]
+    texts: Sequence[str], embedder: Embedder, tell: Callable[[str, int], None]
 ) -> npt.NDArray[np.float32]:
     """Embed texts, longest first so that a batch has little padding."""
     order = sorted(range(len(texts)), key=lambda i: (-len(texts[i]), i))
@@ -125,5 +121,5 @@ def _embed_sorted(
         if vectors is None:
             vectors = np.empty((len(texts), found.shape[1]), dtype=np.float32)
         vectors[part] = found
-        tell(len(part))
+        tell("texts", len(part))
     return np.empty((0, 1), dtype=np.float32) if vectors is None else vectors

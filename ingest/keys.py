@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sqlite3
 import unicodedata
+from typing import Self
 
-__all__ = ["content_key", "normalise_name", "normalise_title"]
+from knowtrail.graph.errors import StorageError
+
+__all__ = ["Seen", "content_key", "document_key", "normalise_name", "normalise_title"]
 
 _SPACES = re.compile(r"[\s_]+")
 
@@ -35,6 +39,45 @@ def normalise_title(title: str) -> str:
     return title[:1].upper() + title[1:]
 
 
+def document_key(identity: str) -> str:
+    """Return a document's id as the target of a link; no title's key looks so."""
+    return f"#{identity}"
+
+
 def normalise_name(name: str) -> str:
     """Return a theme or category name in the form that names are compared in."""
     return _SPACES.sub(" ", unicodedata.normalize("NFC", name)).strip().casefold()
+
+
+class Seen:
+    """Keys met in this run, on disk so that memory stays bounded."""
+
+    def __enter__(self) -> Self:
+        """Open a database without a name: it goes with the process."""
+        self._database = sqlite3.connect("", check_same_thread=False)
+        self._database.execute("CREATE TABLE seen (id TEXT PRIMARY KEY) WITHOUT ROWID")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close and so delete it."""
+        self._database.close()
+
+    def add(self, key: str) -> bool:
+        """Take note of a key; return whether it is new.
+
+        Raises:
+            StorageError: If there is no space.
+        """
+        try:
+            cursor = self._database.execute(
+                "INSERT OR IGNORE INTO seen VALUES (?)", (key,)
+            )
+        except sqlite3.OperationalError as error:
+            msg = f"No space for temporary files ({error}): free some or set TMPDIR."
+            raise StorageError(msg) from error
+        return cursor.rowcount == 1
+
+    def __contains__(self, key: str) -> bool:
+        """Return whether a key was met."""
+        row = self._database.execute("SELECT 1 FROM seen WHERE id = ?", (key,))
+        return row.fetchone() is not None

@@ -11,24 +11,24 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from graph.connection import Counters
-from graph.errors import IngestError
-from graph.vectors import vector_array
-from ingest.background import Background
-from ingest.keys import normalise_title
-from ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
-from ingest.similarity import top_neighbours
-from ingest.store import ROWS, batched, similar_rows
-from ingest.term_linking import link_terms
-from ingest.vector_file import VectorFile
+from knowtrail.graph.connection import Counters
+from knowtrail.graph.errors import IngestError
+from knowtrail.graph.vectors import vector_array
+from knowtrail.ingest.background import Background
+from knowtrail.ingest.keys import normalise_title
+from knowtrail.ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
+from knowtrail.ingest.similarity import top_neighbours
+from knowtrail.ingest.store import ROWS, batched, similar_rows
+from knowtrail.ingest.term_linking import link_terms
+from knowtrail.ingest.vector_file import VectorFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from graph.connection import Connection
-    from graph.progress import Progress
-    from ingest.options import IngestOptions
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.progress import Progress
+    from knowtrail.ingest.options import IngestOptions
 
 __all__ = ["link_corpus"]
 
@@ -44,6 +44,7 @@ def link_corpus(
     options: IngestOptions,
     folder: Path,
     progress: Progress,
+    unclear: Callable[[str], None] = lambda _told: None,
 ) -> Counters:
     """Make all edges between documents what they must be.
 
@@ -54,13 +55,15 @@ def link_corpus(
         options: Edge limits and thresholds.
         folder: Where the working file of vectors goes.
         progress: Told of each stage.
+        unclear: Told of each link that is left out as its title is that of several
+            documents.
 
     Returns:
         What changed.
     """
     total = connection.write("ingest/themes_orphaned", corpus=corpus)
     total += connection.write("ingest/categories_orphaned", corpus=corpus)
-    linker = _Linker(connection, corpus, version, progress)
+    linker = _Linker(connection, corpus, version, progress, unclear)
     total += linker.titles()
     if options.terms:
         total += link_terms(
@@ -89,12 +92,18 @@ class _Linker:
     """The stages of one linking, with what they share."""
 
     def __init__(
-        self, connection: Connection, corpus: str, version: int, progress: Progress
+        self,
+        connection: Connection,
+        corpus: str,
+        version: int,
+        progress: Progress,
+        unclear: Callable[[str], None],
     ) -> None:
         self._connection = connection
         self._corpus = corpus
         self._version = version
         self._progress = progress
+        self._unclear = unclear
 
     def titles(self) -> Counters:
         """Write aliases, LINKS_TO and MENTIONS."""
@@ -140,6 +149,11 @@ class _Linker:
         """Write LINKS_TO and MENTIONS of some documents where they differ."""
         links, mentioning, mentions = [], [], []
         for row in self._connection.stream("ingest/link_sources", ids=list(ids)):
+            for key in sorted(set(filter(index.is_shared, row["targets"]))):
+                self._unclear(
+                    f"{row['title']}: its link to {key!r} is left out, because several "
+                    "documents have that title"
+                )
             wanted_links, wanted_mentions = _wanted(row, index, finder)
             if wanted_links != [list(pair) for pair in row["links"]]:
                 links.append({"id": row["id"], "links": wanted_links})

@@ -13,6 +13,7 @@ __all__ = ["Mention", "TitleFinder", "TitleIndex", "chunk_mentions"]
 _SHORTEST = 4
 """Characters of the shortest title that is looked for; shorter ones are ambiguous."""
 _LONGEST_CHAIN = 5
+_SHARED = ""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -25,25 +26,37 @@ class Mention:
 
 
 class TitleIndex:
-    """Which document a title stands for, by its own name or through redirects.
+    """Which document a link leads to: by its id, its title, or through redirects.
 
     A title that two documents share stands for none of them.
 
     Args:
-        titles: (document, title key) pairs.
+        titles: (document, title key) pairs; `#` and a document's id is a key too.
         redirects: Title key -> title key it points to.
     """
 
     def __init__(
         self, titles: Iterable[tuple[str, str]], redirects: Mapping[str, str]
     ) -> None:
-        self._documents: dict[str, str | None] = {}
+        self._documents: dict[str, str] = {}
+        self._ids: set[str] = set()
         for document, key in titles:
-            self._documents[key] = None if key in self._documents else document
+            self._documents[key] = _SHARED if key in self._documents else document
+            self._ids.add(document)
         self._redirects = redirects
 
     def resolve(self, key: str) -> str | None:
-        """Return the document that a title key stands for, None if none or several."""
+        """Return the document that a key stands for, None if none or several."""
+        return self._found(key) or None
+
+    def is_shared(self, key: str) -> bool:
+        """Return whether a key is a title of several documents."""
+        return self._found(key) == _SHARED
+
+    def _found(self, key: str) -> str | None:
+        """Return a document, `_SHARED` for several, None for none."""
+        if key.startswith("#"):
+            return key[1:] if key[1:] in self._ids else None
         for _ in range(_LONGEST_CHAIN):
             if key in self._documents:
                 return self._documents[key]

@@ -30,6 +30,8 @@ __all__ = [
 
 MOST_WORDS = 8
 """Words of the longest name: longer runs of capitals are headings and lists."""
+_MOST_BYTES = 1_000
+"""Of a name: an index of Neo4j holds 8,000 of it and the corpus' name together."""
 _LEAST_LETTERS = 3
 _SMALL_WORDS = (
     "of the de la le les du des del della dello dei di da das do dos "
@@ -110,7 +112,8 @@ def is_nameable(words: list[str]) -> bool:
     """Say whether words are enough to be looked for: not too short, not too many."""
     letters = sum(map(len, words))
     least = 2 if words and re.match(f"[{_UNSPACED}]", words[0]) else _LEAST_LETTERS
-    return letters >= least and len(words) <= 2 * MOST_WORDS
+    fits = len(name_key(words).encode()) <= _MOST_BYTES
+    return letters >= least and len(words) <= 2 * MOST_WORDS and fits
 
 
 def names_in(text: str) -> Iterator[Name]:

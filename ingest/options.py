@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from graph.errors import SettingsError
+from knowtrail.graph.errors import SettingsError
 
 __all__ = ["Cleanup", "IngestOptions"]
 

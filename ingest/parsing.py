@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graph.errors import SourceError
-from ingest.records import ParsedDocument, RawDocument, Span
-from ingest.sentences import split_sentences
+from knowtrail.graph.errors import SourceError
+from knowtrail.ingest.records import ParsedDocument, RawDocument, Span
+from knowtrail.ingest.sentences import split_sentences
 
 __all__ = ["clean_plain", "parse", "sentence_spans"]
 
@@ -48,7 +48,7 @@ def parse(raw: RawDocument) -> ParsedDocument:
         Text with links and sections that point into it.
     """
     if raw.markup == "wikitext":
-        from ingest.wikitext import parse_wikitext
+        from knowtrail.ingest.wikitext import parse_wikitext
 
         parsed = parse_wikitext(raw.raw, language=raw.language)
     else:

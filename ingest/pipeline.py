@@ -11,39 +11,41 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import contextmanager
+from collections import Counter
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from graph.progress import silent
-from ingest.background import Background, ahead
-from ingest.corpus import check_dimensions, corpus_lock, open_corpus
-from ingest.embedding import embed_documents
-from ingest.keys import normalise_title
-from ingest.linking import link_corpus
-from ingest.prepare import content_hash, document_id, prepare, redirect_id
-from ingest.reading import begun, position
-from ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
-from ingest.report import IngestReport
-from ingest.seen import Seen
-from ingest.store import (
+from knowtrail.graph.corpus_lock import corpus_lock
+from knowtrail.graph.progress import silent
+from knowtrail.graph.served_models import served_embedder
+from knowtrail.ingest.background import Background, ahead
+from knowtrail.ingest.corpus import check_dimensions, known_corpus, open_corpus
+from knowtrail.ingest.embedding import embed_documents
+from knowtrail.ingest.keys import Seen, normalise_title
+from knowtrail.ingest.linking import link_corpus
+from knowtrail.ingest.prepare import content_hash, document_id, prepare, redirect_id
+from knowtrail.ingest.reading import begun, position, settled
+from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
+from knowtrail.ingest.report import IngestReport
+from knowtrail.ingest.store import (
     EmbeddedDocument,
     batched,
     extractions_of,
     write_documents,
 )
-from ingest.themes import theme_source
+from knowtrail.ingest.themes import theme_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from graph.connection import Connection, Counters
-    from graph.embedders import Embedder
-    from graph.errors import VectorError
-    from graph.progress import Progress
-    from graph.settings import Settings
-    from ingest.options import Cleanup, IngestOptions
-    from ingest.prepare import PreparedDocument
-    from ingest.records import Item, Source
+    from knowtrail.graph.connection import Connection, Counters
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.errors import VectorError
+    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.options import Cleanup, IngestOptions
+    from knowtrail.ingest.prepare import PreparedDocument
+    from knowtrail.ingest.records import Item, Source
 
 __all__ = ["ingest_corpus"]
 
@@ -77,7 +79,8 @@ def ingest_corpus(
         connection: The database.
         sources: Read one after the other as one source.
         corpus: Name of the corpus; made if it is new.
-        embedder: The model; must be the one the database was made with.
+        embedder: The model; must be the one the database was made with. The managed
+            server embeds in its place where it has it loaded and this process not.
         settings: Where working files go and, for themes, where Ollama answers.
         options: Parameters of a new corpus; None takes those stored, or the defaults.
         cleanup: `none` leaves changed documents as they are stored; `incremental`
@@ -96,9 +99,16 @@ def ingest_corpus(
         DatabaseError: If the database fails; what is stored stays whole.
     """
     with corpus_lock(settings.home, connection, corpus):
-        items = begun(sources)
-        run = _Run(connection, corpus, embedder, settings, options, cleanup, progress)
-        return run.ingest(sources, items)
+        stored = known_corpus(connection, corpus)
+        old = stored.files_root if stored else None
+        root = settled(sources, old, new=stored is None)
+        with begun(sources) as items:
+            run = _Run(
+                connection, corpus, embedder, settings, options, cleanup, progress
+            )
+            if root != old:
+                connection.write("ingest/corpus_files_root", name=corpus, root=root)
+            return run.ingest(sources, items)
 
 
 class _Run:
@@ -115,7 +125,7 @@ class _Run:
         progress: Progress,
     ) -> None:
         self._connection = connection
-        self._embedder = embedder
+        self._embedder = embedder = served_embedder(connection, embedder)
         self._settings = settings
         self._cleanup = cleanup
         self._progress = progress
@@ -129,6 +139,7 @@ class _Run:
                 embedder=embedder,
                 options=options,
                 language_model=settings.language_model,
+                progress=progress,
             )
         self._corpus = corpus
         self._options = self._stored.options
@@ -160,15 +171,17 @@ class _Run:
         """Read, parse, embed and write all documents and redirects."""
         themes = theme_source(self._options.themes, self._embedder, self._settings)
         waiting: list[tuple[PreparedDocument, bool]] = []
-        size = embedded_texts = prepared_texts = 0
+        size = 0
+        done, finished, known = Counter[str](), Counter[str](), Counter[str]()
 
-        def tell(count: int) -> None:
-            nonlocal embedded_texts
-            embedded_texts += count
-            self._progress("texts", min(embedded_texts, prepared_texts), prepared_texts)
+        def tell(stage: str, count: int) -> None:
+            done[stage] += count
+            self._progress(stage, min(done[stage], known[stage]), known[stage])
 
         def flush() -> None:
             nonlocal size
+            if not waiting:
+                return
             embedded = embed_documents(
                 waiting,
                 embedder=self._embedder,
@@ -180,24 +193,27 @@ class _Run:
                 check_dimensions(self._stored, embedded[0].chunk_vectors.shape[1])
                 writer.submit(self._write, embedded)
             waiting.clear()
-            tell(prepared_texts - embedded_texts)
+            finished["texts"] += size
+            tell("texts", finished["texts"] - done["texts"])
             size = 0
 
         self._tell(sources)
-        for batch in ahead(self._changed(items, seen)):
-            for document, replaces in batch:
-                if size and size + document.size > TEXTS:
-                    flush()
-                waiting.append((document, replaces))
-                size += document.size
-                prepared_texts += document.size
-            self._tell(sources)
+        with closing(ahead(self._changed(items, seen))) as batches:
+            for batch in batches:
+                known["themes"] += len(batch)
+                known["texts"] += sum(document.size for document, _ in batch)
+                for document, replaces in batch:
+                    if size and size + document.size > TEXTS:
+                        flush()
+                    waiting.append((document, replaces))
+                    size += document.size
+                self._tell(sources)
         flush()
         self._tell(sources)
 
     def _tell(self, sources: Sequence[Source]) -> None:
         """Report how much of the sources has been read."""
-        self._progress("documents", *position(sources))
+        self._progress(*position(sources))
 
     def _fail(self, document: PreparedDocument, error: VectorError) -> None:
         """Keep a failure of embedding apart: another thread counts the others."""
@@ -270,10 +286,9 @@ class _Run:
         out = []
         for identity, raw in unseen:
             old = stored.get(identity)
-            if old == content_hash(raw) or (old and self._cleanup == "none"):
-                self._report.skipped += 1
+            document = self._prepared(raw, old)
+            if document is None:
                 continue
-            document = prepare(raw, corpus=self._corpus, options=self._options)
             if (count := len(document.sentences)) > _SENTENCES:
                 self._report.fail(
                     raw.title,
@@ -285,6 +300,26 @@ class _Run:
                 self._report.left_out["empty"] += 1
                 self._delete([identity] if old else [])
         return out
+
+    def _prepared(self, raw: RawDocument, old: str | None) -> PreparedDocument | None:
+        """Return a document ready to be embedded; None where it is stored or fails.
+
+        Args:
+            raw: The document.
+            old: The hash that is stored of it.
+        """
+        try:
+            if old == content_hash(raw) or (old and self._cleanup == "none"):
+                self._report.skipped += 1
+                return None
+            return prepare(raw, corpus=self._corpus, options=self._options)
+        except Exception as error:  # one text that nobody foresaw ends no ingest
+            _LOG.debug("%r cannot be prepared", raw.title, exc_info=True)
+            what = " ".join(f"{type(error).__name__}: {error}".split())
+            self._report.fail(
+                raw.title, f"its text cannot be taken apart ({what}): leave it out"
+            )
+            return None
 
     def _others(self, items: Sequence[RawRedirect | LeftOut], seen: Seen) -> None:
         """Delete documents whose page is one no longer; store redirects."""
@@ -383,10 +418,12 @@ class _Run:
                     options=self._options,
                     folder=self._settings.home / "work",
                     progress=self._progress,
+                    unclear=self._report.leave_link,
                 )
-            self._report.written += self._connection.write(
-                "ingest/corpus_complete", name=self._corpus
-            )
+            if not self._report.damage:
+                self._report.written += self._connection.write(
+                    "ingest/corpus_complete", name=self._corpus
+                )
         (counts,) = self._connection.read("ingest/redirect_counts", corpus=self._corpus)
         self._report.redirects_resolved = counts["resolved"]
         self._report.redirects_waiting = counts["waiting"]

@@ -9,35 +9,48 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ingest.keys import content_key, normalise_name, normalise_title
-from ingest.parsing import parse, sentence_spans
-from ingest.records import Span
-from ingest.windows import windows
+from knowtrail.graph.rows import plain_value
+from knowtrail.ingest.keys import (
+    content_key,
+    document_key,
+    normalise_name,
+    normalise_title,
+)
+from knowtrail.ingest.parsing import parse, sentence_spans
+from knowtrail.ingest.records import Span
+from knowtrail.ingest.windows import windows
 
 if TYPE_CHECKING:
-    from ingest.options import IngestOptions
-    from ingest.records import ParsedDocument, RawDocument
+    from collections.abc import Collection, Iterable
+
+    from knowtrail.ingest.options import IngestOptions
+    from knowtrail.ingest.records import Link, ParsedDocument, RawDocument
 
 __all__ = [
     "PIPELINE_VERSION",
+    "RESERVED",
     "PreparedDocument",
     "category_name",
     "content_hash",
     "document_id",
+    "given_metadata",
     "prepare",
     "redirect_id",
     "theme_id",
 ]
 
-PIPELINE_VERSION = 1
+PIPELINE_VERSION = 2
 """Raised when the same raw text would give another graph."""
 
-_RESERVED = frozenset({
+RESERVED = frozenset({
     "aliases", "contentHash", "corpus", "corpusVersion", "id", "language",
     "linkEnds", "linkStarts", "linkTargets", "revision", "sectionLevels",
     "sectionStarts", "sectionTitles", "source", "sourceId", "status", "text",
     "themeEmbedding", "title", "titleKey", "url",
 })  # fmt: skip
+"""Properties of a document's node that are ours, not its source's."""
+_GIVEN = "meta_"
+"""What a metadata name begins with where a property of ours has its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +77,23 @@ class PreparedDocument:
     def size(self) -> int:
         """Return the number of texts to embed."""
         return len(self.sentences) + len(self.chunks)
+
+
+def given_metadata(
+    pairs: Iterable[tuple[str, Any]], *, taken: Collection[str]
+) -> dict[str, Any]:
+    """Return what a source said of a document, as JSON has it.
+
+    Args:
+        pairs: Names and values of the document's node that are not `RESERVED`.
+        taken: Names that have another meaning; a value of such a name is marked.
+    """
+    found = {}
+    for name, value in pairs:
+        bare = name.removeprefix(_GIVEN)
+        free = bare if bare in RESERVED else name
+        found[f"{_GIVEN}{free}" if free in taken else free] = plain_value(value)
+    return found
 
 
 def document_id(corpus: str, source_id: str) -> str:
@@ -100,7 +130,10 @@ def content_hash(raw: RawDocument) -> str:
         json.dumps(
             [
                 raw.sentences,
-                [(link.start, link.end, link.target) for link in raw.links],
+                [
+                    (link.start, link.end, link.target, *filter(None, [link.source_id]))
+                    for link in raw.links
+                ],
                 [(s.start, s.level, s.title) for s in raw.sections],
                 raw.categories,
                 raw.url,
@@ -172,13 +205,20 @@ def _row(
     }
 
 
+def _link_key(corpus: str, link: Link) -> str:
+    """Return what a link leads to: a document, else a title; "" for nothing."""
+    if link.source_id is not None:
+        return document_key(document_id(corpus, link.source_id))
+    return normalise_title(link.target)
+
+
 def _properties(
     raw: RawDocument, parsed: ParsedDocument, *, identity: str, corpus: str
 ) -> dict[str, Any]:
     """Return the properties of a document's node; None values are not stored."""
-    links = [(li, t) for li in parsed.links if (t := normalise_title(li.target))]
+    links = [(link, key) for link in parsed.links if (key := _link_key(corpus, link))]
     extra = {
-        (f"meta_{name}" if name in _RESERVED else name): value
+        (f"{_GIVEN}{name}" if name in RESERVED else name): value
         for name, value in raw.metadata.items()
     }
     return extra | {

@@ -20,6 +20,7 @@ __all__ = [
     "Item",
     "LeftOut",
     "Link",
+    "Metadata",
     "ParsedDocument",
     "RawDocument",
     "RawRedirect",
@@ -30,7 +31,10 @@ __all__ = [
 ]
 
 Scalar: TypeAlias = str | int | float | bool
-"""A metadata value that Neo4j stores as a property."""
+"""A single value that Neo4j stores as a property."""
+
+Metadata: TypeAlias = Scalar | list[Scalar]
+"""A metadata value: a scalar, or a list of texts, of numbers or of truth values."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,11 +47,19 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """A hyperlink: the anchor's place in the text and the title it points to."""
+    """A hyperlink: the anchor's place in the text, and the document it leads to.
+
+    Attributes:
+        start: Where the anchor begins.
+        end: Where it ends.
+        target: Title of the document, for a source that knows no more.
+        source_id: The document's own id, which counts whatever titles there are.
+    """
 
     start: int
     end: int
-    target: str
+    target: str = ""
+    source_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +88,7 @@ class RawDocument:
         source: The file or service it came from.
         revision: Revision id or date of the page.
         language: BCP 47 code, such as `en`.
-        metadata: Further scalar properties.
+        metadata: Further properties.
     """
 
     source_id: str
@@ -91,7 +103,7 @@ class RawDocument:
     source: str = ""
     revision: str | None = None
     language: str = "en"
-    metadata: Mapping[str, Scalar] = field(default_factory=dict)
+    metadata: Mapping[str, Metadata] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,17 +125,18 @@ class RawRedirect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A page left out on purpose, such as a disambiguation page.
+    """A page or file left out on purpose, such as a disambiguation page.
 
     Attributes:
         title: Title of the page.
-        reason: Why it is left out.
+        reason: Why it is left out, in a word or two that reports count: it is
+            `disambiguation`, `empty`, of another `namespace`, a `.png` or `hidden`.
         source_id: Identifies the page; a document of that id is one no longer. None
             where that only hangs on what this run was told to read.
     """
 
     title: str
-    reason: Literal["disambiguation", "namespace", "empty"]
+    reason: str
     source_id: str | None = None
 
 
@@ -167,7 +180,8 @@ class Source(Protocol):
     """Something that documents come from; every reading streams.
 
     `items` may be called again and then starts from the beginning. `position` and
-    `size` are for progress only: any unit, `size` None where it is not known.
+    `size` are for progress only: `size` is None where it is not known, and a source
+    that does not count documents names what it counts in an attribute `unit`.
     """
 
     @property

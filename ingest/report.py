@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from graph.connection import Counters
+from knowtrail.graph.connection import Counters
 
 __all__ = ["IngestReport"]
 
@@ -28,6 +28,9 @@ class IngestReport:
         redirects: Redirect pages read.
         redirects_resolved: Redirects whose target is in the corpus.
         redirects_waiting: Redirects whose target is not.
+        unclear: Links left out, their titles being those of several documents. They are
+            counted whenever the corpus is linked anew.
+        unclear_links: The first of them, and where they stand.
         damage: Where a source broke off.
         failures: The first failures, as "title: reason".
         seconds: Time by stage.
@@ -44,6 +47,8 @@ class IngestReport:
     redirects: int = 0
     redirects_resolved: int = 0
     redirects_waiting: int = 0
+    unclear: int = 0
+    unclear_links: list[str] = field(default_factory=list)
     damage: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -59,6 +64,12 @@ class IngestReport:
         self.failed += 1
         if len(self.failures) < _KEPT:
             self.failures.append(f"{title}: {message}")
+
+    def leave_link(self, told: str) -> None:
+        """Count a link that leads to several documents, and keep the first ones."""
+        self.unclear += 1
+        if len(self.unclear_links) < _KEPT:
+            self.unclear_links.append(told)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as plain data, for `--json`."""

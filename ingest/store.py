@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graph.connection import Counters
-from graph.vectors import vector_parameter
-from ingest.keys import normalise_name
-from ingest.prepare import redirect_id, theme_id
-from ingest.similarity import top_neighbours
+from knowtrail.graph.connection import Counters
+from knowtrail.graph.vectors import vector_parameter
+from knowtrail.ingest.keys import normalise_name
+from knowtrail.ingest.prepare import redirect_id, theme_id
+from knowtrail.ingest.similarity import top_neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from graph.capabilities import Capabilities
-    from graph.connection import Connection
-    from ingest.options import IngestOptions
-    from ingest.prepare import PreparedDocument
+    from knowtrail.graph.connection import Capabilities, Connection
+    from knowtrail.ingest.options import IngestOptions
+    from knowtrail.ingest.prepare import PreparedDocument
 
 __all__ = [
     "EmbeddedDocument",
@@ -254,7 +253,7 @@ def _theme_steps(
 
 def _category_steps(documents: Sequence[EmbeddedDocument], corpus: str) -> list[Step]:
     """Return the step that stores categories."""
-    from ingest.keys import content_key
+    from knowtrail.ingest.keys import content_key
 
     rows = [
         {

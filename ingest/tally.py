@@ -9,8 +9,14 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Self
 
-from graph.errors import StorageError
-from ingest.names import is_nameable, name_key, names_in, small_words, words_of
+from knowtrail.graph.errors import StorageError
+from knowtrail.ingest.names import (
+    is_nameable,
+    name_key,
+    names_in,
+    small_words,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

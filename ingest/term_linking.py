@@ -16,18 +16,24 @@ from collections import Counter
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
-from graph.connection import Counters
-from graph.errors import IngestError, StorageError
-from ingest.keys import content_key
-from ingest.store import batched
-from ingest.tally import NameTally, title_names
-from ingest.terms import TermFinder, is_linked, is_term, names_of_chunks, segments
+from knowtrail.graph.connection import Counters
+from knowtrail.graph.errors import IngestError, StorageError
+from knowtrail.ingest.keys import content_key
+from knowtrail.ingest.store import batched
+from knowtrail.ingest.tally import NameTally, title_names
+from knowtrail.ingest.terms import (
+    TermFinder,
+    is_linked,
+    is_term,
+    names_of_chunks,
+    segments,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from graph.connection import Connection
-    from graph.progress import Progress
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.progress import Progress
 
 __all__ = ["link_terms", "term_id"]
 

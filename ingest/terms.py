@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
-from ingest.names import words_of
-from ingest.tally import NameTally, title_names
+from knowtrail.ingest.names import words_of
+from knowtrail.ingest.tally import NameTally, title_names
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from graph.errors import StorageError
+from knowtrail.graph.errors import StorageError
+from knowtrail.graph.files import private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["VectorFile", "storage_errors"]
 
 
+_REFUSED = frozenset({
+    *(errno.EACCES, errno.EROFS, errno.EPERM),
+    *(errno.EEXIST, errno.ENOTDIR),
+})
+"""No right to write, or a file where a folder should be."""
+
+
 @contextmanager
 def storage_errors(folder: Path) -> Iterator[None]:
     """Turn a lack of space or rights into one clear error."""
@@ -33,7 +41,7 @@ def storage_errors(folder: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in {errno.EFBIG, errno.ENOSPC, errno.EDQUOT}:
             msg = f"No space for working files in {folder}: free some or move --home."
-        elif error.errno in {errno.EACCES, errno.EROFS, errno.EPERM}:
+        elif error.errno in _REFUSED:
             msg = f"Cannot write working files in {folder}: {error.strerror}."
         else:
             raise
@@ -49,7 +57,7 @@ class VectorFile:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         with storage_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            private_folder(folder)
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - see exit
         self._keys = bytearray()
         self._groups = array("q")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graph.errors import SettingsError
+from knowtrail.graph.errors import SettingsError
 
 __all__ = ["check_windows", "windows"]
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from knowtrail.graph.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from retrieval.langchain import KnowtrailRetriever
-    from retrieval.search import SearchResult
-    from retrieval.walk import Step, Walk
+    from knowtrail.retrieval.langchain import KnowtrailRetriever
+    from knowtrail.retrieval.search import SearchResult
+    from knowtrail.retrieval.walk import Step, Walk
 
 __all__ = ["KnowtrailRetriever", "SearchResult", "Step", "Walk"]
 
 _HOMES = {
-    "KnowtrailRetriever": "retrieval.langchain",
-    "SearchResult": "retrieval.search",
-    "Step": "retrieval.walk",
-    "Walk": "retrieval.walk",
+    "KnowtrailRetriever": "langchain",
+    "SearchResult": "search",
+    "Step": "walk",
+    "Walk": "walk",
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name at first use, so that the command line starts quickly."""
-    if name not in _HOMES:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -14,14 +14,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from graph.errors import InputError, ModelError
-from graph.prompts import estimated_tokens, fitting, marked, whole_characters
+from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.prompts import estimated_tokens, fitting, marked, whole_characters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from retrieval.knowledge import KnowledgeBlock
-    from retrieval.walk import FoundSentence
+    from knowtrail.retrieval.knowledge import KnowledgeBlock
+    from knowtrail.retrieval.walk import FoundSentence
 
 __all__ = [
     "AnswerRequest",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing, closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from graph.errors import InputError
-from retrieval.algorithms import DEFAULT_ALGORITHM
-from retrieval.answers import AnswerText, answer_request, parse_answer
-from retrieval.knowledge import (
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.language_models import model_at_hand
+from knowtrail.retrieval.algorithms import DEFAULT_ALGORITHM
+from knowtrail.retrieval.answers import AnswerText, answer_request, parse_answer
+from knowtrail.retrieval.knowledge import (
     BLOCKS,
     CONTEXTS,
     knowledge_blocks,
@@ -17,25 +19,33 @@ from retrieval.knowledge import (
     no_blocks_note,
     walked_documents,
 )
-from retrieval.traverse import atraverse, traverse
+from knowtrail.retrieval.traverse import atraverse, traverse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 
-    from graph.connection import AsyncConnection, Connection
-    from graph.embedders import Embedder
-    from graph.language_models import LanguageModel
-    from graph.settings import Settings
-    from retrieval.answers import AnswerRequest
-    from retrieval.knowledge import AnswerContext
-    from retrieval.questions import WalkSettings
-    from retrieval.traverse import TraverseResult
-    from retrieval.walk import FoundSentence, Walk
+    from knowtrail.graph.connection import AsyncConnection, Connection
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.answers import AnswerRequest
+    from knowtrail.retrieval.knowledge import AnswerContext
+    from knowtrail.retrieval.questions import WalkSettings
+    from knowtrail.retrieval.traverse import TraverseResult
+    from knowtrail.retrieval.walk import FoundSentence, Walk
 
 __all__ = ["Answer", "aask", "aask_stream", "ask", "ask_stream"]
 
 ANSWER_SECONDS = 180.0
 NOTHING_FOUND = "No sentence of the corpus was found to answer from."
+NO_MODEL = (
+    "No language model was asked: these are sentences of the walk, those nearest to "
+    "the question, however far. Name one by --model or KNOWTRAIL_LANGUAGE_MODEL for an "
+    "answer in words."
+)
+_EXTRACTED = 5
+_NEAR = 0.5
+"""Least cosine of a sentence of an answer without a model, in that of the best."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +53,7 @@ class Answer:
     """An answer with what it rests on.
 
     Attributes:
-        text: The answer.
+        text: The answer; without a model, the cited sentences, each with its number.
         citations: The sentences that the model says it rests on, only such as it was
             given; empty where it named none, which `note` then says.
         confidence: What the model thinks of it, from 0 to 1; None where it said
@@ -81,6 +91,7 @@ class Answer:
                 {
                     "sentenceId": s.id,
                     "text": s.text,
+                    "score": s.score,
                     "documentId": titles[s.id].document_id,
                     "title": titles[s.id].title,
                     "chunkId": titles[s.id].id,
@@ -92,8 +103,8 @@ class Answer:
 
 def ask(
     connection: Connection,
-    embedder: Embedder | None,
-    question: str,
+    embedder: Embedder | str | None = None,
+    question: str = "",
     *,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
@@ -110,24 +121,24 @@ def ask(
     Args:
         connection: The database; it is left open.
         embedder: The model of the corpus; None loads it, see `traverse`.
-        question: What is asked, at most 10,000 characters.
+        question: At most 10,000 characters; may stand in the embedder's place.
         corpus: Name of the corpus; may be left out where there is only one.
         algorithm: How to walk.
-        model: The language model; None loads that of the settings.
+        model: Language model; None takes `model_at_hand`; without any, the answer is
+            sentences of the walk.
         record: Whether the walk is stored.
         seconds: Time that the model has for its answer.
         context: `sentences` of the walk, or `skn` that its documents were read into.
-        on_text: Given the answer's text piece by piece as it comes; what it raises
-            ends the request to the model.
+        on_text: Given the text as it comes; what it raises ends the model's request.
         settings: Where embedder and language model are found.
         **asked: Budgets and filter of the walk, see `WalkSettings`.
 
     Returns:
-        The answer. Where the walk finds nothing, the model is not asked.
+        The answer; where the walk finds nothing, the model is not asked.
 
     Raises:
         InputError: If question, algorithm, corpus, filter or a number is no good.
-        ModelError: If the language model does not answer, or not in time.
+        ModelError: If the language model does not answer in time.
         DatabaseError: If the database fails.
     """
     pieces = ask_stream(
@@ -154,8 +165,8 @@ def ask(
 
 async def aask(
     connection: AsyncConnection,
-    embedder: Embedder | None,
-    question: str,
+    embedder: Embedder | str | None = None,
+    question: str = "",
     *,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
@@ -192,8 +203,8 @@ async def aask(
 
 def ask_stream(
     connection: Connection,
-    embedder: Embedder | None,
-    question: str,
+    embedder: Embedder | str | None = None,
+    question: str = "",
     *,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
@@ -211,14 +222,14 @@ def ask_stream(
 
     Example:
         ```python
-        for piece in ask_stream(connection, None, "What is ice?"):
+        for piece in ask_stream(connection, "What is ice?"):
             if isinstance(piece, str):
                 sys.stdout.write(piece)
         ```
     """
     _check_seconds(seconds)
     _check_context(context)
-    model = model or _settings_model(settings)
+    model = model or model_at_hand(settings)
     found = traverse(
         connection,
         embedder,
@@ -230,14 +241,14 @@ def ask_stream(
         settings=settings,
         **asked,
     )
+    if model is None or not found.walk.sentences:
+        yield _without_model(found)
+        return
     rows = None
     if context == "skn":
         documents = walked_documents(found.walk)
         rows = connection.read(BLOCKS, documents=documents)
     request = _request(found, model, rows)
-    if request is None:
-        yield _nothing(found)
-        return
     text, said = AnswerText(), ""
     with closing(
         model.stream(request.prompt, schema=request.schema, seconds=seconds)
@@ -251,8 +262,8 @@ def ask_stream(
 
 async def aask_stream(
     connection: AsyncConnection,
-    embedder: Embedder | None,
-    question: str,
+    embedder: Embedder | str | None = None,
+    question: str = "",
     *,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
@@ -266,7 +277,7 @@ async def aask_stream(
     """Do as `ask_stream` does, without blocking; see there."""
     _check_seconds(seconds)
     _check_context(context)
-    model = model or _settings_model(settings)
+    model = model or await asyncio.to_thread(model_at_hand, settings)
     found = await atraverse(
         connection,
         embedder,
@@ -278,14 +289,14 @@ async def aask_stream(
         settings=settings,
         **asked,
     )
+    if model is None or not found.walk.sentences:
+        yield _without_model(found)
+        return
     rows = None
     if context == "skn":
         documents = walked_documents(found.walk)
         rows = await connection.aread(BLOCKS, documents=documents)
     request = _request(found, model, rows)
-    if request is None:
-        yield _nothing(found)
-        return
     text, said = AnswerText(), ""
     async with aclosing(
         model.astream(request.prompt, schema=request.schema, seconds=seconds)
@@ -320,38 +331,35 @@ def _check_context(context: str) -> None:
         raise InputError(msg)
 
 
-def _settings_model(settings: Settings | None) -> LanguageModel:
-    """Load the language model of the settings."""
-    from graph.language_models import load_language_model
-
-    return load_language_model(settings=settings)
-
-
 def _request(
     found: TraverseResult,
     model: LanguageModel,
     rows: Sequence[Mapping[str, Any]] | None,
-) -> AnswerRequest | None:
-    """Return what the model is asked, None where there is nothing to answer from."""
+) -> AnswerRequest:
+    """Return what the model is asked."""
     walk, tokens = found.walk, model.prompt_tokens
-    sentences = walk.sentences
-    if not sentences:
-        return None
     if rows is not None:
         request = knowledge_request(walk, knowledge_blocks(walk, rows), tokens=tokens)
         if request is not None:
             return request
-    request = answer_request(walk.question, sentences, tokens=tokens)
+    request = answer_request(walk.question, walk.sentences, tokens=tokens)
     return request if rows is None else replace(request, note=no_blocks_note(walk))
 
 
-def _nothing(found: TraverseResult) -> Answer:
-    """Return the answer to a question for which nothing was found."""
+def _without_model(found: TraverseResult) -> Answer:
+    """Return the sentences nearest to the question, in the order of the walk."""
+    best = sorted(found.walk.sentences, key=lambda sentence: -sentence.score)
+    best = [s for s in best[:_EXTRACTED] if s.score >= _NEAR * best[0].score]
+    cited = tuple(sentence for sentence in found.walk.sentences if sentence in best)
+    lines = (
+        f"{' '.join(s.text.split())} [{number}]"
+        for number, s in enumerate(cited, start=1)
+    )
     return Answer(
-        text=NOTHING_FOUND,
-        citations=(),
+        text="\n".join(lines) or NOTHING_FOUND,
+        citations=cited,
         confidence=None,
-        note="The language model was not asked.",
+        note=NO_MODEL if cited else "The language model was not asked.",
         model=None,
         walk=found.walk,
         traversal_id=found.traversal_id,

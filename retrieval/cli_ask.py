@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from retrieval.cli_options import (
-    ALGORITHM_NAMES,
+from knowtrail.graph.rows import plain_text
+from knowtrail.graph.settings import DEFAULT_LANGUAGE_MODEL, as_typed, own_command
+from knowtrail.retrieval.cli_options import (
+    algorithm_option,
     load_model,
-    own_command,
     read_filter,
+    tell_unknown_fields,
     walk_options,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graph.connection import Connection
-    from graph.settings import Settings
-    from retrieval.ask import Answer
-    from retrieval.knowledge import AnswerContext
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.ask import Answer
+    from knowtrail.retrieval.knowledge import AnswerContext
 
 __all__ = ["ask"]
-
-_CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]+")
 
 
 @click.command()
 @click.argument("question", required=False)
-@click.option(
-    "--algorithm",
-    default="auto",
-    show_default=True,
-    help=f"How to walk: {ALGORITHM_NAMES}.",
-)
+@algorithm_option
 @walk_options
 @click.option(
     "--record/--no-record",
@@ -94,19 +90,19 @@ def ask(
     """Answer QUESTION in words, from sentences found by walking the graph.
 
     Where institutions are stored, a question for them is answered by a query. The
-    language model is Ollama's, by default that of KNOWTRAIL_LANGUAGE_MODEL.
+    language model is by default that of KNOWTRAIL_LANGUAGE_MODEL; without any, the
+    answer is the sentences nearest to the question.
     """
-    from graph.cli_session import open_connection
-    from graph.language_models import load_language_model
-    from retrieval.ask import ask_stream
-    from retrieval.questions import check_question
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.retrieval.ask import ask_stream
+    from knowtrail.retrieval.questions import check_question
 
     if question is None or forget:
         _forget(settings, question, conversation, asked=forget)
         return
     options["filter"] = read_filter(filter_json)
     check_question(question, **options)
-    model = load_model(model_name, settings)
+    model = _model(model_name, settings)
     given: dict[str, Any] = {"corpus": corpus or settings.corpus, "record": record}
     with open_connection(settings) as connection:
         if route != "graph" and _by_template(
@@ -124,7 +120,7 @@ def ask(
             connection,
             None,
             question,
-            model=model or load_language_model(settings=settings),
+            model=model,
             seconds=seconds,
             context=context,
             settings=settings,
@@ -132,7 +128,18 @@ def ask(
             **options,
         )
         answer = _shown(pieces, streams=not as_json)
+        tell_unknown_fields(connection, answer.walk.corpus, options["filter"])
     _show(answer, settings, as_json=as_json)
+
+
+def _model(name: str | None, settings: Settings) -> LanguageModel | None:
+    """Return the model that is named; look whether it, or the settings', is there."""
+    chosen = settings.language_model
+    if name is None and chosen != DEFAULT_LANGUAGE_MODEL:
+        from knowtrail.graph.language_models import check_there
+
+        check_there(chosen, settings)
+    return load_model(name, settings)
 
 
 def _show(answer: Answer, settings: Settings, *, as_json: bool) -> None:
@@ -142,11 +149,11 @@ def _show(answer: Answer, settings: Settings, *, as_json: bool) -> None:
     else:
         _show_sources(answer)
     if answer.note:
-        click.echo(answer.note, err=True)
+        click.echo(as_typed(answer.note, settings.home), err=True)
     if answer.warning:
         click.echo(f"Warning: {answer.warning}", err=True)
     elif answer.traversal_id is not None and not as_json:
-        own = own_command(settings)
+        own = own_command(settings.home)
         click.echo("\nThe walk step by step:")
         click.echo(
             f"  {own} cypher --saved traversal_steps -p traversal={answer.traversal_id}"
@@ -157,8 +164,8 @@ def _forget(
     settings: Settings, question: str | None, conversation: str | None, *, asked: bool
 ) -> None:
     """Delete a conversation, if that was asked for."""
-    from graph.cli_session import open_connection
-    from retrieval.specificity.command import forget
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.retrieval.specificity.command import forget
 
     if not asked:
         msg = "Missing argument 'QUESTION'."
@@ -174,7 +181,7 @@ def _by_template(
     connection: Connection, settings: Settings, question: str, **given: Any
 ) -> bool:
     """Answer by a template, if the route says so; see `answered_by_template`."""
-    from retrieval.specificity.command import answered_by_template
+    from knowtrail.retrieval.specificity.command import answered_by_template
 
     return answered_by_template(connection, settings, question, **given)
 
@@ -189,21 +196,29 @@ def _shown(pieces: Iterator[str | Answer], *, streams: bool) -> Answer:
     for piece in pieces:
         if not isinstance(piece, str):
             if streams and not wrote:
-                click.echo(_CONTROLS.sub(" ", piece.text), nl=False)
+                click.echo(plain_text(piece.text, lines=True), nl=False)
             if streams:
                 click.echo()
             answer = piece
         elif streams:
             wrote = True
-            click.echo(_CONTROLS.sub(" ", piece), nl=False)
+            click.echo(plain_text(piece, lines=True), nl=False)
             sys.stdout.flush()
     return answer
 
 
 def _show_sources(answer: Answer) -> None:
     """Write the sentences that an answer rests on, under their documents."""
-    for source in answer.as_dict()["sources"]:
-        line = f"- {source['title']}: {source['text']}"
-        click.echo(_CONTROLS.sub(" ", line.replace("\n", " ")))
+    sources = answer.as_dict()["sources"]
+    documents = {(source["documentId"], source["title"]) for source in sources}
+    shared = Counter(title for _, title in documents)
+    for number, source in enumerate(sources, start=1):
+        title = source["title"]
+        if shared[title] > 1:
+            title += f" (document {source['documentId']})"
+        line = f"- {title}: {source['text']}"
+        if answer.model is None:
+            line = f"[{number}] {title}, score {source['score']:.3f}"
+        click.echo(plain_text(line))
     if answer.confidence is not None:
         click.echo(f"Confidence, as {answer.model} says: {answer.confidence:.2f}")

@@ -3,71 +3,67 @@
 from __future__ import annotations
 
 import json
-import shlex
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from graph.errors import FilterError
+from knowtrail.graph.errors import FilterError
+from knowtrail.retrieval.budgets import BUDGETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from graph.language_models import LanguageModel
-    from graph.settings import Settings
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.settings import Settings
 
 __all__ = [
-    "ALGORITHM_NAMES",
+    "algorithm_option",
+    "complete_algorithm",
     "load_model",
-    "own_command",
     "read_filter",
+    "tell_unknown_fields",
     "walk_options",
 ]
 
-ALGORITHM_NAMES = (
-    "auto, query_traversal, kg_traversal, triangulation_average, "
-    "triangulation_geometric_3d, triangulation_fulldim, basic_retrieval or "
-    "llm_guided_traversal"
+_ALGORITHMS = (
+    *("auto", "query_traversal", "kg_traversal", "triangulation_average"),
+    *("triangulation_geometric_3d", "triangulation_fulldim", "basic_retrieval"),
+    "llm_guided_traversal",
 )
-"""The algorithms in words; here by hand, so that `--help` loads none of them."""
+"""The algorithms; here by hand, so that `--help` loads none of them."""
+
+_LOOKED_AT = 1000
+"""Documents in which the properties of a filter are looked for."""
+
+
+def complete_algorithm(
+    _ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[str]:
+    """Return the names of algorithms that begin so, for Tab."""
+    return [name for name in _ALGORITHMS if name.startswith(incomplete)]
+
+
+algorithm_option = click.option(
+    "--algorithm",
+    default="auto",
+    show_default=True,
+    shell_complete=complete_algorithm,
+    help=f"How to walk: {', '.join(_ALGORITHMS[:-1])} or {_ALGORITHMS[-1]}.",
+)
 
 _OPTIONS = (
     click.option("--corpus", help="Corpus to ask; needed where there are several."),
-    click.option(
-        "--max-sentences",
-        type=int,
-        default=10,
-        show_default=True,
-        help="Sentences wanted.",
-    ),
-    click.option(
-        "--max-hops",
-        type=int,
-        default=20,
-        show_default=True,
-        help="Edges that may be followed.",
-    ),
-    click.option(
-        "--anchors",
-        type=int,
-        default=1,
-        show_default=True,
-        help="Chunks to start from, in different documents, 1 to 20.",
-    ),
-    click.option(
-        "--lookahead",
-        type=int,
-        default=0,
-        show_default=True,
-        help="Further steps looked at before one is taken, 0 to 3.",
-    ),
-    click.option(
-        "--beam",
-        type=int,
-        default=3,
-        show_default=True,
-        help="Paths kept while looking ahead, 1 to 10.",
+    *(
+        click.option(
+            f"--{name.replace('_', '-')}",
+            type=int,
+            default=budget.default,
+            show_default=True,
+            help=f"{budget.meaning[0].upper()}{budget.meaning[1:]}.",
+        )
+        for name, budget in BUDGETS.items()
     ),
     click.option(
         "--filter",
@@ -92,7 +88,8 @@ _OPTIONS = (
         "model_name",
         metavar="NAME",
         help="Language model of llm_guided_traversal, and of ask "
-        "(KNOWTRAIL_LANGUAGE_MODEL).",
+        "(KNOWTRAIL_LANGUAGE_MODEL): Ollama's, openai:MODEL[@URL], anthropic:MODEL or "
+        "langchain:CLASS:MODEL.",
     ),
 )
 
@@ -122,26 +119,52 @@ def read_filter(text: str | None) -> Any:
         raise FilterError(msg) from error
 
 
+def tell_unknown_fields(connection: Connection, corpus: str, given: Any) -> None:
+    """Say on stderr which properties of a filter the corpus seems not to have.
+
+    Args:
+        connection: The database.
+        corpus: Name of the corpus.
+        given: The filter as it was read, None for none.
+    """
+    from knowtrail.retrieval.filter_clauses import fields_of
+    from knowtrail.retrieval.filters import parse_filter
+
+    parsed = parse_filter(given)
+    if parsed is None:
+        return
+    wanted: dict[str, list[str]] = {"document": [], "chunk": []}
+    for field in fields_of(parsed.clause):
+        if field.owner in wanted:
+            wanted[field.owner].append(field.name)
+    (row,) = connection.read(
+        "retrieval/filter_fields",
+        corpus=corpus,
+        documents=sorted(wanted["document"]),
+        chunks=sorted(wanted["chunk"]),
+        limit=_LOOKED_AT,
+    )
+    for owner in ("document", "chunk"):
+        for missing in row[f"{owner}s"]:
+            many = row["looked"] == _LOOKED_AT
+            where = f"the first {_LOOKED_AT:,} documents of " if many else ""
+            click.echo(
+                f"Warning: --filter asks for {owner}.{missing}, which no {owner} in "
+                f"{where}corpus {corpus!r} has: check its spelling.",
+                err=True,
+            )
+
+
 def load_model(name: str | None, settings: Settings) -> LanguageModel | None:
     """Return the language model of a name, None where none is named.
 
     Raises:
+        ModelError: If it is not there.
         MissingExtraError: If the packages for language models are missing.
     """
     if name is None:
         return None
-    from graph.language_models import load_language_model
+    from knowtrail.graph.language_models import check_there, load_language_model
 
+    check_there(name, settings)
     return load_language_model(name, settings=settings)
-
-
-def own_command(settings: Settings) -> str:
-    """Return how to call this program again, as the user did."""
-    from graph.settings import Settings as Defaults
-    from graph.settings import environment
-
-    words = ["uv", "run"] if "UV_RUN_RECURSION_DEPTH" in environment() else []
-    words.append("knowtrail")
-    if settings.home != Defaults.from_env().home:
-        words += ["--home", str(settings.home)]
-    return shlex.join(words)

@@ -3,38 +3,51 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from graph.errors import InputError, StorageError
-from retrieval.cli_options import own_command
+from knowtrail.graph.files.whole import private_folder
+from knowtrail.graph.rows import plain_text
+from knowtrail.graph.settings import own_command
 
 if TYPE_CHECKING:
-    from graph.connection import Connection
-    from graph.settings import Settings
-    from retrieval.search import SearchResult
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.walk import Walk
 
-__all__ = ["CYPHER_TO_TRY", "quickstart"]
+__all__ = ["quickstart"]
 
 CORPUS = "quickstart"
 QUESTION = (
     "How did the man who proposed Jupiter's moons as a clock for sailors explain the "
     "tides?"
 )
-CYPHER_TO_TRY = (
-    "MATCH (d:Document {corpus: 'quickstart'})-[l:LINKS_TO]->(t:Document) "
-    "RETURN d.title AS article, collect(t.title) AS linksTo ORDER BY article",
-    "MATCH (c:Chunk)-[:FROM_DOCUMENT]->(d:Document {title: 'Tide'}) "
-    "MATCH (c)-[s:SIMILAR_TO {scope: 'inter'}]->(o:Chunk)-[:FROM_DOCUMENT]->(e) "
-    "RETURN c.text AS chunk, e.title AS similarIn, s.score AS score "
-    "ORDER BY score DESC LIMIT 5",
-    "MATCH (d:Document {corpus: 'quickstart'})-[:HAS_THEME]->(t:Theme) "
-    "RETURN d.title AS article, collect(t.name) AS themes ORDER BY article",
+TO_TRY = (
+    (
+        "An answer in words, with the sentences that it rests on",
+        f"ask --corpus {CORPUS} 'Why are there two high tides a day?'",
+    ),
+    (
+        "What other ways of walking find for a question, and what they share",
+        f"compare --corpus {CORPUS} 'How did sailors find their longitude at sea?'",
+    ),
+    (
+        "The graph itself, in Cypher: where another article says nearly the same",
+        "cypher \"MATCH (c:Chunk)-[s:SIMILAR_TO {scope: 'inter'}]->(o:Chunk), "
+        "(c)-[:FROM_DOCUMENT]->(d:Document {title: 'Tide'}), "
+        "(o)-[:FROM_DOCUMENT]->(e:Document) RETURN c.text AS chunk, "
+        'e.title AS article, s.score AS score ORDER BY score DESC LIMIT 5"',
+    ),
+    (
+        "The same graph as RDF, in SPARQL: which article links to which",
+        'rdf query "SELECT ?from ?to { ?a ktr:LINKS_TO ?b . ?a schema:name ?from . '
+        '?b schema:name ?to }"',
+    ),
 )
-"""Statements that the command ends with; each is run by a test."""
+"""What each command shows, and the command; each is run by a test."""
 
 
 @click.command()
@@ -42,34 +55,43 @@ CYPHER_TO_TRY = (
 @click.option(
     "--picture",
     type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("knowtrail-walk.html"),
-    show_default=True,
-    help="Where the picture of the walk goes.",
+    help="Where the picture of the walk goes. [default: pictures/walk.html in the "
+    "folder of the server]",
 )
 @click.pass_obj
-def quickstart(settings: Settings, /, *, question: str, picture: Path) -> None:
+def quickstart(settings: Settings, /, *, question: str, picture: Path | None) -> None:
     """Try everything: start Neo4j, ingest a small corpus, ask, see the walk.
 
     The server goes on running; the last lines say how to stop it.
     """
-    from graph.cli_session import served
-    from graph.connection import Connection
-    from retrieval.display import show_result
-    from retrieval.search import check_question
+    from knowtrail.graph.cli_session import served
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.embedders import named_embedder
+    from knowtrail.graph.files import check_output
+    from knowtrail.retrieval.display import show_walk
+    from knowtrail.retrieval.questions import check_question
+    from knowtrail.retrieval.traverse import traverse
 
     check_question(question)
-    if not picture.absolute().parent.is_dir():
-        msg = f"There is no folder {picture.absolute().parent}: choose --picture."
-        raise InputError(msg)
+    if picture is None:
+        picture = settings.home / "pictures" / "walk.html"
+        private_folder(picture.parent)
+    check_output(picture, (".html",))
+    click.echo(f"Question: {plain_text(question)}\n")
+    embedder = named_embedder(settings.embedder, settings=settings)
     with served(settings, stay=True) as pointed, Connection.open(pointed) as connection:
         try:
-            _ingest(connection, pointed)
-            result = _ask(connection, pointed, question)
+            _ingest(connection, pointed, embedder)
+            result = traverse(
+                connection, embedder, question, corpus=CORPUS, settings=pointed
+            )
         except BaseException:  # whatever Ctrl-C became on its way up
             _tell_server(settings, pointed, err=True)
             raise
-        show_result(result, sys.stdout)
-        _draw(connection, result, picture)
+        show_walk(result.walk, sys.stdout, reasons=False)
+        if result.warning:
+            click.echo(f"Warning: {result.warning}", err=True)
+        _draw(connection, result.walk, picture)
         click.echo(
             f"\nPicture of the walk: {picture.absolute()} (open it in a browser)"
         )
@@ -77,19 +99,18 @@ def quickstart(settings: Settings, /, *, question: str, picture: Path) -> None:
     _tell_next(settings)
 
 
-def _ingest(connection: Connection, settings: Settings) -> None:
+def _ingest(connection: Connection, settings: Settings, embedder: Embedder) -> None:
     """Ingest the bundled articles; nothing is written the second time."""
-    from graph.embedders import load_embedder
-    from graph.progress import progress_bars
-    from ingest.bundled import bundled_source
-    from ingest.pipeline import ingest_corpus
+    from knowtrail.graph.progress import progress_bars
+    from knowtrail.ingest.bundled import bundled_source
+    from knowtrail.ingest.pipeline import ingest_corpus
 
     with progress_bars() as progress, bundled_source() as source:
         report = ingest_corpus(
             connection,
             [source],
             corpus=CORPUS,
-            embedder=load_embedder(settings.embedder, settings=settings),
+            embedder=embedder,
             settings=settings,
             progress=progress,
         )
@@ -102,38 +123,17 @@ def _ingest(connection: Connection, settings: Settings) -> None:
     )
 
 
-def _ask(connection: Connection, settings: Settings, question: str) -> SearchResult:
-    """Walk the corpus from the question."""
-    from graph.embedders import load_embedder
-    from retrieval.search import search
-
-    return search(
-        connection,
-        load_embedder(settings.embedder, settings=settings),
-        question,
-        corpus=CORPUS,
-        settings=settings,
-    )
-
-
-def _draw(connection: Connection, result: SearchResult, picture: Path) -> None:
+def _draw(connection: Connection, walk: Walk, picture: Path) -> None:
     """Write the picture of the walk.
 
     Raises:
         StorageError: If the file cannot be written.
     """
-    from retrieval.picture import considered_chunks, walk_html
+    from knowtrail.graph.files import write_file
+    from knowtrail.retrieval.picture import considered_chunks, walk_html
 
-    page = walk_html(result.walk, considered_chunks(connection, result.walk))
-    begun = picture.with_name(f".{picture.name}.part")
-    try:
-        begun.write_text(page, encoding="utf-8")
-        begun.replace(picture)
-    except OSError as error:
-        with suppress(OSError):
-            begun.unlink(missing_ok=True)
-        msg = f"Cannot write the picture {picture}: {error.strerror}. Use --picture."
-        raise StorageError(msg) from error
+    page = walk_html(walk, considered_chunks(connection, walk))
+    write_file(picture, page)
 
 
 def _tell_server(settings: Settings, pointed: Settings, *, err: bool = False) -> None:
@@ -141,14 +141,14 @@ def _tell_server(settings: Settings, pointed: Settings, *, err: bool = False) ->
     click.echo(f"Neo4j runs at {pointed.uri}, user {pointed.username}.", err=err)
     if settings.uri is None:
         click.echo(
-            f"Its password and how to stop it: {own_command(settings)} server status",
+            "Its password and how to stop it: "
+            f"{own_command(settings.home)} server status",
             err=err,
         )
 
 
 def _tell_next(settings: Settings) -> None:
-    """Print commands to try next."""
+    """Print commands to try next, each of which shows something else."""
     click.echo("\nTry next:")
-    click.echo(f'  {own_command(settings)} compare --corpus {CORPUS} "{QUESTION}"')
-    for text in CYPHER_TO_TRY:
-        click.echo(f'  {own_command(settings)} cypher "{text}"')
+    for shown, command in TO_TRY:
+        click.echo(f"  {shown}:\n    {own_command(settings.home)} {command}")

@@ -8,28 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from retrieval.cli_options import (
-    ALGORITHM_NAMES,
+from knowtrail.retrieval.cli_options import (
+    algorithm_option,
     load_model,
     read_filter,
+    tell_unknown_fields,
     walk_options,
 )
 
 if TYPE_CHECKING:
-    from graph.settings import Settings
-    from retrieval.search import SearchResult
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.search import SearchResult
 
 __all__ = ["search"]
 
 
 @click.command()
 @click.argument("question")
-@click.option(
-    "--algorithm",
-    default="auto",
-    show_default=True,
-    help=f"How to walk: {ALGORITHM_NAMES}.",
-)
+@algorithm_option
 @click.option("--k", type=int, help="Results wanted, in place of --max-sentences.")
 @walk_options
 @click.option(
@@ -68,11 +64,11 @@ def search(
     **options: Any,
 ) -> None:
     """Answer QUESTION with sentences found by walking the graph."""
-    from graph.cli_session import open_connection
-    from retrieval.display import show_result
-    from retrieval.questions import check_question
-    from retrieval.rerank.stage import stage_of
-    from retrieval.search import search as answer
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.retrieval.display import show_result
+    from knowtrail.retrieval.questions import check_question
+    from knowtrail.retrieval.rerank.stage import stage_of
+    from knowtrail.retrieval.search import search as answer
 
     options["filter"] = read_filter(filter_json)
     check_question(question, **options)
@@ -90,6 +86,7 @@ def search(
             rerank_candidates=rerank_candidates,
             **options,
         )
+        tell_unknown_fields(connection, result.walk.corpus, options["filter"])
     if as_json:
         click.echo(json.dumps(_as_dict(result), ensure_ascii=False, indent=2))
     else:

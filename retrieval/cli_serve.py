@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from knowtrail.graph.extras import extra
+
 if TYPE_CHECKING:
     import socket
 
-    from graph.settings import Settings
-    from retrieval.serve.guard import Rules
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.serve.guard import Rules
 
 __all__ = ["serve"]
 
@@ -33,7 +35,7 @@ __all__ = ["serve"]
 @click.option(
     "--key-file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File with the key that clients must show (KNOWTRAIL_SERVE_KEY).",
+    help="File with the key that clients must show, or NAME KEY a line.",
 )
 @click.option(
     "--allowed-host",
@@ -77,18 +79,13 @@ def serve(
     import asyncio
     import logging
 
-    from graph.cli_session import served
-    from graph.errors import MissingExtraError
+    from knowtrail.graph.cli_session import served
+    from knowtrail.graph.driver import is_loopback
 
-    try:
-        from retrieval.serve.running import Limits, is_loopback, listen
-        from retrieval.serve.running import serve as answer
-    except ModuleNotFoundError as error:
-        if error.name not in {"fastapi", "starlette", "uvicorn"}:
-            raise
-        msg = "Serving needs an extra: pip install 'knowtrail[serve]'."
-        raise MissingExtraError(msg) from error
-    logging.getLogger("retrieval.serve").setLevel(logging.INFO)
+    with extra("serve", "Serving"):
+        from knowtrail.retrieval.serve.http_server import Limits, listen
+        from knowtrail.retrieval.serve.http_server import serve as answer
+    logging.getLogger("knowtrail.retrieval.serve").setLevel(logging.INFO)
     with listen(host, port) as bound:
         rules = _rules(settings, key_file, hosts, near=is_loopback(host))
         with served(settings) as pointed:
@@ -110,21 +107,26 @@ def _rules(
     settings: Settings, key_file: Path | None, hosts: tuple[str, ...], *, near: bool
 ) -> Rules:
     """Return who may ask."""
-    from retrieval.serve.guard import LOOPBACK_NAMES, Rules
-    from retrieval.serve.keys import check_key, read_key, stored_key
+    from knowtrail.retrieval.serve.guard import (
+        LOOPBACK_NAMES,
+        Rules,
+        check_key,
+        read_keys,
+        stored_keys,
+    )
 
-    key = None
+    keys = {}
     if key_file is not None:
-        key = read_key(key_file)
+        keys = read_keys(key_file)
     elif settings.serve_key is not None:
-        key = check_key(settings.serve_key, "KNOWTRAIL_SERVE_KEY")
+        keys[""] = check_key(settings.serve_key, "KNOWTRAIL_SERVE_KEY")
     elif not near:
-        key, path = stored_key(settings.home)
+        keys, path = stored_keys(settings.home)
         click.echo(f"Clients must show the key in {path}.", err=True)
     named = frozenset(name.lower().rstrip(".") for name in hosts)
     if near:
-        return Rules(key=key, hosts=LOOPBACK_NAMES | named)
-    return Rules(key=key, hosts=LOOPBACK_NAMES | named if named else None)
+        return Rules(keys=keys, hosts=LOOPBACK_NAMES | named)
+    return Rules(keys=keys, hosts=LOOPBACK_NAMES | named if named else None)
 
 
 def _address(bound: socket.socket) -> str:

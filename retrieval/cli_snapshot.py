@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from graph.connection import Connection
-    from graph.settings import Settings
-    from retrieval.corpora import CorpusInfo
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.corpora import CorpusInfo
 
 __all__ = ["snapshot"]
 
@@ -40,8 +40,8 @@ def snapshot(
     if verify + delete + full > 1:
         msg = "Give one of --full, --verify and --delete."
         raise click.UsageError(msg)
-    from graph.cli_session import open_connection
-    from retrieval.corpora import find_corpus
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.retrieval.corpora import find_corpus
 
     if delete and name is not None:
         # A corpus that is gone can have left its snapshot behind.
@@ -66,9 +66,9 @@ def _build(
     as_json: bool,
 ) -> None:
     """Make the snapshot and say what it holds."""
-    from graph.progress import progress_bars
-    from retrieval.snapshot.build import build_snapshot
-    from retrieval.snapshot.database import CorpusSource
+    from knowtrail.graph.progress import progress_bars
+    from knowtrail.retrieval.snapshot.blocks import CorpusSource
+    from knowtrail.retrieval.snapshot.build import build_snapshot
 
     source = CorpusSource(connection, info.name)
     with progress_bars() as progress:
@@ -108,8 +108,8 @@ def _verify(
     settings: Settings, connection: Connection, info: CorpusInfo, *, as_json: bool
 ) -> None:
     """Check files and version of the snapshot."""
-    from retrieval.snapshot.database import CorpusSource
-    from retrieval.snapshot.opening import need_snapshot
+    from knowtrail.retrieval.snapshot.blocks import CorpusSource
+    from knowtrail.retrieval.snapshot.folder import need_snapshot
 
     mark = CorpusSource(connection, info.name).corpus()
     found = need_snapshot(settings.home, info.name, mark.version, stamp=mark.stamp)
@@ -127,7 +127,7 @@ def _verify(
 
 def _delete(settings: Settings, name: str, *, as_json: bool) -> None:
     """Delete the snapshot."""
-    from retrieval.snapshot.build import delete_snapshot
+    from knowtrail.retrieval.snapshot.build import delete_snapshot
 
     deleted = delete_snapshot(settings.home, name)
     if as_json:

@@ -8,21 +8,23 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from retrieval.cli_options import (
-    ALGORITHM_NAMES,
+from knowtrail.graph.settings import own_command
+from knowtrail.retrieval.cli_options import (
+    algorithm_option,
+    complete_algorithm,
     load_model,
-    own_command,
     read_filter,
+    tell_unknown_fields,
     walk_options,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graph.settings import Settings
-    from retrieval.questions import WalkSettings
-    from retrieval.traverse import TraverseResult
-    from retrieval.walk import RankedChunk
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.questions import WalkSettings
+    from knowtrail.retrieval.traverse import TraverseResult
+    from knowtrail.retrieval.walk import RankedChunk
 
 __all__ = ["compare", "traverse"]
 
@@ -40,12 +42,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 
 @click.command()
 @click.argument("question")
-@click.option(
-    "--algorithm",
-    default="auto",
-    show_default=True,
-    help=f"How to walk: {ALGORITHM_NAMES}.",
-)
+@algorithm_option
 @walk_options
 @_RECORD
 @_TRACE
@@ -68,10 +65,10 @@ def traverse(
 
     The walk can then be asked by saved queries, see knowtrail cypher --list.
     """
-    from graph.cli_session import open_connection
-    from retrieval.display import show_walk
-    from retrieval.questions import check_question
-    from retrieval.traverse import traverse as walk
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.retrieval.display import show_walk
+    from knowtrail.retrieval.questions import check_question
+    from knowtrail.retrieval.traverse import traverse as walk
 
     options["filter"] = read_filter(filter_json)
     check_question(question, **options)
@@ -88,6 +85,7 @@ def traverse(
             settings=settings,
             **options,
         )
+        tell_unknown_fields(connection, result.walk.corpus, options["filter"])
     if as_json:
         click.echo(_json(_as_dict(result, trace=trace)))
     else:
@@ -105,6 +103,7 @@ def traverse(
     "algorithms",
     multiple=True,
     metavar="NAME",
+    shell_complete=complete_algorithm,
     help="Compare these, once each; without it all, llm_guided_traversal with --model.",
 )
 @walk_options
@@ -127,10 +126,10 @@ def compare(
     **options: Any,
 ) -> None:
     """Walk the graph for QUESTION with several algorithms and store each walk."""
-    from graph.cli_session import open_connection
-    from retrieval.questions import check_question
-    from retrieval.traverse import compare as walk
-    from retrieval.traverse import compared_algorithms
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.retrieval.questions import check_question
+    from knowtrail.retrieval.traverse import compare as walk
+    from knowtrail.retrieval.traverse import compared_algorithms
 
     options["filter"] = read_filter(filter_json)
     asked = cast("WalkSettings", options)
@@ -150,6 +149,7 @@ def compare(
             settings=settings,
             **options,
         )
+        tell_unknown_fields(connection, results[0].walk.corpus, options["filter"])
     _show_comparison(settings, results, trace=trace, as_json=as_json)
     if all(result.error for result in results):
         sys.exit(1)
@@ -163,8 +163,8 @@ def _show_comparison(
     as_json: bool,
 ) -> None:
     """Write the results; what failed or could not be recorded goes to stderr."""
-    from retrieval.display import show_comparison
-    from retrieval.traverse import overlaps
+    from knowtrail.retrieval.display import show_comparison
+    from knowtrail.retrieval.traverse import overlaps
 
     if as_json:
         click.echo(
@@ -190,7 +190,7 @@ def _show_comparison(
             click.echo(f"{result.walk.algorithm}: {said}", err=True)
     if not as_json and any(result.traversal_id for result in results):
         click.echo("Where they part, and one walk step by step:")
-        own = own_command(settings)
+        own = own_command(settings.home)
         first = next(r.traversal_id for r in results if r.traversal_id)
         click.echo(f"  {own} cypher --saved walks_apart")
         click.echo(f"  {own} cypher --saved traversal_steps -p traversal={first}")
@@ -198,13 +198,14 @@ def _show_comparison(
 
 def _tell_saved(settings: Settings, traversal: str, *, trace: bool) -> None:
     """Say under which id the walk is stored, and how to look at it."""
-    own = own_command(settings)
+    own = own_command(settings.home)
     click.echo(f"\nStored as traversal {traversal}. Look at it with:")
-    names = ["traversal_steps", "traversal_path"]
+    names = ["traversal_steps"]
     if trace:
         names += ["traversal_candidates", "passages_missed"]
     for name in names:
         click.echo(f"  {own} cypher --saved {name} -p traversal={traversal}")
+    click.echo(f"  {own} view path --traversal {traversal}")
 
 
 def _json(value: Any) -> str:

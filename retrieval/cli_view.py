@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from graph.lazy_group import NearGroup
+from knowtrail.graph.lazy_group import NearGroup
+from knowtrail.retrieval.cli_options import complete_algorithm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from graph.connection import Connection
-    from graph.settings import Settings
-    from retrieval.views.walks import PicturedWalk
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.views.walks import PicturedWalk
 
 __all__ = ["view"]
 
@@ -43,6 +44,7 @@ _ALGORITHM = click.option(
     "--algorithm",
     default="auto",
     show_default=True,
+    shell_complete=complete_algorithm,
     help="How to walk for QUESTION.",
 )
 
@@ -64,9 +66,9 @@ def matrix(
 
     DOCUMENT is a title, an alias or an id.
     """
-    from graph.cli_session import open_connection
-    from retrieval.views.files import check_output
-    from retrieval.views.matrix import matrix_of
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.files import check_output
+    from knowtrail.retrieval.views.matrix import matrix_of
 
     suffix = check_output(output, _STATIC)
     with open_connection(settings) as connection:
@@ -83,7 +85,7 @@ def matrix(
 @_CORPUS
 @click.option(
     "--layout",
-    type=click.Choice(["global", "sequential"]),
+    type=click.Choice(["global", "sequential", "windowed"]),
     default="global",
     show_default=True,
     help="Whole documents side by side, or the windows that the walk went through.",
@@ -105,9 +107,9 @@ def path(
 
     The walk is that of QUESTION, or a recorded one.
     """
-    from graph.cli_session import open_connection
-    from retrieval.views.files import check_output
-    from retrieval.views.matrix import path_of
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.files import check_output
+    from knowtrail.retrieval.views.matrix import path_of
 
     suffix = check_output(output, _STATIC)
     _check_asked(question, traversal)
@@ -146,7 +148,7 @@ def path(
     show_default=True,
     help="How vectors become points; umap needs the extra `umap`.",
 )
-@_output("knowtrail-graph.html", ".html")
+@_output("knowtrail-graph.html", ".html, or .png or .svg without --cypher")
 @click.pass_obj
 def graph(
     settings: Settings,
@@ -164,21 +166,21 @@ def graph(
 
     With --cypher, draw the nodes and relationships that a statement returns.
     """
-    from graph.cli_session import open_connection
-    from retrieval.views.files import check_output
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.files import check_output
 
-    check_output(output, _PAGE)
+    suffix = check_output(output, _PAGE if statement is not None else _STATIC)
     if statement is not None and (question is not None or traversal is not None):
         msg = "Give --cypher, or a question, or --traversal: one of them."
         raise click.UsageError(msg)
     with open_connection(settings) as connection:
         if statement is not None:
-            from retrieval.views.network import network_page
+            from knowtrail.retrieval.views.network import network_page
 
             _write(output, network_page(connection, statement))
             return
-        from retrieval.corpora import find_corpus
-        from retrieval.views.space import space_of
+        from knowtrail.retrieval.corpora import find_corpus
+        from knowtrail.retrieval.views.space import space_of
 
         walk = None
         if question is not None or traversal is not None:
@@ -189,8 +191,48 @@ def graph(
             if walk is None
             else walk.walk.corpus
         )
-        picture = space_of(connection, name, walk, **limits)
+        picture = space_of(connection, name, walk, suffix=suffix, **limits)
     _write(output, picture)
+
+
+@view.command()
+@_CORPUS
+@click.option(
+    "--documents",
+    type=click.IntRange(0, 1_000),
+    default=50,
+    show_default=True,
+    help="Documents drawn at most, by title.",
+)
+@click.option(
+    "--walks",
+    type=click.IntRange(0, 1_000),
+    default=10,
+    show_default=True,
+    help="Recorded walks drawn at most, the last ones.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("knowtrail-pictures"),
+    show_default=True,
+    help="Folder to write; it is made where it is not there.",
+)
+@click.pass_obj
+def index(
+    settings: Settings, /, *, corpus: str | None, output: Path, **limits: int
+) -> None:
+    """Draw all of a corpus into a folder: space, links, walks, documents, one page."""
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.progress import progress_bars
+    from knowtrail.retrieval.corpora import find_corpus
+    from knowtrail.retrieval.views.index import write_index
+
+    with open_connection(settings) as connection, progress_bars() as progress:
+        name = find_corpus(connection, corpus or settings.corpus).name
+        page = write_index(connection, name, output, progress=progress, **limits)
+    click.echo(str(page))
 
 
 @view.command()
@@ -206,8 +248,8 @@ def graph(
 )
 def style(*, bloom: Path | None, grass: Path | None) -> None:
     """Write a Bloom perspective and a Browser style that fit the graph."""
-    from retrieval.views.bloom import grass_text, perspective_text
-    from retrieval.views.files import check_output
+    from knowtrail.graph.files import check_output
+    from knowtrail.retrieval.views.bloom import grass_text, perspective_text
 
     if bloom is None and grass is None:
         msg = "Say what to write: --bloom FILE.json, --grass FILE.grass, or both."
@@ -252,8 +294,8 @@ def uml(
     output: Path,
 ) -> None:
     """Draw the classes of heritage, shaded by how specific they are to a question."""
-    from retrieval.specificity.diagram import diagram
-    from retrieval.views.files import check_output
+    from knowtrail.graph.files import check_output
+    from knowtrail.retrieval.specificity.class_scores import diagram
 
     suffix = check_output(output, (".svg", ".html"))
     picture = diagram(
@@ -265,7 +307,7 @@ def uml(
 def _check_asked(question: str | None, traversal: str | None) -> None:
     """Refuse both and neither of a question and a recorded walk."""
     if (question is None) == (traversal is None):
-        msg = "Give a question, or --traversal ID of a recorded walk."
+        msg = "Give one of them: a question, or --traversal ID of a recorded walk."
         raise click.UsageError(msg)
 
 
@@ -278,7 +320,7 @@ def _walk(
     corpus: str | None,
 ) -> PicturedWalk:
     """Return the walk that was asked for."""
-    from retrieval.views.walks import ask_walk, read_walk
+    from knowtrail.retrieval.views.walks import ask_walk, read_walk
 
     if traversal is not None:
         return read_walk(connection, traversal)
@@ -293,7 +335,7 @@ def _walk(
 
 def _write(output: Path, picture: bytes | str) -> None:
     """Write a picture and say where it is."""
-    from retrieval.views.files import write_file
+    from knowtrail.graph.files import write_file
 
     write_file(output, picture)
     click.echo(str(output))

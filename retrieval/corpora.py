@@ -11,18 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graph.embedders import embedder_name, load_embedder, query_prompt
-from graph.errors import CorpusDriftError, InputError, UnknownCorpusError, VectorError
-from graph.settings import DEFAULT_EMBEDDER
-from ingest.corpus import refuse_bare, textless
+from knowtrail.graph.embedders import embedder_name, named_embedder, query_prompt
+from knowtrail.graph.errors import (
+    CorpusDriftError,
+    InputError,
+    UnknownCorpusError,
+    VectorError,
+)
+from knowtrail.graph.served_models import aserved_query, served_embedder
+from knowtrail.graph.settings import DEFAULT_EMBEDDER
+from knowtrail.ingest.corpus import asked_corpora, refuse_bare, textless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graph.connection import AsyncConnection, Connection
-    from graph.embedders import Embedder
-    from graph.settings import Settings
-    from retrieval.protocols import Vector
+    from knowtrail.graph.connection import AsyncConnection, Connection
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.protocols import Vector
 
 __all__ = [
     "CorpusInfo",
@@ -92,6 +98,7 @@ def ground(
         connection: The database.
         embedder: The model that the corpus was embedded with; None loads the one
             of the settings, or else the one that the corpus names, once a process.
+            Where the managed server has that model loaded, it is asked.
         question: What is asked.
         corpus: Name of the corpus; may be left out where there is only one.
         settings: Where the corpus's embedder is loaded from, if it is not given.
@@ -101,9 +108,9 @@ def ground(
         CorpusDriftError: If the corpus was embedded with another model.
     """
     info = find_corpus(connection, corpus)
-    embedder = agreed_embedder(info, embedder, settings)
-    query = question_vector(embedder.embed_query(question), info)
-    return Ground(corpus=info, query=query)
+    agreed = agreed_embedder(info, embedder, settings)
+    query = served_embedder(connection, agreed).embed_query(question)
+    return Ground(corpus=info, query=question_vector(query, info))
 
 
 async def aground(
@@ -121,11 +128,13 @@ async def aground(
     info = await afind_corpus(connection, corpus)
     embedder = await asyncio.to_thread(agreed_embedder, info, embedder, settings)
     native = getattr(embedder, "aembed_query", None)
-    embedded = (
-        await native(question)
-        if native is not None
-        else await asyncio.to_thread(embedder.embed_query, question)
-    )
+    embedded = await aserved_query(connection, embedder, question)
+    if embedded is None:
+        embedded = (
+            await native(question)
+            if native is not None
+            else await asyncio.to_thread(embedder.embed_query, question)
+        )
     return Ground(corpus=info, query=question_vector(embedded, info))
 
 
@@ -180,26 +189,28 @@ async def afind_corpus(connection: AsyncConnection, name: str | None) -> CorpusI
 
 
 def pick_corpus(stored: Sequence[CorpusInfo], name: str | None) -> CorpusInfo:
-    """Return the corpus of a name, or the only one.
+    """Return the corpus of a name, or the only one but for those of evaluations.
 
     Raises:
         UnknownCorpusError: If there is none of that name, or none at all.
         InputError: If none is named and there are several.
     """
     names = [info.name for info in stored]
+    asked = asked_corpora(names)
     if not stored:
         msg = "The database has no corpus: put one in with knowtrail ingest."
         raise UnknownCorpusError(msg)
     if name is None:
-        if len(stored) == 1:
-            return stored[0]
-        msg = f"There are several corpora: name one of {', '.join(names)}."
+        if len(asked) == 1:
+            return stored[names.index(asked[0])]
+        held = "are several corpora" if asked else "is no corpus but of evaluations"
+        msg = f"There {held}: name one of {', '.join(asked or names)}."
         raise InputError(msg)
     for info in stored:
         if info.name == name:
             return info
     shown = name[:80]
-    near = difflib.get_close_matches(shown, names, n=1, cutoff=0.4)
+    near = difflib.get_close_matches(shown, names, n=1, cutoff=0.55)
     hint = f"did you mean {near[0]!r}? Stored" if near else "stored"
     msg = f"No corpus {shown!r}: {hint} are {', '.join(names[:10])}."
     raise UnknownCorpusError(msg)
@@ -208,7 +219,7 @@ def pick_corpus(stored: Sequence[CorpusInfo], name: str | None) -> CorpusInfo:
 @lru_cache(maxsize=4)
 def _load(name: str, settings: Settings | None) -> Embedder:
     """Load an embedder; see `loaded_embedder`."""
-    return load_embedder(name, settings=settings)
+    return named_embedder(name, settings=settings)
 
 
 def loaded_embedder(name: str, settings: Settings | None) -> Embedder:

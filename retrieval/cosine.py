@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retrieval.protocols import Vector
+    from knowtrail.retrieval.protocols import Vector
 
 __all__ = ["cosines", "ranked"]
 

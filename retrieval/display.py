@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from graph.rows import counted
+import click
+
+from knowtrail.graph.rows import counted, plain_text
+from knowtrail.graph.tables import draw_rows, table_console
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TextIO
 
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from retrieval.hits import Hit
-    from retrieval.rerank.stage import Reranked
-    from retrieval.search import SearchResult
-    from retrieval.traverse import Overlap, TraverseResult
-    from retrieval.walk import FoundSentence, Step, StopReason, Walk
+    from knowtrail.retrieval.hits import Hit
+    from knowtrail.retrieval.search import SearchResult
+    from knowtrail.retrieval.traverse import Overlap, TraverseResult
+    from knowtrail.retrieval.walk import (
+        ChunkText,
+        FoundSentence,
+        Step,
+        StopReason,
+        Walk,
+    )
 
 __all__ = ["show_comparison", "show_result", "show_walk", "stop_text"]
 
-_PIPE_WIDTH = 200
-"""Columns where the output is no terminal."""
-
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _STOPS: dict[StopReason, str] = {
     "sentence_limit": "enough sentences were found",
     "chunk_limit": "enough chunks were found",
-    "early_stop": "a sentence found is nearer to the question than any chunk left",
+    "early_stop": "enough was found, a sentence of it nearer than any chunk left",
     "max_hops": "the hop limit was reached",
     "no_unvisited_chunk": "every neighbour had been visited",
     "no_connections": "the chunk has no outgoing edge",
@@ -40,10 +43,15 @@ _STOPS: dict[StopReason, str] = {
     "sentence_is_best": "a sentence of the chunk scores better than its neighbours",
     "model_stopped": "the language model had seen enough",
     "time_limit": "the time was up",
+    "anchors_exhausted": "the walks from all anchors had ended",
     "chunks_exhausted": "every chunk had been read",
     "no_anchor": "no chunk passed",
     "failed": "it could not be made",
 }
+
+_AUTO = "Score is the cosine with the question; auto ranks by its random walks as well."
+_STEPS = ("Step", "Hop", "Document", "Sentences", "New", "Score", "ms", "Chosen as")
+_COMPARED = ("Algorithm", "Found", "Docs", "Hops", "ms", "Ended by")
 
 
 def stop_text(reason: StopReason) -> str:
@@ -54,6 +62,9 @@ def stop_text(reason: StopReason) -> str:
 def show_result(result: SearchResult, file: TextIO) -> None:
     """Write the table of the walk and the sentences that answer.
 
+    Of results that were reranked only the sentences are written, with the reranker's
+    numbers; what ranked them goes to standard error.
+
     Text from documents is printed as it is, but for control characters, which a
     terminal would obey.
 
@@ -61,108 +72,90 @@ def show_result(result: SearchResult, file: TextIO) -> None:
         result: What a search returned.
         file: Where to write, such as standard output.
     """
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(file=file, highlight=False)
-    console.print(_headline(result.walk))
-    if result.walk.steps:
-        console.print(_table(result.walk))
-    if result.reranked is not None:
-        console.print(_reranking(result.reranked))
-    for (title, score), hits in groupby(result.hits, key=_heading):
-        more = "" if score is None else f" [{score:.3f}]"
-        console.print(Text(_plain(title) + more, style="bold"))
+    console = table_console(file)
+    if (reranked := result.reranked) is None:
+        console.print(_headline(result.walk))
+        _draw_steps(result.walk, file)
+    else:
+        click.echo(
+            f"Of {counted(reranked.candidates, 'result')} the best by "
+            f"{plain_text(reranked.name)} ({reranked.milliseconds:.0f} ms), its number "
+            "in brackets:",
+            err=True,
+        )
+    shared = _shared_titles(hit.chunk for hit in result.hits)
+    for (document, title, url, score), hits in groupby(result.hits, key=_heading):
+        name = document if title in shared else ""
+        console.print(_title(title, url, score, document=name))
         console.print(
             _sentences((hit.filled, s) for hit in hits for s in hit.sentences)
         )
 
 
-def show_walk(walk: Walk, file: TextIO) -> None:
-    """Write the table of a walk, with reasons and times, and what it found.
+def show_walk(walk: Walk, file: TextIO, *, reasons: bool = True) -> None:
+    """Write the table of a walk and what it found.
 
     Args:
         walk: The walk.
         file: Where to write, such as standard output.
+        reasons: Whether to say how each chunk was chosen and how long that took.
     """
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(file=file, highlight=False)
+    console = table_console(file)
     console.print(_headline(walk))
-    if walk.steps:
-        console.print(_table(walk, reasons=True))
-    for title, steps in groupby(walk.steps, key=lambda step: step.chunk.title):
+    _draw_steps(walk, file, reasons=reasons)
+    shared = _shared_titles(step.chunk for step in walk.steps)
+    for (document, title, url), steps in groupby(
+        walk.steps,
+        key=lambda step: (step.chunk.document_id, step.chunk.title, step.chunk.url),
+    ):
         found = [(False, s) for step in steps for s in step.sentences]
         if found:
-            console.print(Text(_plain(title), style="bold"))
+            name = document if title in shared else ""
+            console.print(_title(title, url, document=name))
             console.print(_sentences(found))
 
 
 def show_comparison(
     results: Sequence[TraverseResult], overlaps: Sequence[Overlap], file: TextIO
 ) -> None:
-    """Write one row an algorithm, and how much each two found alike.
+    """Write one row an algorithm, what each found, and how much each two share.
 
     Args:
         results: What a comparison returned.
-        overlaps: The same in pairs, as `retrieval.traverse.overlaps` gives them.
+        overlaps: The same in pairs, as `knowtrail.retrieval.traverse.overlaps` gives
+            them.
         file: Where to write, such as standard output.
     """
-    from rich import box
-    from rich.table import Table
+    from rich.text import Text
 
-    console = _wide(file)
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("Algorithm", overflow="fold")
-    for heading in ("Sentences", "Documents", "Hops"):
-        table.add_column(heading, justify="right")
-    table.add_column("Ended by", overflow="fold")
-    table.add_column("ms", justify="right")
-    table.add_column("Traversal", overflow="fold")
-    for result in results:
-        walk = result.walk
-        table.add_row(
-            walk.algorithm,
-            str(len(walk.sentences)),
-            str(len({step.chunk.document_id for step in walk.steps})),
-            str(walk.hops),
-            walk.stop_reason,
-            f"{walk.milliseconds:.1f}",
-            result.traversal_id or "",
+    console = table_console(file)
+    rows = [
+        (
+            result.walk.algorithm,
+            len(result.walk.sentences),
+            len({step.chunk.document_id for step in result.walk.steps}),
+            result.walk.hops,
+            f"{result.walk.milliseconds:.1f}",
+            stop_text(result.walk.stop_reason),
         )
-    console.print(table)
+        for result in results
+    ]
+    draw_rows(_COMPARED, rows, file=file)
+    click.echo(file=file)
+    for result in (result for result in results if result.walk.sentences):
+        stored = f" (traversal {result.traversal_id})" if result.traversal_id else ""
+        console.print(Text(f"{result.walk.algorithm} found{stored}:", style="bold"))
+        console.print(_sentences((False, s) for s in result.walk.sentences))
     if overlaps:
         console.print("Sentences in common, of all that either found:")
-        console.print(_overlap_table(overlaps))
-
-
-def _overlap_table(overlaps: Sequence[Overlap]) -> Table:
-    """Return the shares of common sentences as a triangle."""
-    from rich import box
-    from rich.table import Table
-
-    names = list(dict.fromkeys(n for o in overlaps for n in (o.left, o.right)))
-    share = {(o.left, o.right): f"{o.share:.0%}" for o in overlaps}
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("", justify="right")
-    table.add_column("", overflow="fold")
-    for number in range(1, len(names)):
-        table.add_column(str(number), justify="right")
-    for number, name in enumerate(names, start=1):
-        cells = [share.get((other, name), "") for other in names[:-1]]
-        table.add_row(str(number), name, *cells)
-    return table
-
-
-def _wide(file: TextIO) -> Console:
-    """Return a console as wide as the terminal, or wide where there is none."""
-    from rich.console import Console
-
-    console = Console(file=file, highlight=False)
-    if console.is_terminal:
-        return console
-    return Console(file=file, highlight=False, width=_PIPE_WIDTH)
+        names = list(dict.fromkeys(n for o in overlaps for n in (o.left, o.right)))
+        share = {(o.left, o.right): f"{o.share:.0%}" for o in overlaps}
+        numbers = [str(number) for number in range(1, len(names) + 1)]
+        triangle = [
+            (number, name, *(share.get((other, name), "") for other in names[:-1]))
+            for number, name in zip(numbers, names, strict=True)
+        ]
+        draw_rows(("", "", *numbers[:-1]), triangle, file=file)
 
 
 def _headline(walk: Walk) -> Text:
@@ -170,61 +163,66 @@ def _headline(walk: Walk) -> Text:
     from rich.text import Text
 
     return Text(
-        f"{walk.algorithm} on {_plain(walk.corpus)}: {walk.extent}, "
+        f"{walk.algorithm} on {plain_text(walk.corpus)}: {walk.extent}, "
         f"{walk.milliseconds:.0f} ms; it ended because "
         f"{stop_text(walk.stop_reason)}."
     )
 
 
-def _reranking(reranked: Reranked) -> Text:
-    """Return what the reranker did in one sentence."""
+def _shared_titles(chunks: Iterable[ChunkText]) -> set[str]:
+    """Return the titles that several documents of these chunks have."""
+    documents = {(chunk.document_id, chunk.title) for chunk in chunks}
+    counts = Counter(title for _, title in documents)
+    return {title for title, count in counts.items() if count > 1}
+
+
+def _heading(hit: Hit) -> tuple[str, str, str | None, float | None]:
+    """Return what stands above a hit's sentences."""
+    return hit.chunk.document_id, hit.chunk.title, hit.chunk.url, hit.rerank_score
+
+
+def _title(
+    title: str, url: str | None, score: float | None = None, *, document: str = ""
+) -> Text:
+    """Return the line above sentences: their document, what ranked it, its address.
+
+    The id of the document is told where another one has the same title.
+    """
     from rich.text import Text
 
-    return Text(
-        f"Of {counted(reranked.candidates, 'result')} the best by "
-        f"{_plain(reranked.name)} ({reranked.milliseconds:.0f} ms), its number in "
-        "brackets:"
-    )
+    ranked = "" if score is None else f" [{score:.3f}]"
+    address = f"  {plain_text(url)}" if url else ""
+    name = f"  document {document}" if document else ""
+    return Text.assemble((plain_text(title) + ranked, "bold"), (name + address, "dim"))
 
 
-def _heading(hit: Hit) -> tuple[str, float | None]:
-    """Return what stands above a hit's sentences."""
-    return hit.chunk.title, hit.rerank_score
-
-
-def _table(walk: Walk, *, reasons: bool = False) -> Table:
-    """Return the steps of a walk as a table.
+def _draw_steps(walk: Walk, file: TextIO, *, reasons: bool = False) -> None:
+    """Draw the steps of a walk, if there are any.
 
     Args:
         walk: The walk.
+        file: Where to write.
         reasons: Whether to say how each chunk was chosen and how long that took.
     """
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("Step", "Hop"):
-        table.add_column(heading, justify="right")
-    table.add_column("Document", overflow="fold")
-    table.add_column("Sentences", justify="right")
-    table.add_column("New", justify="right")
-    table.add_column("Score", justify="right")
-    if reasons:
-        table.add_column("ms", justify="right")
-        table.add_column("Chosen as", overflow="fold")
-    for step in walk.steps:
-        more = (f"{step.milliseconds:.1f}", Text(_plain(step.reason)))
-        table.add_row(
-            str(step.index),
-            str(step.hop),
-            Text(_plain(step.chunk.title)),
+    rows = [
+        (
+            step.index,
+            step.hop,
+            step.chunk.title,
             _span(step),
-            str(len(step.sentences)),
+            len(step.sentences),
             f"{step.score:.3f}",
-            *(more if reasons else ()),
+            f"{step.milliseconds:.1f}",
+            step.reason,
         )
-    return table
+        for step in walk.steps
+    ]
+    shown = len(_STEPS) if reasons else -2
+    if rows:
+        draw_rows(_STEPS[:shown], [row[:shown] for row in rows], file=file)
+        if walk.algorithm == "auto":
+            table_console(file).print(_AUTO, style="dim")
+        click.echo(file=file)
 
 
 def _span(step: Step) -> str:
@@ -245,11 +243,6 @@ def _sentences(found: Iterable[tuple[bool, FoundSentence]]) -> Table:
 
     rows = Table.grid(padding=(0, 1))
     for filled, sentence in found:
-        text = f"{_plain(sentence.text)} ({sentence.score:.3f})"
+        text = f"{plain_text(sentence.text)} ({sentence.score:.3f})"
         rows.add_row(" +" if filled else " -", Text(text, overflow="fold"))
     return rows
-
-
-def _plain(text: str) -> str:
-    """Return a text on one line without control characters."""
-    return _CONTROLS.sub(" ", text)

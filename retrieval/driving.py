@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TypeVar
 
-from graph.errors import InputError
-from retrieval.protocols import (
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.protocols import (
     AnchorRequest,
     ElapsedRequest,
     ExpandRequest,
@@ -16,8 +16,8 @@ from retrieval.protocols import (
 )
 
 if TYPE_CHECKING:
-    from graph.language_models import LanguageModel
-    from retrieval.protocols import (
+    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.retrieval.protocols import (
         AsyncGraphReader,
         GraphReader,
         Request,
@@ -132,7 +132,7 @@ def _given(model: LanguageModel | None) -> LanguageModel:
     if model is None:
         msg = (
             "This algorithm asks a language model and none was given: pass one as "
-            "`model`, see `graph.language_models.load_language_model`."
+            "`model`, see `knowtrail.graph.language_models.load_language_model`."
         )
         raise InputError(msg)
     return model

@@ -17,6 +17,7 @@ __all__ = [
     "Field",
     "count_tests",
     "cypher_of",
+    "fields_of",
     "holds",
     "touches_document",
 ]
@@ -85,6 +86,13 @@ Clause: TypeAlias = Compare | AllOf | AnyOf
 def count_tests(clause: Clause) -> int:
     """Count the tests of a clause."""
     return 1 if isinstance(clause, Compare) else sum(map(count_tests, clause.parts))
+
+
+def fields_of(clause: Clause) -> set[Field]:
+    """Return the fields that a clause tests."""
+    if isinstance(clause, Compare):
+        return {clause.field}
+    return set().union(*map(fields_of, clause.parts))
 
 
 def touches_document(clause: Clause) -> bool:

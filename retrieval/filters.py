@@ -29,8 +29,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import FilterError
-from retrieval.filter_clauses import (
+from knowtrail.graph.errors import FilterError
+from knowtrail.graph.rows import shown_value
+from knowtrail.retrieval.filter_clauses import (
     OPERATORS,
     AllOf,
     AnyOf,
@@ -128,7 +129,7 @@ def _parse(given: object, *, depth: int) -> Clause:
     """Read one object of a filter."""
     if not isinstance(given, dict) or not given:
         msg = (
-            f"{_shown(given)} is no filter: write an object such as "
+            f"{shown_value(given)} is no filter: write an object such as "
             "{'language': 'en'}."
         )
         raise FilterError(msg)
@@ -142,7 +143,7 @@ def _parse(given: object, *, depth: int) -> Clause:
             raise FilterError(msg)
         if key in {"$and", "$or"}:
             if not isinstance(value, list) or not value:
-                msg = f"{key} has {_shown(value)}: give it a list of filters."
+                msg = f"{key} has {shown_value(value)}: give it a list of filters."
                 raise FilterError(msg)
             inner = tuple(_parse(v, depth=depth + 1) for v in value)
             parts.append(AllOf(parts=inner) if key == "$and" else AnyOf(parts=inner))
@@ -182,11 +183,12 @@ def _field(key: object) -> Field:
         return Field(owner="category", name="name")
     owner, dot, name = _FIELDS.get(key, key).partition(".")
     if not dot:
-        near = difflib.get_close_matches(key, (*_FIELDS, "theme", "category"), n=1)
+        known = (*_FIELDS, "theme", "category")
+        near = difflib.get_close_matches(key, known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         msg = (
-            f"Unknown field {key!r}: {hint}Write document.NAME or chunk.NAME for a "
-            "property of your own."
+            f"Unknown field {key!r}: {hint}Use one of {', '.join(sorted(known))}, or "
+            "document.NAME or chunk.NAME for a property of your own."
         )
         raise FilterError(msg)
     if not _NAME.fullmatch(name) or name in _SECRET:
@@ -210,30 +212,29 @@ def _check(key: str, operator: object, operand: object) -> None:
         near = difflib.get_close_matches(str(operator)[:80], OPERATORS, n=1)
         hint = f"did you mean {near[0]}? " if near else ""
         msg = (
-            f"Unknown operator {_shown(operator)} of field {key!r}: {hint}"
+            f"Unknown operator {shown_value(operator)} of field {key!r}: {hint}"
             f"The operators are {' '.join(OPERATORS)}."
         )
         raise FilterError(msg)
     if operator in {"$in", "$nin", "$between"}:
         if not isinstance(operand, list) or not all(map(_is_scalar, operand)):
             msg = (
-                f"{operator} of {key!r} has {_shown(operand)}: give it a list of "
+                f"{operator} of {key!r} has {shown_value(operand)}: give it a list of "
                 "values."
             )
             raise FilterError(msg)
         if operator == "$between" and len(operand) != 2:
-            msg = (
-                f"$between of {key!r} has {_shown(operand)}: give it [lowest, highest]."
-            )
+            shown = shown_value(operand)
+            msg = f"$between of {key!r} has {shown}: give it [lowest, highest]."
             raise FilterError(msg)
     elif operator in {"$like", "$ilike"}:
         if not isinstance(operand, str):
-            msg = f"{operator} of {key!r} has {_shown(operand)}: give it a string."
+            msg = f"{operator} of {key!r} has {shown_value(operand)}: give it a string."
             raise FilterError(msg)
     elif not _is_scalar(operand):
         msg = (
-            f"{operator} of {key!r} has {_shown(operand)}: give it a string, number or "
-            "boolean, or use $in for several."
+            f"{operator} of {key!r} has {shown_value(operand)}: give it a string, "
+            "number or boolean, or use $in for several."
         )
         raise FilterError(msg)
 
@@ -245,8 +246,3 @@ def _is_scalar(value: object) -> bool:
     if isinstance(value, int) and not isinstance(value, bool):
         return -_LARGEST_INT <= value < _LARGEST_INT
     return isinstance(value, bool | str)
-
-
-def _shown(value: object) -> str:
-    """Return a value as a message shows it, on one line and not for long."""
-    return repr(value)[:200]

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from retrieval.algorithms.asking import Ranking
-from retrieval.algorithms.harvest import scored
+from knowtrail.retrieval.algorithms.asking import Ranking
+from knowtrail.retrieval.algorithms.harvest import scored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from retrieval.protocols import (
+    from knowtrail.retrieval.protocols import (
         Algorithm,
         StoredSentence,
         Vector,
         Walking,
         WalkOptions,
     )
-    from retrieval.walk import ChunkText, FoundSentence, Trail
+    from knowtrail.retrieval.walk import ChunkText, FoundSentence, Trail
 
 __all__ = ["Granularity", "Hit", "searching"]
 
@@ -50,8 +51,13 @@ class Hit:
 
     @property
     def text(self) -> str:
-        """Return the new sentences, joined by one space."""
-        return " ".join(s.text for s in self.sentences)
+        """Return the new sentences, with what stands between them in the document."""
+        parts = [self.sentences[0].text]
+        begin = self.chunk.start_char
+        for one, after in pairwise(self.sentences):
+            between = self.chunk.text[one.end_char - begin : after.start_char - begin]
+            parts += [between if after.index == one.index + 1 else " ", after.text]
+        return "".join(parts)
 
 
 def searching(
@@ -89,23 +95,27 @@ def searching(
     ]
     if k is not None and trail.ranking:
         seen = {s.id for step in trail.steps for s in step.sentences}
-        ranking = Ranking(query, known=trail.ranking)
-        ranking.skip(step.chunk.id for step in trail.steps)
-        while len(hits) < k and (best := (yield from ranking.next())) is not None:
-            visit = yield from ranking.visit(best)
-            new = [] if visit is None else _unseen(visit.sentences, seen)
-            if visit is None or not new:
-                continue
-            seen.update(s.id for s in new)
-            whole = Hit(
-                chunk=visit.chunk,
-                sentences=scored(query, new),
-                score=best.score,
-                hop=None,
-                path=(visit.chunk.id,),
-                filled=True,
-            )
-            hits += _cut(whole, by_sentence=by_sentence)
+        known = trail.ranking
+        # A walk may leave out what a chunk says beside the question: that comes last.
+        for walked in (trail.steps, ()):
+            ranking = Ranking(query, known=known)
+            ranking.skip(step.chunk.id for step in walked)
+            while len(hits) < k and (best := (yield from ranking.next())) is not None:
+                visit = yield from ranking.visit(best)
+                new = [] if visit is None else _unseen(visit.sentences, seen)
+                if visit is None or not new:
+                    continue
+                seen.update(s.id for s in new)
+                whole = Hit(
+                    chunk=visit.chunk,
+                    sentences=scored(query, new),
+                    score=best.score,
+                    hop=None,
+                    path=(visit.chunk.id,),
+                    filled=True,
+                )
+                hits += _cut(whole, by_sentence=by_sentence)
+            known = ranking.ranked
     return trail, tuple(hits if k is None else hits[:k])
 
 

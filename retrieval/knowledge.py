@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from graph.rows import counted
-from retrieval.answers import AnswerRequest, answer_schema, numbered_prompt
+from knowtrail.graph.rows import counted
+from knowtrail.retrieval.answers import AnswerRequest, answer_schema, numbered_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from retrieval.walk import FoundSentence, Walk
+    from knowtrail.retrieval.walk import FoundSentence, Walk
 
 __all__ = [
     "BLOCKS",

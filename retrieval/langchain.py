@@ -9,26 +9,31 @@ from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables.config import run_in_executor
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from graph.connection import AsyncConnection, Connection  # noqa: TC001 - as above
-from graph.embedders import Embedder, embedder_name
-from graph.errors import InputError, SettingsError
-from graph.language_models import LanguageModel
-from graph.settings import Settings
-from retrieval.link import Link
-from retrieval.rerank.base import BaseReranker  # noqa: TC001 - as above
-from retrieval.rerank.stage import CANDIDATES
-from retrieval.search import asearch, search
+from knowtrail.graph.connection import AsyncConnection, Connection  # noqa: TC001 - as above
+from knowtrail.graph.embedders import Embedder, embedder_name
+from knowtrail.graph.errors import InputError, SettingsError
+from knowtrail.graph.language_models import LanguageModel
+from knowtrail.graph.settings import Settings
+from knowtrail.ingest.prepare import RESERVED, given_metadata
+from knowtrail.retrieval.algorithms import algorithm as algorithm_named
+from knowtrail.retrieval.budgets import BUDGETS
+from knowtrail.retrieval.link import Link
+from knowtrail.retrieval.rerank.base import BaseReranker  # noqa: TC001 - as above
+from knowtrail.retrieval.rerank.stage import CANDIDATES
+from knowtrail.retrieval.search import asearch, search
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from langchain_core.callbacks import (
         AsyncCallbackManagerForRetrieverRun,
         CallbackManagerForRetrieverRun,
     )
 
-    from retrieval.hits import Hit
-    from retrieval.search import SearchResult
+    from knowtrail.retrieval.hits import Hit
+    from knowtrail.retrieval.search import SearchResult
 
 __all__ = ["KnowtrailRetriever"]
 
@@ -48,6 +53,19 @@ _PER_CALL = (
     "rerank",
     "rerank_candidates",
 )
+_MAY_BE_NONE = ("corpus", "filter", "k", "preset", "rerank")
+"""Fields for which None says something; for others it is as if it were not given."""
+_GIVEN = "retrieval/document_metadata"
+_SHARED = (
+    "driver",
+    "async_driver",
+    "connection",
+    "async_connection",
+    "embedder",
+    "model",
+    "rerank",
+)
+"""Fields that a deep copy has in common with the original."""
 
 
 class KnowtrailRetriever(BaseRetriever):
@@ -56,16 +74,21 @@ class KnowtrailRetriever(BaseRetriever):
     One Document is one visited chunk: its content is those of the chunk's sentences
     that no earlier Document has, its id the chunk's. With `granularity='sentence'` a
     Document is a sentence. The fields that say how to walk can also be given for one
-    call: `retriever.invoke(question, k=3)`. Walks of a retriever are not recorded;
-    `retrieval.traverse.traverse` records them.
+    call: `retriever.invoke(question, k=3)`; `filter=None` leaves the retriever's own
+    filter out, and so with `corpus`, `k`, `preset` and `rerank`. Walks of a retriever
+    are not recorded; `knowtrail.retrieval.traverse.traverse` records them.
 
     Give a `driver` (and an `async_driver`, without which asynchronous calls run in a
     thread) or a `connection`; these are never closed here. `from_uri` and `from_env`
     connect by themselves; close such a retriever, or use it as a context manager.
+    These can also be pickled, with their settings and so with the password: what is
+    read back connects at its first use. Deep copies share drivers and models of the
+    caller, and connect by themselves otherwise.
 
     Attributes:
         corpus: Name of the corpus; may be left out where there is only one.
-        algorithm: Name of the algorithm, see `retrieval.algorithms.ALGORITHMS`.
+        algorithm: Name of the algorithm, see
+            `knowtrail.retrieval.algorithms.ALGORITHMS`.
         k: Documents wanted, in place of `max_sentences`; a walk that ends earlier is
             filled up from the anchor ranking (`hop` None, `filled` true). None
             returns the walk as it is.
@@ -76,7 +99,7 @@ class KnowtrailRetriever(BaseRetriever):
         beam: Paths that are kept while looking ahead.
         preset: `published` for the rules of the published code.
         reader: `cypher`, `snapshot`, or `auto` for the snapshot where it is current.
-        filter: What chunks must pass, see `retrieval.filters`.
+        filter: What chunks must pass, see `knowtrail.retrieval.filters`.
         granularity: Whether a Document is a chunk or a sentence.
         rerank: A reranker, or its name such as `bm25`, that puts the Documents in
             another order; its number is `relevance_score` in their metadata.
@@ -92,14 +115,16 @@ class KnowtrailRetriever(BaseRetriever):
         link: Made from these; shared by copies of the retriever.
     """
 
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
     corpus: str | None = None
     algorithm: str = "auto"
     k: int | None = None
-    max_sentences: int = 10
-    max_hops: int = 20
-    anchors: int = 1
-    lookahead: int = 0
-    beam: int = 3
+    max_sentences: int = BUDGETS["max_sentences"].default
+    max_hops: int = BUDGETS["max_hops"].default
+    anchors: int = BUDGETS["anchors"].default
+    lookahead: int = BUDGETS["lookahead"].default
+    beam: int = BUDGETS["beam"].default
     preset: Literal["published"] | None = None
     reader: Literal["auto", "cypher", "snapshot"] = "auto"
     filter: dict[str, Any] | None = None
@@ -120,6 +145,12 @@ class KnowtrailRetriever(BaseRetriever):
         default=None, exclude=True, repr=False
     )
     link: Link | None = Field(default=None, exclude=True, repr=False)
+
+    @field_validator("algorithm")
+    @classmethod
+    def _check_algorithm(cls, name: str) -> str:
+        """Refuse a name that no algorithm has, naming those there are."""
+        return algorithm_named(name).name
 
     @model_validator(mode="after")
     def _connect(self) -> Self:
@@ -188,6 +219,26 @@ class KnowtrailRetriever(BaseRetriever):
         if self.link is not None:
             await self.link.aclose()
 
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Copy the retriever with all but what cannot be twice."""
+        memo = {} if memo is None else memo
+        memo |= {id(shared): shared for n in _SHARED if (shared := getattr(self, n))}
+        return super().__deepcopy__(memo)
+
+    def __getstate__(self) -> dict[Any, Any]:
+        """Return what is pickled.
+
+        Raises:
+            SettingsError: If the retriever has a driver or connection of the caller.
+        """
+        if self.link is None or self.link.settings is None:
+            msg = (
+                "A retriever over a driver or connection of yours cannot be pickled: "
+                "make it with KnowtrailRetriever.from_uri or from_env."
+            )
+            raise SettingsError(msg)
+        return super().__getstate__()
+
     def __enter__(self) -> Self:
         """Return the retriever."""
         return self
@@ -209,11 +260,10 @@ class KnowtrailRetriever(BaseRetriever):
         query: str,
         *,
         run_manager: CallbackManagerForRetrieverRun,
-        k: int | None = None,
         **kwargs: Any,
     ) -> list[Document]:
         """Walk and return the hits as Documents."""
-        arguments = self._arguments(k=k, **kwargs)
+        arguments = self._arguments(**kwargs)
         connection = None if self.link is None else self.link.connection()
         if connection is None:
             msg = (
@@ -222,18 +272,17 @@ class KnowtrailRetriever(BaseRetriever):
             )
             raise SettingsError(msg)
         result = search(connection, self.embedder, query, **arguments)
-        return _documents(result)
+        return _documents(result, connection.read(_GIVEN, **_asked(result)))
 
     async def _aget_relevant_documents(
         self,
         query: str,
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,
-        k: int | None = None,
         **kwargs: Any,
     ) -> list[Document]:
         """Walk without blocking and return the hits as Documents."""
-        arguments = self._arguments(k=k, **kwargs)
+        arguments = self._arguments(**kwargs)
         connection = None if self.link is None else await self.link.aconnection()
         if connection is None:
             return await run_in_executor(
@@ -241,11 +290,10 @@ class KnowtrailRetriever(BaseRetriever):
                 self._get_relevant_documents,
                 query,
                 run_manager=run_manager.get_sync(),
-                k=k,
                 **kwargs,
             )
         result = await asearch(connection, self.embedder, query, **arguments)
-        return _documents(result)
+        return _documents(result, await connection.aread(_GIVEN, **_asked(result)))
 
     def _arguments(self, **given: Any) -> dict[str, Any]:
         """Return the arguments of a search: fields, and what this call gives.
@@ -260,7 +308,11 @@ class KnowtrailRetriever(BaseRetriever):
             )
             raise InputError(msg)
         own: dict[str, Any] = {name: getattr(self, name) for name in _PER_CALL}
-        own |= {name: value for name, value in given.items() if value is not None}
+        own |= {
+            name: value
+            for name, value in given.items()
+            if value is not None or name in _MAY_BE_NONE
+        }
         own["model"] = (
             LanguageModel(self.model)
             if isinstance(self.model, BaseChatModel)
@@ -277,38 +329,59 @@ class KnowtrailRetriever(BaseRetriever):
         if self.embedder is not None:
             params["ls_embedding_provider"] = type(self.embedder).__name__
             params["ls_embedding_model"] = embedder_name(self.embedder)
+        elif self.link is not None and self.link.settings is not None:
+            provider, _, model = self.link.settings.embedder.rpartition(":")
+            params["ls_embedding_provider"] = provider or "sentence-transformers"
+            params["ls_embedding_model"] = model
         return params
 
 
-def _documents(result: SearchResult) -> list[Document]:
-    """Return hits as LangChain Documents."""
-    return [_document(hit, result) for hit in result.hits]
+def _asked(result: SearchResult) -> dict[str, Any]:
+    """Return what tells the documents of hits, for `_GIVEN`."""
+    ids = dict.fromkeys(hit.chunk.document_id for hit in result.hits)
+    return {"ids": list(ids), "reserved": sorted(RESERVED)}
 
 
-def _document(hit: Hit, result: SearchResult) -> Document:
+def _documents(
+    result: SearchResult, stored: Iterable[dict[str, Any]]
+) -> list[Document]:
+    """Return hits as LangChain Documents, with what their sources said of them."""
+    of = {row["id"]: row for row in stored}
+    return [
+        _document(hit, result, of.get(hit.chunk.document_id)) for hit in result.hits
+    ]
+
+
+def _document(
+    hit: Hit, result: SearchResult, stored: dict[str, Any] | None
+) -> Document:
     """Return a hit as a Document with JSON metadata."""
     chunk = hit.chunk
     first, last = hit.sentences[0], hit.sentences[-1]
     of_sentence = result.walk.parameters["granularity"] == "sentence"
-    reranked = {} if hit.rerank_score is None else {"relevance_score": hit.rerank_score}
+    metadata: dict[str, Any] = {
+        "title": chunk.title,
+        "doc_id": chunk.document_id,
+        "chunk_id": chunk.id,
+        "sentence_start": first.index,
+        "sentence_end": last.index,
+        "start_index": first.start_char,
+        "end_index": last.end_char,
+        "score": hit.score,
+        "hop": hit.hop,
+        "path": list(hit.path),
+        "algorithm": result.walk.algorithm,
+        "corpus": result.walk.corpus,
+        "filled": hit.filled,
+    }
+    if hit.rerank_score is not None:
+        metadata["relevance_score"] = hit.rerank_score
+    metadata["source"] = chunk.url or chunk.source
+    if stored is not None:
+        metadata["source_id"] = stored["sourceId"]
+        metadata |= given_metadata(stored["given"], taken=set(metadata) - {"source"})
     return Document(
         id=first.id if of_sentence else chunk.id,
         page_content=hit.text,
-        metadata={
-            "source": chunk.url or chunk.source,
-            "title": chunk.title,
-            "doc_id": chunk.document_id,
-            "chunk_id": chunk.id,
-            "sentence_start": first.index,
-            "sentence_end": last.index,
-            "start_index": first.start_char,
-            "end_index": last.end_char,
-            "score": hit.score,
-            "hop": hit.hop,
-            "path": list(hit.path),
-            "algorithm": result.walk.algorithm,
-            "corpus": result.walk.corpus,
-            "filled": hit.filled,
-            **reranked,
-        },
+        metadata=metadata,
     )

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from graph.connection import AsyncConnection, Connection
+from knowtrail.graph.connection import AsyncConnection, Connection
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     import neo4j
 
-    from graph.settings import Settings
+    from knowtrail.graph.settings import Settings
 
 __all__ = ["Link"]
 
@@ -39,11 +41,23 @@ class Link:
         self._connection = connection
         self._given_async = async_connection
         self._opened = ExitStack()
-        self._opened_async: WeakKeyDictionary[
-            asyncio.AbstractEventLoop, AsyncConnection
-        ] = WeakKeyDictionary()
+        self._opened_async: dict[
+            asyncio.AbstractEventLoop, tuple[AsyncConnection, AsyncGenerator[None]]
+        ] = {}
         self._lock = threading.Lock()
         self._pointed = settings if settings is not None and settings.uri else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as settings; connections are opened anew."""
+        return partial(Link, settings=self.settings), ()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Link:
+        """Copy with what the caller gave; what was opened here is opened anew."""
+        return Link(
+            connection=None if self.settings else self._connection,
+            async_connection=self._given_async,
+            settings=self.settings,
+        )
 
     @classmethod
     def over(
@@ -79,7 +93,9 @@ class Link:
     async def aconnection(self) -> AsyncConnection | None:
         """Return the asynchronous connection of the running event loop, if any.
 
-        A driver belongs to the event loop that made it, so each loop has its own.
+        A driver belongs to the event loop that made it, so each loop has its own. It
+        is closed when `asyncio.run` ends the loop; that of a loop which was closed
+        without a word is let go at the next call.
         """
         if self._given_async is not None:
             return self._given_async
@@ -87,12 +103,27 @@ class Link:
             return None
         loop = asyncio.get_running_loop()
         if loop in self._opened_async:
-            return self._opened_async[loop]
+            return self._opened_async[loop][0]
+        for ended in [each for each in self._opened_async if each.is_closed()]:
+            del self._opened_async[ended]
         opened = await AsyncConnection.open(await asyncio.to_thread(self._pointed_to))
-        kept = self._opened_async.setdefault(loop, opened)
-        if kept is not opened:  # another task of this loop was quicker
+        if loop in self._opened_async:  # another task of this loop was quicker
             await opened.aclose()
-        return kept
+            return self._opened_async[loop][0]
+        closing = self._until_the_end(loop, opened)
+        self._opened_async[loop] = opened, closing
+        await anext(closing)
+        return opened
+
+    async def _until_the_end(
+        self, loop: asyncio.AbstractEventLoop, opened: AsyncConnection
+    ) -> AsyncGenerator[None]:
+        """Close a connection when the loop closes its asynchronous generators."""
+        try:
+            yield
+        finally:
+            self._opened_async.pop(loop, None)
+            await opened.aclose()
 
     def _pointed_to(self) -> Settings:
         """Do as `_server` does, one thread at a time."""
@@ -102,7 +133,7 @@ class Link:
     def _server(self) -> Settings:
         """Return settings with an address, starting the managed server if need be."""
         if self._pointed is None:
-            from graph.cli_session import served
+            from knowtrail.graph.cli_session import served
 
             if self.settings is None:  # pragma: no cover - callers have checked
                 raise TypeError
@@ -119,7 +150,7 @@ class Link:
 
     async def aclose(self) -> None:
         """Close the running event loop's connection, then do as `close` does."""
-        opened = self._opened_async.pop(asyncio.get_running_loop(), None)
+        opened = self._opened_async.get(asyncio.get_running_loop())
         if opened is not None:
-            await opened.aclose()
+            await opened[1].aclose()
         self.close()

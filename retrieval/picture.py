@@ -13,15 +13,15 @@ import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from retrieval.algorithms.auto import Auto
-from retrieval.display import stop_text
-from retrieval.walk import ChunkText
+from knowtrail.retrieval.algorithms.auto import Auto
+from knowtrail.retrieval.display import stop_text
+from knowtrail.retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from graph.connection import Connection
-    from retrieval.walk import RankedChunk, Step, Walk
+    from knowtrail.graph.connection import Connection
+    from knowtrail.retrieval.walk import RankedChunk, Step, Walk
 
 __all__ = ["considered_chunks", "walk_html"]
 
@@ -80,7 +80,12 @@ def walk_html(walk: Walk, neighbours: Mapping[str, ChunkText] | None = None) -> 
         The whole HTML text; encode it as UTF-8.
     """
     data = json.dumps(_data(walk, neighbours or {}), ensure_ascii=True)
-    page = resources.files("retrieval").joinpath("picture.html").read_text("utf-8")
+    page = (
+        resources
+        .files("knowtrail.retrieval")
+        .joinpath("picture.html")
+        .read_text("utf-8")
+    )
     # `<` occurs in JSON only inside strings, where its escape means the same.
     return page.replace("__WALK__", data.replace("<", "\\u003c"))
 
@@ -99,7 +104,7 @@ def _data(walk: Walk, neighbours: Mapping[str, ChunkText]) -> dict[str, Any]:
             f"{walk.milliseconds:.0f} ms. It ended because "
             f"{stop_text(walk.stop_reason)}."
         ),
-        "edges": walk.hops > 0 or any(step["considered"] for step in steps),
+        "legend": _legend(walk),
         "others": any(c["color"] == _FAINT for s in steps for c in s["considered"]),
         "documents": [
             {"title": title, "color": colors[document][0]}
@@ -107,6 +112,16 @@ def _data(walk: Walk, neighbours: Mapping[str, ChunkText]) -> dict[str, Any]:
         ],
         "steps": steps,
     }
+
+
+def _legend(walk: Walk) -> str:
+    """Say what the lines between the steps are."""
+    if not walk.hops:
+        return "rank, from left to right"
+    jumps = "; a hop to another document is dashed" if len(walk.documents) > 1 else ""
+    starts = sum(step.hop == 0 for step in walk.steps)
+    others = "; dotted: a new start, no hop" if starts > 1 else ""
+    return f"arrows: hops{jumps}{others}"
 
 
 def _step(
@@ -121,6 +136,7 @@ def _step(
     return {
         "id": chunk.id,
         "index": step.index,
+        "hop": step.hop > 0,
         "document": chunk.document_id,
         "title": chunk.title,
         "text": chunk.text,

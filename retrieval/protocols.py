@@ -2,7 +2,7 @@
 
 An algorithm does no input or output and reads no clock. It is a generator that
 yields requests (`AnchorRequest`, `ExpandRequest` and the others) and is sent the
-answers; `retrieval.driving` runs it over a `GraphReader`, or over an
+answers; `knowtrail.retrieval.driving` runs it over a `GraphReader`, or over an
 `AsyncGraphReader` with `await`. So one implementation serves both, and every reader
 gives the same walk, because the algorithm computes all cosines itself, in float64,
 from the vectors it is sent.
@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from graph.errors import InputError
-from graph.language_models import ModelReply
-from retrieval.projection import Projection
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.language_models import ModelReply
+from knowtrail.retrieval.budgets import BUDGETS
+from knowtrail.retrieval.projection import Projection
 
 if TYPE_CHECKING:
-    from retrieval.walk import ChunkText, Trail
+    from knowtrail.retrieval.walk import ChunkText, Trail
 
 __all__ = [
     "Algorithm",
@@ -54,10 +55,6 @@ Vector: TypeAlias = npt.NDArray[np.float64]
 
 _FEWEST_HITS = 50
 _HITS_PER_ANCHOR = 10
-_MOST = 100_000
-_MOST_ANCHORS = 20
-_DEEPEST = 3
-_WIDEST = 10
 
 
 def anchor_hits(k: int) -> int:
@@ -85,12 +82,12 @@ class WalkOptions:
         question: The question's words, for an algorithm that asks a language model.
     """
 
-    max_sentences: int | None = 10
-    max_hops: int = 20
+    max_sentences: int | None = BUDGETS["max_sentences"].default
+    max_hops: int = BUDGETS["max_hops"].default
     max_chunks: int | None = None
-    anchors: int = 1
-    lookahead: int = 0
-    beam: int = 3
+    anchors: int = BUDGETS["anchors"].default
+    lookahead: int = BUDGETS["lookahead"].default
+    beam: int = BUDGETS["beam"].default
     question: str = ""
 
     def __post_init__(self) -> None:
@@ -111,13 +108,8 @@ class WalkOptions:
                 raise InputError(msg)
 
 
-_RANGES = {
-    "max_sentences": (1, _MOST),
-    "max_hops": (0, _MOST),
-    "max_chunks": (1, _MOST),
-    "anchors": (1, _MOST_ANCHORS),
-    "lookahead": (0, _DEEPEST),
-    "beam": (1, _WIDEST),
+_RANGES = {name: (budget.least, budget.most) for name, budget in BUDGETS.items()} | {
+    "max_chunks": (1, BUDGETS["max_sentences"].most)
 }
 """Option -> the least and the greatest value it may have."""
 
@@ -230,7 +222,8 @@ class TermsRequest:
 
     Attributes:
         chunk_ids: Chunks whose terms are wanted.
-        names: Words that may be terms, as `ingest.names.name_key` writes them.
+        names: Words that may be terms, as `knowtrail.ingest.names.name_key` writes
+            them.
         members: Whether the chunks that name these terms are wanted too, with all
             their terms; the filter applies to them.
     """

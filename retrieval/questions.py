@@ -13,29 +13,32 @@ from typing import (
     get_args,
 )
 
-from graph.errors import InputError
-from retrieval.algorithms import DEFAULT_ALGORITHM, DETERMINISTIC, Auto
-from retrieval.algorithms import algorithm as algorithm_named
-from retrieval.algorithms.rules import PUBLISHED
-from retrieval.filters import parse_filter
-from retrieval.protocols import WalkOptions
-from retrieval.walk import Walk
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.algorithms import DEFAULT_ALGORITHM, DETERMINISTIC, Auto
+from knowtrail.retrieval.algorithms import algorithm as algorithm_named
+from knowtrail.retrieval.algorithms.rules import PUBLISHED
+from knowtrail.retrieval.budgets import BUDGETS
+from knowtrail.retrieval.filters import parse_filter
+from knowtrail.retrieval.protocols import WalkOptions
+from knowtrail.retrieval.walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graph.language_models import LanguageModel
-    from graph.settings import Settings
-    from retrieval.filters import Filter
-    from retrieval.hits import Granularity
-    from retrieval.protocols import Algorithm, Vector, Walking
-    from retrieval.walk import Trail
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.filters import Filter
+    from knowtrail.retrieval.hits import Granularity
+    from knowtrail.retrieval.protocols import Algorithm, Vector, Walking
+    from knowtrail.retrieval.walk import Trail
 
 __all__ = [
     "Preset",
     "ReaderName",
     "Task",
     "WalkSettings",
+    "asked_of",
     "check_question",
     "refused",
 ]
@@ -61,7 +64,7 @@ class WalkSettings(TypedDict, total=False):
         anchors: Chunks to start from, spread over documents.
         lookahead: Further steps that are looked at before one is taken.
         beam: Paths that are kept while looking ahead.
-        filter: What chunks must pass at every hop, see `retrieval.filters`.
+        filter: What chunks must pass at every hop, see `knowtrail.retrieval.filters`.
         preset: `published` for the rules of the published code, else None.
         reader: Where to read, see `ReaderName`.
     """
@@ -122,7 +125,7 @@ class Task:
             return None
         if given is not None:
             return given
-        from graph.language_models import load_language_model
+        from knowtrail.graph.language_models import load_language_model
 
         return load_language_model(settings=settings)
 
@@ -160,16 +163,35 @@ class Task:
         )
 
 
+def asked_of(
+    embedder: Embedder | str | None, question: str
+) -> tuple[Embedder | None, str]:
+    """Return embedder and question; the question may stand in the embedder's place.
+
+    Raises:
+        InputError: If a text stands there beside a question.
+    """
+    if not isinstance(embedder, str):
+        return embedder, question
+    if question:
+        msg = (
+            f"embedder is {_shown(embedder)}: give a model, such as "
+            "load_embedder(name), or leave it out for that of the corpus."
+        )
+        raise InputError(msg)
+    return None, embedder
+
+
 def check_question(
     question: str,
     *,
     algorithm: str = DEFAULT_ALGORITHM,
     k: int | None = None,
-    max_sentences: int = 10,
-    max_hops: int = 20,
-    anchors: int = 1,
-    lookahead: int = 0,
-    beam: int = 3,
+    max_sentences: int = BUDGETS["max_sentences"].default,
+    max_hops: int = BUDGETS["max_hops"].default,
+    anchors: int = BUDGETS["anchors"].default,
+    lookahead: int = BUDGETS["lookahead"].default,
+    beam: int = BUDGETS["beam"].default,
     filter: Mapping[str, Any] | None = None,  # noqa: A002 - the word callers know
     granularity: Granularity = "chunk",
     preset: Preset | None = None,
@@ -177,7 +199,7 @@ def check_question(
 ) -> Task:
     """Check what a caller gives, before any server is asked.
 
-    Takes the arguments of `retrieval.search.search` and `WalkSettings`.
+    Takes the arguments of `knowtrail.retrieval.search.search` and `WalkSettings`.
 
     Raises:
         InputError: If something is no good; the message says what to give.
@@ -193,7 +215,8 @@ def check_question(
         msg = f"reader is {_shown(reader)}: use 'auto', 'cypher' or 'snapshot'."
         raise InputError(msg)
     if k is not None and not (_is_whole(k) and 1 <= k <= LARGEST_K):
-        msg = f"k is {_shown(k)}: give a whole number from 1 to {LARGEST_K}, or None."
+        may = f"give a whole number from 1 to {LARGEST_K}, or leave it out"
+        msg = f"k is {_shown(k)}: {may}."
         raise InputError(msg)
     options = WalkOptions(
         max_sentences=max_sentences,
@@ -234,12 +257,12 @@ def refused(algorithm: str, **asked: Unpack[WalkSettings]) -> str:
             "The preset 'published' has no algorithm 'auto': name another one, such as "
             "'query_traversal', or leave the preset out."
         )
-    anchors, lookahead = asked.get("anchors", 1), asked.get("lookahead", 0)
-    if anchors != 1 or lookahead:
+    usual = {name: BUDGETS[name].default for name in ("anchors", "lookahead")}
+    if other := [f"{n}={asked[n]}" for n, v in usual.items() if asked.get(n, v) != v]:  # type: ignore[literal-required]
         return (
             f"Algorithm 'auto' starts from many chunks and does not look ahead, and "
-            f"got anchors={anchors}, lookahead={lookahead}: leave them out, or name "
-            "another algorithm, such as 'query_traversal'."
+            f"got {', '.join(other)}: leave that out, or name another algorithm, such "
+            "as 'query_traversal'."
         )
     return ""
 

@@ -19,16 +19,21 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import DatabaseError
-from graph.schema import SCHEMA_VERSION, apply_schema, migrations, schema_version
-from ingest.keys import content_key
+from knowtrail.graph.errors import DatabaseError
+from knowtrail.graph.schema import (
+    SCHEMA_VERSION,
+    apply_schema,
+    migrations,
+    schema_version,
+)
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from graph.connection import AsyncConnection, Connection
-    from retrieval.protocols import Vector
-    from retrieval.walk import RankedChunk, Step, Walk
+    from knowtrail.graph.connection import AsyncConnection, Connection
+    from knowtrail.retrieval.protocols import Vector
+    from knowtrail.retrieval.walk import RankedChunk, Step, Walk
 
 __all__ = ["Recording", "arecord", "question_id", "record"]
 
@@ -232,9 +237,9 @@ async def arecord(
 
 async def _migrate(connection: AsyncConnection, found: int) -> None:
     """Bring an older schema up to date, as `apply_schema` does."""
-    for version, statements in migrations(found):
-        for name in statements:
-            await connection.awrite(name)
+    for version, commands in migrations(found):
+        for command in commands:
+            await connection.arun_schema(command)
         await connection.awrite("schema/version_write", version=version)
 
 

@@ -7,13 +7,13 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Unpack
 
-from retrieval.algorithms import DEFAULT_ALGORITHM
-from retrieval.corpora import CorpusInfo, acorpora, aground, corpora, ground
-from retrieval.driving import arun, run
-from retrieval.hits import Hit, searching
-from retrieval.questions import Task, WalkSettings, check_question
-from retrieval.readers.opening import open_areader, open_reader
-from retrieval.rerank.stage import (
+from knowtrail.retrieval.algorithms import DEFAULT_ALGORITHM
+from knowtrail.retrieval.corpora import CorpusInfo, acorpora, aground, corpora, ground
+from knowtrail.retrieval.driving import arun, run
+from knowtrail.retrieval.hits import Hit, searching
+from knowtrail.retrieval.questions import Task, WalkSettings, asked_of, check_question
+from knowtrail.retrieval.readers.opening import open_areader, open_reader
+from knowtrail.retrieval.rerank.stage import (
     CANDIDATES,
     Reranked,
     Stage,
@@ -23,14 +23,14 @@ from retrieval.rerank.stage import (
 )
 
 if TYPE_CHECKING:
-    from graph.connection import AsyncConnection, Connection
-    from graph.embedders import Embedder
-    from graph.language_models import LanguageModel
-    from graph.settings import Settings
-    from retrieval.hits import Granularity
-    from retrieval.protocols import Vector, Walking
-    from retrieval.rerank.base import BaseReranker
-    from retrieval.walk import Trail, Walk
+    from knowtrail.graph.connection import AsyncConnection, Connection
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.hits import Granularity
+    from knowtrail.retrieval.protocols import Vector, Walking
+    from knowtrail.retrieval.rerank.base import BaseReranker
+    from knowtrail.retrieval.walk import Trail, Walk
 
 __all__ = [
     "CorpusInfo",
@@ -62,8 +62,8 @@ class SearchResult:
 
 def search(
     connection: Connection,
-    embedder: Embedder | None,
-    question: str,
+    embedder: Embedder | str | None = None,
+    question: str = "",
     *,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
@@ -81,14 +81,13 @@ def search(
         connection: The database; it is left open.
         embedder: The model that the corpus was embedded with; None loads the one
             of the settings, or else the one that the corpus names, once a process.
-        question: What is asked, at most 10,000 characters.
+        question: At most 10,000 characters; may stand in the embedder's place.
         corpus: Name of the corpus; may be left out where there is only one.
         algorithm: Name of the algorithm.
         k: Hits wanted; takes the place of `max_sentences`, and a walk that ends
             earlier is filled up from the anchor ranking. None: the walk as it is.
         granularity: Whether a hit is a chunk or a sentence.
-        rerank: What puts the hits in another order: a reranker or its name, see
-            `load_reranker`.
+        rerank: A reranker or its name (`load_reranker`), for another order of hits.
         rerank_candidates: Hits that it chooses from, `k` where that is more.
         model: The language model of `llm_guided_traversal`; None loads that of the
             settings.
@@ -103,6 +102,7 @@ def search(
         CorpusDriftError: If the corpus was embedded with another model.
         DatabaseError: If the database fails.
     """
+    embedder, question = asked_of(embedder, question)
     task = check_question(
         question, algorithm=algorithm, k=k, granularity=granularity, **asked
     )
@@ -124,8 +124,8 @@ def search(
 
 async def asearch(
     connection: AsyncConnection,
-    embedder: Embedder | None,
-    question: str,
+    embedder: Embedder | str | None = None,
+    question: str = "",
     *,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
@@ -141,6 +141,7 @@ async def asearch(
 
     An embedder without `aembed_query` runs in a thread.
     """
+    embedder, question = asked_of(embedder, question)
     task = check_question(
         question, algorithm=algorithm, k=k, granularity=granularity, **asked
     )

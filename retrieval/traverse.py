@@ -11,23 +11,29 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Unpack
 
-from graph.errors import DatabaseError, InputError, KnowtrailError
-from retrieval.algorithms import ALGORITHMS, DEFAULT_ALGORITHM, DETERMINISTIC
-from retrieval.corpora import aground, ground
-from retrieval.driving import arun, run
-from retrieval.questions import Task, WalkSettings, check_question, refused
-from retrieval.readers.opening import open_areader, open_reader
-from retrieval.recording import Recording, arecord, record
-from retrieval.walk import RankedChunk, Trail, Walk
+from knowtrail.graph.errors import DatabaseError, InputError, KnowtrailError
+from knowtrail.retrieval.algorithms import ALGORITHMS, DEFAULT_ALGORITHM, DETERMINISTIC
+from knowtrail.retrieval.corpora import aground, ground
+from knowtrail.retrieval.driving import arun, run
+from knowtrail.retrieval.questions import (
+    Task,
+    WalkSettings,
+    asked_of,
+    check_question,
+    refused,
+)
+from knowtrail.retrieval.readers.opening import open_areader, open_reader
+from knowtrail.retrieval.recording import Recording, arecord, record
+from knowtrail.retrieval.walk import RankedChunk, Trail, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graph.connection import AsyncConnection, Connection
-    from graph.embedders import Embedder
-    from graph.language_models import LanguageModel
-    from graph.settings import Settings
-    from retrieval.corpora import Ground
+    from knowtrail.graph.connection import AsyncConnection, Connection
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.corpora import Ground
 
 __all__ = [
     "Overlap",
@@ -86,8 +92,8 @@ class Overlap:
 
 def traverse(
     connection: Connection,
-    embedder: Embedder | None,
-    question: str,
+    embedder: Embedder | str | None = None,
+    question: str = "",
     *,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
@@ -103,7 +109,7 @@ def traverse(
         connection: The database; it is left open.
         embedder: The model that the corpus was embedded with; None loads the one
             of the settings, or else the one that the corpus names, once a process.
-        question: What is asked, at most 10,000 characters.
+        question: At most 10,000 characters; may stand in the embedder's place.
         corpus: Name of the corpus; may be left out where there is only one.
         algorithm: Name of the algorithm.
         record: Whether the walk is stored as Traversal and Steps.
@@ -122,6 +128,7 @@ def traverse(
         ModelError: If the language model does not answer.
         DatabaseError: If the database fails during the walk.
     """
+    embedder, question = asked_of(embedder, question)
     task = check_question(question, algorithm=algorithm, **asked)
     start = ground(connection, embedder, question, corpus=corpus, settings=settings)
     walker = _Walker(record=record, trace=trace, model=model, settings=settings)
@@ -130,8 +137,8 @@ def traverse(
 
 async def atraverse(
     connection: AsyncConnection,
-    embedder: Embedder | None,
-    question: str,
+    embedder: Embedder | str | None = None,
+    question: str = "",
     *,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
@@ -142,6 +149,7 @@ async def atraverse(
     **asked: Unpack[WalkSettings],
 ) -> TraverseResult:
     """Do as `traverse` does, without blocking; see there."""
+    embedder, question = asked_of(embedder, question)
     task = check_question(question, algorithm=algorithm, **asked)
     start = await aground(
         connection, embedder, question, corpus=corpus, settings=settings
@@ -167,8 +175,8 @@ def walked(
 
 def compare(
     connection: Connection,
-    embedder: Embedder | None,
-    question: str,
+    embedder: Embedder | str | None = None,
+    question: str = "",
     *,
     algorithms: Sequence[str] | None = None,
     corpus: str | None = None,
@@ -203,6 +211,7 @@ def compare(
         InputError: If question, a name, corpus, filter or a number is no good.
         DatabaseError: If the database fails.
     """
+    embedder, question = asked_of(embedder, question)
     tasks = _tasks(question, compared_algorithms(algorithms, model, asked), asked)
     start = ground(connection, embedder, question, corpus=corpus, settings=settings)
     walker = _Walker(record=record, trace=trace, model=model, settings=settings)
@@ -217,8 +226,8 @@ def compare(
 
 async def acompare(
     connection: AsyncConnection,
-    embedder: Embedder | None,
-    question: str,
+    embedder: Embedder | str | None = None,
+    question: str = "",
     *,
     algorithms: Sequence[str] | None = None,
     corpus: str | None = None,
@@ -229,6 +238,7 @@ async def acompare(
     **asked: Unpack[WalkSettings],
 ) -> tuple[TraverseResult, ...]:
     """Do as `compare` does, without blocking; see there."""
+    embedder, question = asked_of(embedder, question)
     tasks = _tasks(question, compared_algorithms(algorithms, model, asked), asked)
     start = await aground(
         connection, embedder, question, corpus=corpus, settings=settings

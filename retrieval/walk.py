@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from graph.rows import counted
+from knowtrail.graph.rows import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +37,7 @@ StopReason: TypeAlias = Literal[
     "sentence_is_best",
     "model_stopped",
     "time_limit",
+    "anchors_exhausted",
     "chunks_exhausted",
     "no_anchor",
     "failed",
@@ -54,8 +55,8 @@ a sentence of the current chunk that scores better than every neighbour;
 read to its end; `no_anchor` an empty corpus, or a filter that nothing passes;
 `failed` is for a comparison, in which one algorithm could not walk.
 
-A walk from several anchors ends when the last of its parts does, for that one's
-reason.
+A walk from several anchors ends with a budget of the whole walk or, where its parts
+ended before one was used up, with `anchors_exhausted`.
 """
 
 

@@ -2,37 +2,50 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph.cli import main
+from knowtrail.graph.cli import main
 
 if TYPE_CHECKING:
-    from graph.settings import Settings
+    from knowtrail.graph.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
+_PROGRESS = re.compile(
+    r"|.* \.\.\.|.*: still at (?:it|0 of [\d,]+), [\d,]+ s"
+    r"|.*: [\d,]+(?: of [\d,]+)? after [\d,]+ s"
+)
+"""A stage that begins, or how far one has come."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a command did: exit code, standard output, lines that are errors."""
+    """What a command did: exit code, standard output, lines that are errors or not."""
 
     code: int
     out: str
     errors: list[str]
+    progress: list[str]
 
 
 def outcome(code: int, out: str, err: str) -> Outcome:
     """Return an outcome; the stages that progress tells of are no errors."""
     assert "Traceback" not in err + out
-    lines = [line for line in err.splitlines() if line and not line.endswith(" ...")]
-    return Outcome(code=code, out=out, errors=lines)
+    lines: dict[bool, list[str]] = {True: [], False: []}
+    for line in err.splitlines():
+        lines[_PROGRESS.fullmatch(line) is not None].append(line)
+    return Outcome(code=code, out=out, errors=lines[False], progress=lines[True])
 
 
 class CommandLine:
@@ -67,6 +80,27 @@ class CommandLine:
         return spawn(*self.options(), *words, **more)
 
 
+def typed(*words: str | Path, env: dict[str, str] | None = None) -> Outcome:
+    """Run `knowtrail` in this process, on no server of the surroundings."""
+    out, err = (
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+        for _ in range(2)
+    )
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        for name in [n for n in os.environ if n.startswith(("NEO4J_", "KNOWTRAIL_"))]:
+            patch.delenv(name)
+        for name, value in (env or {}).items():
+            patch.setenv(name, value)
+        with pytest.raises(SystemExit) as ended:
+            main([*map(str, words)])
+    shown = [stream.buffer.getvalue().decode() for stream in (out, err)]
+    return outcome(int(ended.value.code or 0), *shown)
+
+
 def spawn(
     *words: str | Path, env: dict[str, str] | None = None, **more: Any
 ) -> Outcome:
@@ -77,7 +111,7 @@ def spawn(
         if name == "NEO4J_PASSWORD" or not name.startswith(("NEO4J_", "KNOWTRAIL_"))
     }
     done = subprocess.run(
-        [sys.executable, "-m", "graph.cli", *map(str, words)],
+        [sys.executable, "-m", "knowtrail.graph.cli", *map(str, words)],
         env=kept | {"PYTHONPATH": str(ROOT)} | (env or {}),
         capture_output=True,
         text=True,

@@ -1,26 +1,123 @@
-"""Fixtures: the shared material, and one real Neo4j server for the whole session."""
+"""Two tiers of tests, the shared material, and one real Neo4j server a worker."""
 
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 
-from graph.connection import Connection
-from graph.settings import Settings
+from knowtrail.graph.connection import Connection
+from knowtrail.graph.settings import DEFAULT_NEO4J, Settings
+from tests import tiers
+from tests.databases import Database
+from tests.java import short_lived
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
-# Under CI the same examples every time; elsewhere new ones, which find new defects.
-hypothesis.settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    hypothesis.settings.load_profile("ci")
+LINES = (DEFAULT_NEO4J, "5.26.30")
+"""The Neo4j lines that are tested; the first tier takes the first of them."""
+
+MOST_WORKERS = 4
+
+# The processes that tests start find what the first of them compiled, torch above all.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# xdist tells its workers the width of the terminal, which tables would keep to.
+os.environ.pop("COLUMNS", None)
+sys.dont_write_bytecode = False
+
+# A worker has a core: more threads of torch would only wait for each other, busily.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+class Servers:
+    """One real server a line, each in a folder of its own."""
+
+    def __init__(self, folders: pytest.TempPathFactory, leases: ExitStack) -> None:
+        self._folders = folders
+        self._leases = leases
+        self._started: dict[str, Settings] = {}
+
+    def settings(self, line: str) -> Settings:
+        """Return settings of the server of a line, started by the first who asks."""
+        if line not in self._started:
+            self._started[line] = self._start(line)
+        return self._started[line]
+
+    def _start(self, line: str) -> Settings:
+        from knowtrail.graph.server import join_server
+
+        home = self._folders.mktemp(f"home-{line}")
+        if uri := os.environ.get("NEO4J_TEST_URI"):
+            return Settings.from_env(uri=uri, home=home)
+        with short_lived(line):
+            lease = join_server(home, version=line)
+        info = self._leases.enter_context(lease).info
+        return Settings.from_env(env={}, home=home).with_server(
+            uri=info.uri, username=info.username, password=info.password
+        )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer the second tier."""
+    parser.addoption(
+        tiers.ALL,
+        action="store_true",
+        help="run everything, also what is marked `thorough`: it takes much longer",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the tier before test modules say how much they try."""
+    tiers.choose(config.getoption(tiers.ALL))
+    # Under CI the same examples every time; elsewhere new ones, which find new defects.
+    hypothesis.settings.register_profile(
+        "tier",
+        max_examples=tiers.amount(25, 500),
+        derandomize=bool(os.environ.get("CI")),
+        deadline=None,
+    )
+    hypothesis.settings.load_profile("tier")
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Leave out what is marked `thorough`, unless everything is asked for."""
+    if config.getoption(tiers.ALL):
+        return
+    thorough = [item for item in items if item.get_closest_marker("thorough")]
+    if thorough:
+        config.hook.pytest_deselected(items=thorough)
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Share out folders; what is picked of them, or on a server of one's own, not."""
+    here = config.invocation_params.dir
+    picked = [arg for arg in config.args if not (here / arg).is_dir()]
+    if picked or os.environ.get("NEO4J_TEST_URI"):
+        return 0
+    return min(MOST_WORKERS, os.cpu_count() or 1)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what needs a server on every line where everything is asked for."""
+    one = metafunc.definition.get_closest_marker("one_line")
+    if (
+        one is None
+        and "neo4j_line" in metafunc.fixturenames
+        and metafunc.config.getoption(tiers.ALL)
+    ):
+        metafunc.parametrize("neo4j_line", LINES, indirect=True, scope="session")
 
 
 @pytest.fixture(scope="session")
@@ -34,21 +131,24 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """Yield settings of a real server: NEO4J_TEST_URI, or one started here."""
-    uri = os.environ.get("NEO4J_TEST_URI")
-    if uri:
-        yield Settings.from_env(uri=uri, home=tmp_path_factory.mktemp("home"))
-        return
-    from graph.server import join_server
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    """Yield the servers of this worker, started as tests ask for their line."""
+    with ExitStack() as leases:
+        yield Servers(tmp_path_factory, leases)
 
-    home = tmp_path_factory.mktemp("home")
-    settings = Settings.from_env(env={}, home=home)
-    with join_server(home, version=os.environ.get("KNOWTRAIL_TEST_NEO4J")) as lease:
-        info = lease.info
-        yield settings.with_server(
-            uri=info.uri, username=info.username, password=info.password
-        )
+
+@pytest.fixture(scope="session")
+def neo4j_line(request: pytest.FixtureRequest) -> str:
+    """Return the Neo4j line of the server that a test gets."""
+    return str(
+        getattr(request, "param", os.environ.get("KNOWTRAIL_TEST_NEO4J", LINES[0]))
+    )
+
+
+@pytest.fixture(scope="session")
+def server(servers: Servers, neo4j_line: str) -> Settings:
+    """Return settings of a real server: NEO4J_TEST_URI, or one started here."""
+    return servers.settings(neo4j_line)
 
 
 @pytest.fixture(scope="session")
@@ -58,18 +158,17 @@ def session_connection(server: Settings) -> Iterator[Connection]:
         yield connection
 
 
+@pytest.fixture(scope="session")
+def database(session_connection: Connection) -> Database:
+    """Return the database of the session's server, for content that tests share."""
+    return Database(session_connection)
+
+
 @pytest.fixture
-def connection(session_connection: Connection) -> Connection:
+def connection(database: Database) -> Connection:
     """Return a connection to an empty database.
 
     Constraints stay from test to test, and vector indexes too where they have the 32
     dimensions that most tests use.
     """
-    from graph.schema import delete_data, drop_schema, vector_dimensions
-
-    delete_data(session_connection)
-    # What is not ours, such as RDF of others that a test read, goes too.
-    session_connection.run_schema("MATCH (n) WHERE NOT n:SchemaVersion DETACH DELETE n")
-    if vector_dimensions(session_connection) not in {None, 32}:
-        drop_schema(session_connection)
-    return session_connection
+    return database.holding("nothing", lambda: None)

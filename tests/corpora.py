@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ingest.records import RawDocument, RawRedirect
+from knowtrail.ingest.records import RawDocument, RawRedirect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ingest.records import Item
+    from knowtrail.ingest.records import Item
 
 WORDS = (
     "amber", "basalt", "cedar", "delta", "ember", "fjord", "glacier", "harbour",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ingest.keys import content_key
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from rdflib import Graph
 
-    from graph.connection import Connection
+    from knowtrail.graph.connection import Connection
 
 CLASSES = {"A": "Archive", "M": "Museum", "L": "Library", "G": "Gallery"}
 _COLUMNS = (
@@ -76,7 +76,7 @@ def gazetteer_rows() -> list[dict[str, str | None]]:
 
 def write_custodians(connection: Connection) -> None:
     """Write the institutions as nodes."""
-    from graph.schema import apply_schema
+    from knowtrail.graph.schema import apply_schema
 
     apply_schema(connection)
     base = "https://knowtrail.example/ontology/heritage#"
@@ -103,7 +103,7 @@ def rdf_custodians() -> Graph:
     """Return the institutions as RDF in memory."""
     from rdflib import RDF, XSD, Graph, Literal, URIRef
 
-    from retrieval.specificity.execution import namespaces
+    from knowtrail.retrieval.specificity.execution import namespaces
 
     names = namespaces()
     hc, schema = names["hc"], names["schema"]

@@ -49,6 +49,7 @@ class Parrot:
         pieces: The pieces of its answer.
         answers: Gives the answer to a request's body; None for `pieces`.
         pause: Seconds before each piece.
+        context: The context length that it tells of its model.
         requests: The bodies of the requests so far.
         given_up: Set when a client leaves before the end of an answer.
     """
@@ -56,6 +57,7 @@ class Parrot:
     url: str = ""
     pieces: list[str] = field(default_factory=list)
     pause: float = 0.0
+    context: int = 4_096
     answers: Callable[[dict[str, Any]], str] | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)
     given_up: threading.Event = field(default_factory=threading.Event)
@@ -75,8 +77,14 @@ def parrot_server() -> Iterator[Parrot]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            parrot.requests.append(asked)
             known = asked["model"] == MODEL
+            if self.path == "/api/show" and known:
+                self.send_response(200)
+                self.end_headers()
+                told = {"bird.context_length": parrot.context, "bird.wings": 2}
+                self.wfile.write(json.dumps({"model_info": told}).encode())
+                return
+            parrot.requests.append(asked)
             self.send_response(200 if known else 404)
             self.send_header("Content-Type", "application/x-ndjson")
             self.end_headers()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from graph.py2neo import Graph
+    from knowtrail.graph.py2neo import Graph
 
 __all__ = ["PEOPLE", "fill_films"]
 

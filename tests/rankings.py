@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eval.retrieval import (
+from knowtrail.eval.retrieval import (
     GoldSentence,
     Passage,
     RankedDocument,

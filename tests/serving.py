@@ -58,7 +58,7 @@ def serving(
     """
     kept = {n: v for n, v in os.environ.items() if not n.startswith("KNOWTRAIL_")}
     process = subprocess.Popen(
-        [sys.executable, "-m", "graph.cli", *map(str, words), "--port=0"],
+        [sys.executable, "-m", "knowtrail.graph.cli", *map(str, words), "--port=0"],
         env=kept | {"PYTHONPATH": str(ROOT)} | (env or {}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

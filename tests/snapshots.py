@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retrieval.snapshot.blocks import CorpusMark, DocumentMark, made_block
-from retrieval.snapshot.build import build_snapshot
-from retrieval.snapshot.opening import need_snapshot
+from knowtrail.retrieval.snapshot.blocks import CorpusMark, DocumentMark, made_block
+from knowtrail.retrieval.snapshot.build import build_snapshot
+from knowtrail.retrieval.snapshot.folder import need_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from retrieval.filters import Filter
-    from retrieval.readers import MemoryGraph
-    from retrieval.readers.snapshot import SnapshotReader
-    from retrieval.snapshot.blocks import DocumentBlock
+    from knowtrail.retrieval.filters import Filter
+    from knowtrail.retrieval.readers import MemoryGraph
+    from knowtrail.retrieval.readers.snapshot import SnapshotReader
+    from knowtrail.retrieval.snapshot.blocks import DocumentBlock
 
 __all__ = ["GraphSource", "opened"]
 

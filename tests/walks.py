@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from retrieval.recording import Recording
-from retrieval.walk import ChunkText, FoundSentence, RankedChunk, Step, Walk
+from knowtrail.retrieval.recording import Recording
+from knowtrail.retrieval.walk import ChunkText, FoundSentence, RankedChunk, Step, Walk
 
 if TYPE_CHECKING:
-    from retrieval.walk import StopReason
+    from knowtrail.retrieval.walk import StopReason
 
 NIGHT = "Who hunts at night?"
 SEA = "What lives in the sea?"

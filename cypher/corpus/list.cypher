@@ -2,6 +2,7 @@
 // params: 
 // since: 5.26
 MATCH (k:Corpus)
+WHERE k.name IS NOT NULL
 RETURN k.name AS name,
        COUNT { (k)<-[:IN_CORPUS]-(:Document) } AS documents,
        k.embedder AS embedder,

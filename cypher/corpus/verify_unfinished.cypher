@@ -1,4 +1,4 @@
-// purpose: ingests that were interrupted (run the same ingest again)
+// purpose: ingests that were interrupted or whose source broke off (run them again)
 // params: corpus
 // since: 5.26
 MATCH (k:Corpus {name: $corpus})

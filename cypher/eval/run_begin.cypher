@@ -1,5 +1,5 @@
-// purpose: begin an evaluation, or find one that was begun before
+// purpose: begin an evaluation, or begin it again
 // params: id, properties
 // since: 5.26
 MERGE (r:EvalRun {id: $id})
-  ON CREATE SET r = $properties
+SET r = $properties

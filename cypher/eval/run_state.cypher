@@ -1,5 +1,5 @@
-// purpose: how far an evaluation is stored
+// purpose: how an evaluation stands
 // params: id
 // since: 5.26
 MATCH (r:EvalRun {id: $id})
-RETURN r.status AS status, r.written AS written
+RETURN r.status AS status

@@ -6,6 +6,7 @@ RETURN
   x.id AS id,
   x.promptHash AS promptHash,
   x.contentHash AS contentHash,
-  x.status AS status,
+  CASE x.status WHEN 'failed' THEN 0 ELSE x.readCharacters END AS read,
+  x.sourceCharacters AS characters,
   x.answerTokens AS answerTokens,
   any(r IN x.repairs WHERE r ENDS WITH '(cut)' OR r ENDS WITH '(no_end)') AS cut

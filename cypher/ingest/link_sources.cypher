@@ -4,7 +4,7 @@
 UNWIND $ids AS id
 MATCH (d:Document {id: id})
 USING INDEX SEEK d:Document(id)
-RETURN d.id AS id, d.text AS text,
+RETURN d.id AS id, d.title AS title, d.text AS text,
        d.linkTargets AS targets, d.linkStarts AS starts, d.linkEnds AS ends,
        COLLECT { MATCH (d)<-[:FROM_DOCUMENT]-(c:Chunk)
                  RETURN [c.id, c.startChar, c.endChar] ORDER BY c.index } AS chunks,

@@ -3,7 +3,7 @@
 // params: corpus, algorithm, limit
 // since: 5.26
 MATCH (q:Query)<-[:FOR_QUERY]-(t:Traversal)
-WHERE ($corpus IS NULL OR t.corpus = $corpus)
+WHERE (t.corpus = $corpus OR $corpus IS NULL AND NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($algorithm IS NULL OR t.algorithm = $algorithm)
 MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step)-[:VISITED]->(c:Chunk)
 MATCH (c)-[:FROM_DOCUMENT]->(d:Document)

@@ -7,10 +7,10 @@ WITH k, t
 ORDER BY t.index
 WITH k, collect(t) AS turns
 RETURN
-  k.updatedAt AS time,
-  size(turns) AS turns,
+  k.id AS conversation,
   turns[0].question AS first,
   turns[-1].answer AS answer,
-  k.id AS conversation
+  size(turns) AS turns,
+  k.updatedAt AS time
 ORDER BY time DESC, conversation
 LIMIT coalesce($limit, 25)

@@ -7,14 +7,14 @@ WHERE ($kind IS NULL OR r.kind = $kind)
   AND ($dataset IS NULL OR r.dataset = $dataset)
 OPTIONAL MATCH (r)-[:HAS_METRIC]->(m:Metric {name: 'f1', path: ''})
 RETURN
-  r.createdAt AS time,
-  r.kind AS kind,
   r.dataset AS dataset,
+  r.kind AS kind,
+  round(m.value, 4) AS f1,
+  r.id AS run,
+  r.createdAt AS time,
   r.status AS status,
   r.written AS records,
-  round(m.value, 4) AS f1,
   round(m.ciLow, 4) AS f1Low,
-  round(m.ciHigh, 4) AS f1High,
-  r.id AS run
+  round(m.ciHigh, 4) AS f1High
 ORDER BY time DESC, run
 LIMIT coalesce($limit, 25)

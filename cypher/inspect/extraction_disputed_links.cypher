@@ -1,5 +1,5 @@
 // @title: Causes and effects that extractions disagree about
-// purpose: links that are told in both directions, or with strengths 0.4 or more apart
+// purpose: links that are told in both directions, in that told more often, or with strengths 0.4 or more apart
 // params: corpus, limit
 // since: 5.26
 MATCH (a:Concept)-[r:CAUSES]->(b:Concept)
@@ -10,8 +10,16 @@ WITH
   min(r.strength) AS weakest,
   max(r.strength) AS strongest,
   count(r) AS extractions,
-  EXISTS { (b)-[:CAUSES]->(a) } AS reversed
-WHERE reversed OR strongest - weakest >= 0.4
-RETURN a.name AS cause, b.name AS effect, reversed, weakest, strongest, extractions
+  COUNT { (b)-[:CAUSES]->(a) } AS reversed
+WHERE reversed = 0 AND strongest - weakest >= 0.4
+  OR reversed > 0 AND extractions > reversed
+  OR reversed = extractions AND a.id < b.id
+RETURN
+  a.name AS cause,
+  b.name AS effect,
+  reversed > 0 AS reversed,
+  weakest,
+  strongest,
+  extractions
 ORDER BY reversed DESC, strongest - weakest DESC, cause, effect
 LIMIT coalesce($limit, 25)

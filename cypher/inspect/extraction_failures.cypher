@@ -1,9 +1,10 @@
-// @title: Extractions that failed
+// @title: Extractions that failed, whole or in part
 // purpose: what models answered that could not be used, and why
 // params: corpus, limit
 // since: 5.26
-MATCH (x:Extraction {status: 'failed'})
-WHERE $corpus IS NULL OR x.corpus = $corpus
+MATCH (x:Extraction)
+WHERE
+  x.status IN ['failed', 'partial'] AND ($corpus IS NULL OR x.corpus = $corpus)
 MATCH (x)-[:EXTRACTED_FROM]->(source)
 OPTIONAL MATCH (source)-[:FROM_DOCUMENT]->(d:Document)
 RETURN DISTINCT
@@ -11,6 +12,8 @@ RETURN DISTINCT
   x.variant AS variant,
   x.model AS model,
   x.error AS error,
+  x.readCharacters AS read,
+  x.sourceCharacters AS characters,
   x.attempts AS attempts,
   left(x.raw, 200) AS answer,
   x.id AS extraction

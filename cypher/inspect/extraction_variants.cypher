@@ -16,6 +16,7 @@ RETURN
   count(x) AS extractions,
   count(CASE x.status WHEN 'ok' THEN 1 END) AS ok,
   count(CASE x.status WHEN 'repaired' THEN 1 END) AS repaired,
+  count(CASE x.status WHEN 'partial' THEN 1 END) AS partial,
   count(CASE x.status WHEN 'failed' THEN 1 END) AS failed,
   sum(facts) AS facts,
   sum(supported) AS supported,

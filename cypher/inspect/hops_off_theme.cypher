@@ -3,7 +3,7 @@
 // params: corpus, algorithm, limit
 // since: 5.26
 MATCH (t:Traversal)-[:FOR_QUERY]->(q:Query)
-WHERE ($corpus IS NULL OR t.corpus = $corpus)
+WHERE (t.corpus = $corpus OR $corpus IS NULL AND NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($algorithm IS NULL OR t.algorithm = $algorithm)
 MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step)-[:NEXT_STEP]->(n:Step)
 WHERE n.hop > 0
@@ -18,23 +18,23 @@ WITH
   *,
   2 * vector.similarity.cosine(a.themeEmbedding, b.themeEmbedding) - 1 AS similarity
 RETURN
+  round(similarity, 3) AS themeSimilarity,
+  a.title AS title,
+  b.title AS otherTitle,
+  t.id AS traversal,
+  n.index AS step,
   q.text AS question,
   t.algorithm AS algorithm,
-  n.index AS step,
-  a.title AS title,
+  round(n.score, 3) AS score,
   COLLECT {
     MATCH (a)-[h:HAS_THEME]->(theme:Theme)
     RETURN theme.name
     ORDER BY h.rank, theme.name
   } AS themes,
-  b.title AS otherTitle,
   COLLECT {
     MATCH (b)-[h:HAS_THEME]->(theme:Theme)
     RETURN theme.name
     ORDER BY h.rank, theme.name
-  } AS otherThemes,
-  round(similarity, 3) AS themeSimilarity,
-  round(n.score, 3) AS score,
-  t.id AS traversal
+  } AS otherThemes
 ORDER BY similarity, question, algorithm, traversal, step
 LIMIT coalesce($limit, 25)

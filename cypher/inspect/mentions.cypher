@@ -3,7 +3,7 @@
 // params: corpus, title, limit
 // since: 5.26
 MATCH (target:Document)<-[m:MENTIONS]-(c:Chunk)-[:FROM_DOCUMENT]->(d:Document)
-WHERE ($corpus IS NULL OR target.corpus = $corpus)
+WHERE (target.corpus = $corpus OR $corpus IS NULL AND NOT target.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($title IS NULL OR target.title = $title OR $title IN target.aliases)
 RETURN
   target.title AS mentioned,

@@ -30,8 +30,6 @@ WITH
   } AS named
 RETURN
   e.recordId AS id,
-  e.question AS question,
-  r.system AS system,
   e.missed[place] AS missed,
   CASE
     WHEN d IS NULL THEN 'the passage is not in the corpus'
@@ -40,9 +38,11 @@ RETURN
     WHEN named > 0 THEN 'a name is shared with a step, and not followed'
     ELSE 'no edge or name leads to it from any step'
   END AS why,
+  t.id AS traversal,
+  r.system AS system,
+  e.question AS question,
   e.stopReason AS stopReason,
   path,
   e.found AS found,
-  t.id AS traversal,
   r.id AS run
 ORDER BY id, system, missed, run

@@ -3,7 +3,7 @@
 // params: corpus, title, other, limit
 // since: 5.26
 MATCH (d:Document)<-[:FROM_DOCUMENT]-(:Chunk)-[:NAMES]->(t:Term)
-WHERE ($corpus IS NULL OR d.corpus = $corpus)
+WHERE (d.corpus = $corpus OR $corpus IS NULL AND NOT d.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($title IS NULL OR d.title = $title OR $title IN d.aliases)
 WITH DISTINCT d, t
 MATCH (t)<-[:NAMES]-(:Chunk)-[:FROM_DOCUMENT]->(o:Document)

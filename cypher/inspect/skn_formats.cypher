@@ -7,7 +7,7 @@ WHERE ($dataset IS NULL OR r.dataset = $dataset)
   AND ($model IS NULL OR r.model = $model)
 MATCH (r)-[:HAS_METRIC]->(m:Metric {path: ''})
 WITH r, collect(m) AS metrics
-WITH r, [name IN ['accuracy', 'ece', 'hallucination_rate', 'groundedness', 'abstention_f1', 'avg_context_tokens'] |
+WITH r, [name IN ['accuracy', 'ece', 'hallucination_rate', 'groundedness', 'abstention_f1', 'avg_context_tokens', 'usable_extractions'] |
     head([m IN metrics WHERE m.name = name | round(m.value, 4)])] AS found
 RETURN
   r.variant AS format,
@@ -21,6 +21,7 @@ RETURN
   found[3] AS groundedness,
   found[4] AS abstentionF1,
   found[5] AS contextTokens,
+  found[6] AS usableExtractions,
   r.id AS run
 ORDER BY r.createdAt DESC, model, format
 LIMIT coalesce($limit, 25)

@@ -3,7 +3,7 @@
 // params: corpus, term, limit
 // since: 5.26
 MATCH (t:Term)
-WHERE ($corpus IS NULL OR t.corpus = $corpus)
+WHERE (t.corpus = $corpus OR $corpus IS NULL AND NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($term IS NULL OR t.name = toLower($term) OR toLower(t.label) = toLower($term))
 WITH t
 ORDER BY t.chunks DESC, t.name, t.id

@@ -3,7 +3,7 @@
 // params: corpus, traversal
 // since: 5.26
 MATCH (t:Traversal)
-WHERE ($corpus IS NULL OR t.corpus = $corpus)
+WHERE (t.corpus = $corpus OR $corpus IS NULL AND ($traversal IS NOT NULL OR NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}'))
   AND ($traversal IS NULL OR t.id = $traversal)
 WITH t
 ORDER BY t.createdAt DESC, t.id

@@ -3,21 +3,17 @@
 // params: corpus, traversal
 // since: 5.26
 MATCH (t:Traversal)
-WHERE ($corpus IS NULL OR t.corpus = $corpus)
+WHERE (t.corpus = $corpus OR $corpus IS NULL AND ($traversal IS NOT NULL OR NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}'))
   AND ($traversal IS NULL OR t.id = $traversal)
 WITH t
 ORDER BY t.createdAt DESC, t.id
 LIMIT 1
 MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step)
 RETURN
-  t.algorithm AS algorithm,
   s.index AS step,
   s.hop AS hop,
   s.title AS title,
   round(s.score, 3) AS score,
-  s.reason AS reason,
-  round(s.milliseconds, 2) AS milliseconds,
-  EXISTS { (s)-[:VISITED]->(:Chunk) } AS stored,
   coalesce(
     reduce(
       text = null,
@@ -29,5 +25,9 @@ RETURN
     ),
     ''
   ) AS found,
+  s.reason AS reason,
+  t.algorithm AS algorithm,
+  round(s.milliseconds, 2) AS milliseconds,
+  EXISTS { (s)-[:VISITED]->(:Chunk) } AS stored,
   s.text AS text
 ORDER BY step

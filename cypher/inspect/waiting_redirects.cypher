@@ -3,7 +3,7 @@
 // params: corpus, limit
 // since: 5.26
 MATCH (r:Redirect)
-WHERE ($corpus IS NULL OR r.corpus = $corpus)
+WHERE (r.corpus = $corpus OR $corpus IS NULL AND NOT r.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND NOT EXISTS {
     MATCH (d:Document {corpus: r.corpus})
     WHERE d.titleKey = r.targetKey OR r.title IN d.aliases

@@ -3,18 +3,18 @@
 // params: corpus, question, algorithm, limit
 // since: 5.26
 MATCH (t:Traversal)-[:FOR_QUERY]->(q:Query)
-WHERE ($corpus IS NULL OR t.corpus = $corpus)
+WHERE (t.corpus = $corpus OR $corpus IS NULL AND NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($question IS NULL OR q.text = $question)
   AND ($algorithm IS NULL OR t.algorithm = $algorithm)
 RETURN
-  t.createdAt AS time,
   q.text AS question,
   t.algorithm AS algorithm,
+  t.id AS traversal,
+  t.createdAt AS time,
   t.sentences AS sentences,
   t.documents AS documents,
   t.hops AS hops,
   t.stopReason AS stopReason,
-  round(t.milliseconds, 1) AS milliseconds,
-  t.id AS traversal
+  round(t.milliseconds, 1) AS milliseconds
 ORDER BY time DESC, traversal
 LIMIT coalesce($limit, 25)

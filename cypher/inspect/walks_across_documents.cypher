@@ -3,7 +3,7 @@
 // params: corpus, algorithm, limit
 // since: 5.26
 MATCH (t:Traversal)-[:FOR_QUERY]->(q:Query)
-WHERE ($corpus IS NULL OR t.corpus = $corpus)
+WHERE (t.corpus = $corpus OR $corpus IS NULL AND NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($algorithm IS NULL OR t.algorithm = $algorithm)
 WITH
   t,
@@ -18,9 +18,9 @@ WHERE size(crossings) > 0
 RETURN
   size(crossings) AS crossed,
   q.text AS question,
-  t.algorithm AS algorithm,
-  t.hops AS hops,
+  t.id AS traversal,
   crossings,
-  t.id AS traversal
+  t.algorithm AS algorithm,
+  t.hops AS hops
 ORDER BY crossed DESC, question, algorithm, traversal
 LIMIT coalesce($limit, 25)

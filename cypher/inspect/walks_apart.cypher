@@ -3,7 +3,7 @@
 // params: corpus, question, algorithm, other, limit
 // since: 5.26
 MATCH (q:Query)<-[:FOR_QUERY]-(t:Traversal)
-WHERE ($corpus IS NULL OR q.corpus = $corpus)
+WHERE (q.corpus = $corpus OR $corpus IS NULL AND NOT q.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($question IS NULL OR q.text = $question)
 WITH q, t
 ORDER BY t.createdAt DESC, t.id

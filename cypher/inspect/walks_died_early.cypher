@@ -3,7 +3,7 @@
 // params: corpus, algorithm, limit
 // since: 5.26
 MATCH (t:Traversal)-[:FOR_QUERY]->(q:Query)
-WHERE ($corpus IS NULL OR t.corpus = $corpus)
+WHERE (t.corpus = $corpus OR $corpus IS NULL AND NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($algorithm IS NULL OR t.algorithm = $algorithm)
   AND t.stopReason IN [
     'no_anchor', 'no_connections', 'no_unvisited_chunk', 'all_candidates_overlap',
@@ -12,8 +12,9 @@ WHERE ($corpus IS NULL OR t.corpus = $corpus)
   AND t.sentences < coalesce(t.maxSentences, 10)
 RETURN
   q.text AS question,
-  t.algorithm AS algorithm,
   t.stopReason AS stopReason,
+  t.id AS traversal,
+  t.algorithm AS algorithm,
   t.sentences AS sentences,
   t.maxSentences AS wanted,
   t.hops AS hops,
@@ -22,7 +23,6 @@ RETURN
     RETURN s.title
     ORDER BY s.index DESC
     LIMIT 1
-  }[0] AS lastTitle,
-  t.id AS traversal
+  }[0] AS lastTitle
 ORDER BY sentences, question, algorithm, traversal
 LIMIT coalesce($limit, 25)

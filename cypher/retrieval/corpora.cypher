@@ -2,6 +2,7 @@
 // params:
 // since: 5.26
 MATCH (k:Corpus)
+WHERE k.name IS NOT NULL
 RETURN
   k.name AS name,
   k.embedder AS embedder,

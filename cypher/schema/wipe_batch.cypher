@@ -1,8 +1,7 @@
 // purpose: delete some of our nodes
-// params: limit
+// params: labels, limit
 // since: 5.26
-MATCH
-  (n:Corpus|Document|Chunk|Sentence|Theme|Term|Category|Redirect|Query|Traversal|Step|Extraction|Fact|Gap|Concept|Entity|SearchResult|Battle|OntologyClass|Custodian|Conversation|Turn|EvalRun|EvalRecord|FieldResult|Metric)
+MATCH (n:$any($labels))
 WITH n
 LIMIT $limit
 DETACH DELETE n

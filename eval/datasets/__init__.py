@@ -1,5 +1,9 @@
 """Data sets of questions with gold, in the formats that others use."""
 
-from eval.datasets.loading import DATASET_KINDS, load_dataset, read_specification
+from knowtrail.eval.datasets.loading import (
+    DATASET_KINDS,
+    load_dataset,
+    read_specification,
+)
 
 __all__ = ["DATASET_KINDS", "load_dataset", "read_specification"]

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eval.datasets.files import json_lines, read_table, text_of
-from eval.datasets.gathering import PassageIndex, Problems, dataset_of
-from eval.retrieval.dataset import RetrievalQuestion
-from graph.errors import SourceError
+from knowtrail.eval.datasets.gathering import (
+    PassageIndex,
+    Problems,
+    dataset_of,
+    json_lines,
+    read_table,
+    text_of,
+)
+from knowtrail.eval.retrieval.dataset import RetrievalQuestion
+from knowtrail.graph.errors import SourceError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eval.retrieval.dataset import RetrievalDataset, SourceFile
+    from knowtrail.eval.retrieval.dataset import RetrievalDataset, SourceFile
 
 __all__ = ["load_beir"]
 

@@ -11,25 +11,28 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from eval.datasets.files import (
+from knowtrail.eval.datasets.gathering import (
     JsonObject,
+    PassageIndex,
+    Problems,
     as_list,
     as_object,
+    dataset_of,
+    folded,
     json_text,
     read_json,
     read_table,
     text_of,
 )
-from eval.datasets.gathering import PassageIndex, Problems, dataset_of, folded
-from eval.retrieval.dataset import GoldChunk, GoldSentence, RetrievalQuestion
-from graph.errors import SourceError
-from ingest.sentences import split_sentences
+from knowtrail.eval.retrieval.dataset import GoldChunk, GoldSentence, RetrievalQuestion
+from knowtrail.graph.errors import SourceError
+from knowtrail.ingest.sentences import split_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from eval.retrieval.dataset import RetrievalDataset, SourceFile
+    from knowtrail.eval.retrieval.dataset import RetrievalDataset, SourceFile
 
 __all__ = ["Contexts", "load_goldens"]
 

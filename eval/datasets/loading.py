@@ -6,17 +6,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.datasets.beir import load_beir
-from eval.datasets.goldens import load_goldens
-from eval.datasets.multihop import load_musique, load_supporting
-from eval.datasets.own import load_own
-from graph.errors import InputError
+from knowtrail.eval.datasets.beir import load_beir
+from knowtrail.eval.datasets.goldens import load_goldens
+from knowtrail.eval.datasets.multihop import load_musique, load_supporting
+from knowtrail.eval.datasets.own import load_own
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from eval.datasets.goldens import Contexts
-    from eval.retrieval.dataset import RetrievalDataset
+    from knowtrail.eval.datasets.goldens import Contexts
+    from knowtrail.eval.retrieval.dataset import RetrievalDataset
 
 __all__ = ["DATASET_KINDS", "load_dataset", "read_specification"]
 

@@ -9,17 +9,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eval.datasets.files import as_list, as_object, read_json, shown, text_of
-from eval.datasets.gathering import PassageIndex, Problems, dataset_of
-from eval.retrieval.dataset import GoldSentence, RetrievalQuestion
-from graph.errors import SourceError
+from knowtrail.eval.datasets.gathering import (
+    PassageIndex,
+    Problems,
+    as_list,
+    as_object,
+    dataset_of,
+    read_json,
+    shown,
+    text_of,
+)
+from knowtrail.eval.retrieval.dataset import GoldSentence, RetrievalQuestion
+from knowtrail.graph.errors import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from eval.datasets.files import JsonObject
-    from eval.retrieval.dataset import RetrievalDataset
+    from knowtrail.eval.datasets.gathering import JsonObject
+    from knowtrail.eval.retrieval.dataset import RetrievalDataset
 
 __all__ = ["load_musique", "load_supporting"]
 
@@ -53,16 +61,7 @@ _KINDS = {"paragraphs": "musique", "supporting_facts": "hotpotqa or 2wiki"}
 
 
 def _questions(path: Path, gold: str, other: str) -> tuple[list[JsonObject], Any]:
-    """Read a file of questions, and see whether it is of the kind that was named.
-
-    Args:
-        path: The file.
-        gold: Key that has the gold of this kind.
-        other: Key that has it in the other kinds.
-
-    Raises:
-        SourceError: If the file is no good, or its questions are of another kind.
-    """
+    """Read a file of questions, and see whether it is of the kind that was named."""
     value, file = read_json(path)
     rows = [
         as_object(row, f"{path.name}[{at}]")

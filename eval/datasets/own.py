@@ -13,17 +13,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eval.datasets.files import as_list, as_object, json_lines, shown, text_of
-from eval.datasets.gathering import PassageIndex, Problems, dataset_of, folded
-from eval.retrieval.dataset import GoldSentence, RetrievalQuestion
-from eval.retrieval.units import passage_sentences
-from graph.errors import SourceError
+from knowtrail.eval.datasets.gathering import (
+    PassageIndex,
+    Problems,
+    as_list,
+    as_object,
+    dataset_of,
+    folded,
+    json_lines,
+    shown,
+    text_of,
+)
+from knowtrail.eval.retrieval.dataset import (
+    GoldSentence,
+    RetrievalQuestion,
+    passage_sentences,
+)
+from knowtrail.graph.errors import SourceError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eval.datasets.files import JsonObject
-    from eval.retrieval.dataset import RetrievalDataset
+    from knowtrail.eval.datasets.gathering import JsonObject
+    from knowtrail.eval.retrieval.dataset import RetrievalDataset
 
 __all__ = ["load_own"]
 
@@ -67,7 +79,7 @@ def load_own(questions: Path, passages: Path) -> RetrievalDataset:
 
 def as_sentence(value: Any, place: str) -> JsonObject:
     """Return a ready-made sentence as an object, so that it is checked like others."""
-    from eval.datasets.files import JsonObject
+    from knowtrail.eval.datasets.gathering import JsonObject
 
     if not isinstance(value, str):
         msg = f"A sentence of {place} is {shown(value)}: a text is wanted."

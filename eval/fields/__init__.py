@@ -11,14 +11,16 @@ Example:
     0.5
 """
 
-from eval.fields.annotation import (
-    annotate_xeval,
-    parse_xeval_entry,
-    reset_type_defaults,
-    set_type_default,
-)
-from eval.fields.batches import process_batches
-from eval.fields.comparators import (
+from knowtrail.eval.fields.alignment import process_batches
+from knowtrail.eval.fields.comparators import (
+    BatchComparator,
+    BatchItem,
+    Comparator,
+    ComparatorResult,
+    ComparatorSpec,
+    CompoundComparator,
+    Transform,
+    TransformSpec,
     compare_exact,
     compare_numeric,
     compare_oneof,
@@ -26,8 +28,7 @@ from eval.fields.comparators import (
     is_batch,
     register,
 )
-from eval.fields.compound import CompoundComparator
-from eval.fields.errors import (
+from knowtrail.eval.fields.errors import (
     ComparatorNotFoundError,
     GoldValidationError,
     NestingError,
@@ -36,42 +37,49 @@ from eval.fields.errors import (
     ScoringError,
     TransformNotFoundError,
 )
-from eval.fields.evaluation import evaluate, evaluate_stream, iter_records, read_jsonl
-from eval.fields.inference import infer_schema
-from eval.fields.judges import ModelJudge
-from eval.fields.metrics import (
+from knowtrail.eval.fields.judges import (
+    FakeJudge,
+    Judge,
+    JudgeItem,
+    ModelJudge,
+    SemanticBatchComparator,
+)
+from knowtrail.eval.fields.metrics import (
     OTHER_PATHS,
     RunAccumulator,
     build_record_result,
     build_run_result,
 )
-from eval.fields.parsing import parse_eval_schema
-from eval.fields.paths import schema_path
-from eval.fields.postprocessing import (
+from knowtrail.eval.fields.paths import schema_path
+from knowtrail.eval.fields.postprocessing import (
     NullHandling,
     propagate_batch_errors,
     reclassify_nulls,
 )
-from eval.fields.references import resolve_schema_references
-from eval.fields.results import FieldAggregation, FieldResult, RecordResult, RunResult
-from eval.fields.schema import SchemaNode, iter_schema
-from eval.fields.scoring import score_record
-from eval.fields.semantic import (
-    FakeJudge,
-    Judge,
-    JudgeItem,
-    SemanticBatchComparator,
+from knowtrail.eval.fields.results import (
+    FieldAggregation,
+    FieldResult,
+    RecordResult,
+    RunResult,
 )
-from eval.fields.specs import (
-    BatchComparator,
-    BatchItem,
-    Comparator,
-    ComparatorResult,
-    ComparatorSpec,
-    Transform,
-    TransformSpec,
+from knowtrail.eval.fields.schema import (
+    SchemaNode,
+    annotate_xeval,
+    iter_schema,
+    parse_eval_schema,
+    parse_xeval_entry,
+    reset_type_defaults,
+    resolve_schema_references,
+    set_type_default,
 )
-from eval.fields.transforms import (
+from knowtrail.eval.fields.scoring import (
+    evaluate,
+    evaluate_stream,
+    iter_records,
+    read_jsonl,
+    score_record,
+)
+from knowtrail.eval.fields.transforms import (
     get_transform,
     register_transform,
     transform_lowercase,
@@ -81,7 +89,7 @@ from eval.fields.transforms import (
     transform_strip,
     transform_type_convert,
 )
-from eval.fields.validation import validate_gold
+from knowtrail.eval.fields.validation import infer_schema, validate_gold
 
 __all__ = [
     "OTHER_PATHS",

@@ -17,17 +17,27 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from eval.fields.coefficients import cohen_kappa, fleiss_kappa, krippendorff_alpha
-from eval.fields.paths import schema_path
-from eval.fields.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, PENDING
-from eval.fields.scoring import score_record
-from graph.errors import InputError
+from knowtrail.eval.fields.coefficients import (
+    cohen_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+)
+from knowtrail.eval.fields.paths import schema_path
+from knowtrail.eval.fields.results import (
+    HALLUCINATION,
+    MATCH,
+    MISMATCH,
+    OMISSION,
+    PENDING,
+)
+from knowtrail.eval.fields.scoring import score_record
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from eval.fields.results import FieldResult
-    from eval.fields.schema import SchemaNode
+    from knowtrail.eval.fields.results import FieldResult
+    from knowtrail.eval.fields.schema import SchemaNode
 
 __all__ = ["FieldAgreement", "annotator_agreement"]
 

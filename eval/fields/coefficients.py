@@ -16,7 +16,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
-from graph.errors import InputError
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

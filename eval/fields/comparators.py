@@ -6,21 +6,30 @@ evaluation after it.
 
 from __future__ import annotations
 
+import logging
 import math
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from eval.fields.errors import ArgumentError, ComparatorNotFoundError
-from eval.fields.registry import check_registration
-from eval.fields.specs import ComparatorResult
+from knowtrail.eval.fields.errors import ArgumentError, ComparatorNotFoundError
+from knowtrail.eval.fields.paths import child_path, last_key, parent_path
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from eval.fields.specs import BatchComparator, Comparator
+    from collections.abc import Callable, Container, Sequence
 
 __all__ = [
+    "BatchComparator",
+    "BatchItem",
+    "Comparator",
+    "ComparatorResult",
+    "ComparatorSpec",
+    "CompoundComparator",
+    "Transform",
+    "TransformSpec",
     "check_comparator_params",
+    "check_registration",
     "compare_exact",
     "compare_numeric",
     "compare_oneof",
@@ -29,6 +38,142 @@ __all__ = [
     "register",
     "same",
 ]
+
+
+@dataclass(slots=True)
+class ComparatorSpec:
+    """Which comparator a field has; an empty name is none.
+
+    Attributes:
+        name: Its registered name.
+        params: Its parameters.
+    """
+
+    name: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class TransformSpec:
+    """One step of a field's transforms.
+
+    Attributes:
+        name: Its registered name.
+        params: Its parameters.
+    """
+
+    name: str
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparatorResult:
+    """What a comparator says of two values.
+
+    Attributes:
+        score: 1 for equal, 0 for different, or between; other finite numbers are
+            taken as they are.
+        comparator: Its name; the field's result has the schema's name.
+        reason: Why the score is not 1.
+        skip: Whether the field is not to be scored at all.
+    """
+
+    score: float
+    comparator: str
+    reason: str | None = None
+    skip: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BatchItem:
+    """One field that a batch comparator is asked about.
+
+    Attributes:
+        path: Instance path; in arrays aligned by content the schema path.
+        gold_raw: The value as gold has it.
+        extracted_raw: The value as it was extracted.
+        gold_compared: The gold value after the transforms.
+        extracted_compared: The extracted value after the transforms.
+        params: The comparator's parameters for this field.
+    """
+
+    path: str
+    gold_raw: Any
+    extracted_raw: Any
+    gold_compared: Any
+    extracted_compared: Any
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+class Comparator(Protocol):
+    """Scores one field.
+
+    A `check_params(params)` attribute, where there is one, is called when a schema is
+    parsed; what it raises as `ValueError` or `TypeError` becomes a `SchemaError`.
+    """
+
+    def __call__(
+        self, gold: Any, extracted: Any, params: dict[str, Any], /
+    ) -> ComparatorResult:
+        """Compare two values, both after their transforms."""
+        ...
+
+
+@runtime_checkable
+class BatchComparator(Protocol):
+    """Scores all fields of a record that name it, in one call."""
+
+    is_batch: bool
+
+    def __call__(self, items: list[BatchItem], /) -> Sequence[ComparatorResult | None]:
+        """Return one result an item, in order; None where it has none."""
+        ...
+
+
+class Transform(Protocol):
+    """Changes a value before it is compared; None comes in as well."""
+
+    def __call__(self, value: Any, params: dict[str, Any], /) -> Any:
+        """Return what is to be compared in the value's place."""
+        ...
+
+
+def check_registration(
+    kind: str,
+    name: str,
+    fn: object,
+    *,
+    built_in: Container[str],
+    taken: Container[str],
+    remedy: str,
+) -> None:
+    """Refuse a name or a function that cannot be registered.
+
+    Args:
+        kind: What is registered, in the singular.
+        name: What schemas would call it.
+        fn: What would be called.
+        built_in: Names that nobody may take.
+        taken: Names that were registered before and may not be replaced.
+        remedy: What to do where the name is taken.
+
+    Raises:
+        ArgumentError: If it cannot be called, or the name is no text.
+        InputError: If the name is taken.
+    """
+    if not callable(fn):
+        msg = f"The {kind} {name!r} must be callable: it is {fn!r}."
+        raise ArgumentError(msg)
+    if not isinstance(name, str) or not name:
+        msg = f"The {kind}'s name {name!r} must be text that is not empty."
+        raise ArgumentError(msg)
+    if name in built_in:
+        msg = f"Cannot overwrite built-in {kind} {name!r}: take another name."
+        raise InputError(msg)
+    if name in taken:
+        msg = f"{kind.capitalize()} {name!r} is already registered: {remedy}."
+        raise InputError(msg)
+
 
 _TYPE_ERROR = "type_error"
 
@@ -286,3 +431,112 @@ def check_comparator_params(name: str, params: dict[str, Any]) -> None:
         _BUILT_IN[name][1](params)
     elif callable(check := getattr(comparator, "check_params", None)):
         check(params)
+
+
+_LOG = logging.getLogger(__name__)
+
+
+class CompoundComparator:
+    """Scores sibling fields as one: the primary has the score, others are skipped.
+
+    Register an instance under a name and give that name to each of the fields. Derive
+    from the class and override `compare` for another notion of equality.
+
+    A group that lacks a field scores 0 in every field it has. A group whose `compare`
+    raises is a batch error, and the other groups of the record stay; in the library
+    that this follows they fail with it.
+    """
+
+    is_batch = True
+
+    def __init__(
+        self, fields: Sequence[str], primary: str, name: str = "compound"
+    ) -> None:
+        """Name the fields.
+
+        Args:
+            fields: Keys of one object.
+            primary: The one of them that has the score.
+            name: What results say they were made by.
+
+        Raises:
+            InputError: If the primary field is none of them.
+        """
+        self.fields = list(fields)
+        self.primary = primary
+        self.name = name
+        if primary not in self.fields:
+            msg = f"The primary field {primary!r} is none of {self.fields}."
+            raise InputError(msg)
+
+    def compare(
+        self, gold_dict: dict[str, Any], extracted_dict: dict[str, Any]
+    ) -> float:
+        """Return the score of one group: 1 if all fields are equal, by default.
+
+        Args:
+            gold_dict: Key to value as it should be, after the transforms.
+            extracted_dict: The same of the extraction.
+        """
+        equal = all(same(gold_dict[key], extracted_dict[key]) for key in gold_dict)
+        return 1.0 if equal else 0.0
+
+    def __call__(self, items: list[BatchItem]) -> list[ComparatorResult | None]:
+        """Score the groups of a record.
+
+        Args:
+            items: Its fields that name this comparator.
+        """
+        results: list[ComparatorResult | None] = [None] * len(items)
+        for parent, members in _groups(items):
+            self._score(parent, members, items, results)
+        return results
+
+    def _score(
+        self,
+        parent: str,
+        members: dict[str, int],
+        items: list[BatchItem],
+        results: list[ComparatorResult | None],
+    ) -> None:
+        """Put the results of one group in their places."""
+        lacking = [key for key in self.fields if key not in members]
+        if lacking:
+            reason = f"incomplete compound (missing {lacking})"
+            for index in members.values():
+                results[index] = ComparatorResult(0.0, self.name, reason)
+            return
+        try:
+            score = self.compare(
+                {key: items[members[key]].gold_compared for key in self.fields},
+                {key: items[members[key]].extracted_compared for key in self.fields},
+            )
+        except Exception as error:  # a custom comparison may raise what it likes
+            _LOG.warning("Compound %r failed at %r: %s.", self.name, parent, error)
+            return
+        primary = child_path(parent, self.primary)
+        for key, index in members.items():
+            if key == self.primary:
+                verdict = "match" if score >= 1.0 else "mismatch"
+                result = ComparatorResult(score, self.name, f"compound: {verdict}")
+            else:
+                reason = f"compound with {primary}"
+                result = ComparatorResult(0.0, self.name, reason, skip=True)
+            results[index] = result
+
+
+def _groups(items: list[BatchItem]) -> list[tuple[str, dict[str, int]]]:
+    """Return path and members, key to position, of every object among the fields.
+
+    Where arrays are aligned by content paths have no indices: there a field that the
+    object has already begins the next object.
+    """
+    groups: list[tuple[str, dict[str, int]]] = []
+    latest: dict[str, dict[str, int]] = {}
+    for index, item in enumerate(items):
+        parent, key = parent_path(item.path), last_key(item.path)
+        if parent not in latest or key in latest[parent]:
+            latest[parent] = {}
+            groups.append((parent, latest[parent]))
+        latest[parent][key] = index
+    return groups

@@ -14,8 +14,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from eval.fields.leaves import leaves
-from graph.errors import InputError
+from knowtrail.eval.fields.paths import leaves
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Errors of the field-level evaluation, each below `graph.errors.InputError`.
+"""Errors of the field-level evaluation, each below `knowtrail.graph.errors.InputError`.
 
 ```
 InputError (ValueError)
@@ -12,7 +12,7 @@ InputError (ValueError)
 └── TransformNotFoundError (KeyError)
 ```
 
-`SchemaError` is not `graph.errors.SchemaError`, which is about a database.
+`SchemaError` is not `knowtrail.graph.errors.SchemaError`, which is about a database.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import InputError
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

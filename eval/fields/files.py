@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from eval.fields.annotation import annotate_xeval
-from eval.fields.evaluation import read_jsonl
-from eval.fields.inference import infer_schema
-from eval.fields.parsing import parse_eval_schema
-from eval.fields.references import resolve_schema_references
-from eval.fields.validation import validate_gold
-from graph.errors import InputError, SourceError
+from knowtrail.eval.fields.schema import (
+    annotate_xeval,
+    parse_eval_schema,
+    resolve_schema_references,
+)
+from knowtrail.eval.fields.scoring import read_jsonl
+from knowtrail.eval.fields.validation import infer_schema, validate_gold
+from knowtrail.graph.errors import InputError, SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RecordFile", "check_gold", "infer_eval_schema", "load_eval_schema"]
 
+_LOG = logging.getLogger(__name__)
+_USUAL_ID = "id"
 INFERRED_FROM = 10_000
 """Records that a schema is inferred from."""
 _UNRESOLVED = frozenset({"$ref", "allOf", "anyOf"})
@@ -29,25 +33,36 @@ _UNRESOLVED = frozenset({"$ref", "allOf", "anyOf"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordFile:
-    """A JSON Lines file that was read through once; its records are read again.
+    """A file of records that was read through once; its records are read again.
+
+    It has one JSON object a line, or is one JSON array of objects, which is held in
+    memory.
 
     Attributes:
         path: Where it is.
         count: How many records it has.
         digest: Digest of its bytes, by which a run knows its inputs again.
+        ids: What each record is known by, as text; None for one without.
+        order: Places of its records in the order of gold, None for one that is missing;
+            without it they are in the order of the file.
     """
 
     path: Path
     count: int
     digest: str
+    ids: tuple[str | None, ...] = ()
+    order: tuple[int | None, ...] | None = None
 
     @classmethod
-    def checked(cls, path: Path, *, may_lack: bool = False) -> RecordFile:
+    def checked(
+        cls, path: Path, *, may_lack: bool = False, id_field: str | None = None
+    ) -> RecordFile:
         """Read a file through.
 
         Args:
             path: The file.
             may_lack: Whether a line may be null, for a record that is missing.
+            id_field: Key of a record's id; None looks for `id`.
 
         Raises:
             SourceError: If it cannot be read, a line is no JSON or no object, or there
@@ -57,7 +72,8 @@ class RecordFile:
             msg = f"{path} is no regular file: it is read more than once."
             raise SourceError(msg)
         count = 0
-        for record in read_jsonl(path):
+        ids: list[str | None] = []
+        for record in _values(path):
             if not isinstance(record, dict) and not (may_lack and record is None):
                 kind = type(record).__name__
                 msg = (
@@ -65,6 +81,9 @@ class RecordFile:
                     f"a {kind}."
                 )
                 raise SourceError(msg)
+            value = None if record is None else record.get(id_field or _USUAL_ID)
+            known = not isinstance(value, list | dict | None)
+            ids.append((str(value) or None) if known else None)
             count += 1
         if not count:
             msg = f"{path} has no record: write one JSON object a line."
@@ -73,25 +92,133 @@ class RecordFile:
             digest = hashlib.file_digest(
                 file, lambda: hashlib.blake2b(digest_size=16)
             ).hexdigest()
-        return cls(path=path, count=count, digest=digest)
+        return cls(path=path, count=count, digest=digest, ids=tuple(ids))
 
     def records(self) -> Iterator[Any]:
-        """Return an iterator of the records."""
-        return read_jsonl(self.path)
+        """Yield the records; in another order than the file's from memory."""
+        if self.order is None:
+            yield from _values(self.path)
+            return
+        found = list(_values(self.path))
+        for place in self.order:
+            yield None if place is None else found[place]
 
-    def paired_with(self, gold: RecordFile) -> None:
-        """Check that there are as many records as in the gold file.
+    def paired_with(self, gold: RecordFile, *, id_field: str | None) -> RecordFile:
+        """Return the file with its records in the order of gold.
+
+        With an id field they are paired by it, where records have it. Without one they
+        are paired by position, unless the ids of several, under `id`, say otherwise.
+
+        Args:
+            gold: The gold records.
+            id_field: Key of both sides' ids.
 
         Raises:
-            InputError: If there are not.
+            InputError: If there is not one record for each gold record, or ids are not
+                clear.
         """
+        if id_field is not None and any(one is not None for one in self.ids):
+            pairs = zip(self.ids, gold.ids, strict=False)
+            alike = all(own in {None, other} for own, other in pairs)
+            if self.count != gold.count or not alike:
+                return self._by_id(gold, id_field)
+        elif id_field is None:
+            self._refuse_swapped(gold)
         if self.count != gold.count:
             msg = (
                 f"{gold.path} has {gold.count} records, {self.path} {self.count}: give "
                 "one line for each gold record, in the same order, null where one is "
-                "missing."
+                "missing; or an id to every record, and --id-field."
             )
             raise InputError(msg)
+        return self
+
+    def _by_id(self, gold: RecordFile, id_field: str) -> RecordFile:
+        """Return the file with its records in the order of gold's ids."""
+        wanted, own = gold._places(id_field), self._places(id_field)
+        if strange := next((name for name in own if name not in wanted), None):
+            msg = (
+                f"{self.path}: record {own[strange]}, counted from 0, has the "
+                f"{id_field} {strange!r:.80}, which no record of {gold.path} has."
+            )
+            raise InputError(msg)
+        if lost := [name for name in wanted if name not in own]:
+            _LOG.warning(
+                "%s has no record for %d of %d gold records, such as %r: they count "
+                "as missing.",
+                self.path,
+                len(lost),
+                gold.count,
+                lost[0],
+            )
+        return replace(self, order=tuple(own.get(name) for name in wanted))
+
+    def _places(self, id_field: str) -> dict[str, int]:
+        """Return the place of each id; a record that is missing has none."""
+        found: dict[str, int] = {}
+        for place, (name, record) in enumerate(
+            zip(self.ids, _values(self.path), strict=True)
+        ):
+            if record is None:
+                continue
+            if name is None or name in found:
+                told = f"no {id_field}" if name is None else f"the {id_field} {name!r}"
+                again = "" if name is None else f", as record {found[name]} has"
+                msg = (
+                    f"{self.path}: record {place}, counted from 0, has {told:.120}"
+                    f"{again}: give every record one of its own to pair them by."
+                )
+                raise InputError(msg)
+            found[name] = place
+        return found
+
+    def _refuse_swapped(self, gold: RecordFile) -> None:
+        """Refuse records whose ids say that they belong to gold's in another order."""
+        wanted = {name: place for place, name in enumerate(gold.ids) if name}
+        named = [name for name in self.ids if name]
+        if len(wanted) < gold.count or len(set(named)) < len(named):
+            return  # then it is no id
+        moved = [
+            place
+            for place, (own, other) in enumerate(zip(self.ids, gold.ids, strict=False))
+            if own != other and own in wanted
+        ]
+        if len(moved) > 1:
+            name = str(self.ids[moved[0]])
+            msg = (
+                f"{self.path}: record {moved[0]}, counted from 0, has the id "
+                f"{name!r:.80}, which is that of record {wanted[name]} of {gold.path}: "
+                "give --id-field id to pair records by it, or put them in one order."
+            )
+            raise InputError(msg)
+
+
+def _values(path: Path) -> Iterator[Any]:
+    """Yield the values of a file: one a line, or those of the one array that it is."""
+    if not _is_array(path):
+        yield from read_jsonl(path)
+        return
+    try:
+        yield from json.loads(path.read_text("utf-8-sig"))
+    except RecursionError as error:
+        msg = f"{path}, line 1: nested too deep to be read."
+        raise SourceError(msg) from error
+    except UnicodeDecodeError as error:
+        msg = f"{path} cannot be read as UTF-8 text: {error}."
+        raise SourceError(msg) from error
+    except json.JSONDecodeError as error:
+        msg = f"{path}, line {error.lineno} is no JSON: {error}."
+        raise SourceError(msg) from error
+
+
+def _is_array(path: Path) -> bool:
+    """Return whether a file begins as a JSON array; what is wrong is told later."""
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            first = next((text for line in lines if (text := line.strip())), "")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return first.startswith("[")
 
 
 def infer_eval_schema(gold: RecordFile, *, id_field: str | None) -> dict[str, Any]:

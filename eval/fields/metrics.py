@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from eval.fields.paths import schema_path
-from eval.fields.results import (
+from knowtrail.eval.fields.paths import schema_path
+from knowtrail.eval.fields.results import (
     BATCH_ERROR,
     HALLUCINATION,
     MATCH,
@@ -22,7 +23,7 @@ from eval.fields.results import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from eval.fields.results import FieldResult
+    from knowtrail.eval.fields.results import FieldResult
 
 __all__ = [
     "OTHER_PATHS",
@@ -75,7 +76,12 @@ def precision_recall_f1(
 
 
 def build_record_result(
-    record_id: str | int, field_results: list[FieldResult], gold: Any, extracted: Any
+    record_id: str | int,
+    field_results: list[FieldResult],
+    gold: Any,
+    extracted: Any,
+    *,
+    by_position: dict[str, int] | None = None,
 ) -> RecordResult:
     """Return a record's result with its metrics.
 
@@ -84,6 +90,7 @@ def build_record_result(
         field_results: Its settled results.
         gold: The record as it should be.
         extracted: The record as it was extracted.
+        by_position: Arrays that were too large to be paired by what fits best.
     """
     return RecordResult(
         record_id,
@@ -91,6 +98,7 @@ def build_record_result(
         gold,
         extracted,
         *precision_recall_f1(*tally(field_results)),
+        by_position or {},
     )
 
 
@@ -180,6 +188,7 @@ class RunAccumulator:
         self._sums = [Fraction(0)] * 3
         self._counts = dict.fromkeys((*SCORED, BATCH_ERROR), 0)
         self._records = 0
+        self._by_position: Counter[str] = Counter()
         self._by_path: dict[str, _Path] = {}
         self._by_schema_path: dict[str, _Path] = {}
 
@@ -192,6 +201,7 @@ class RunAccumulator:
         self._records += 1
         for index, value in enumerate((record.precision, record.recall, record.f1)):
             self._sums[index] += Fraction(value)
+        self._by_position.update(record.by_position)
         counts = self._counts
         for result in record.field_results:
             status = result.status
@@ -236,4 +246,5 @@ class RunAccumulator:
             per_schema_path={
                 p: at.aggregation() for p, at in self._by_schema_path.items()
             },
+            by_position=dict(self._by_position),
         )

@@ -11,8 +11,13 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["child_path", "key_step", "last_key", "parent_path", "schema_path"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["child_path", "key_step", "last_key", "leaves", "parent_path", "schema_path"]
+
 
 _SPECIAL = re.compile(r'[.\[\]"]')
 _INDEX = re.compile(r'(\["(?:[^"\\]|\\.)*"\])|\[-?\d+\]')
@@ -59,3 +64,25 @@ def schema_path(path: str) -> str:
 @lru_cache(maxsize=65_536)
 def _general(path: str) -> str:
     return _INDEX.sub(lambda found: found[1] or "[]", path)
+
+
+def leaves(record: Any) -> Iterator[tuple[str, Any]]:
+    """Yield schema path and value of everything that is no object and no array.
+
+    Empty objects and arrays have no leaves. Any depth will do.
+
+    Args:
+        record: Any JSON value.
+    """
+    waiting: list[tuple[str, Any]] = [("", record)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [
+                (child_path(path, str(key)), below)
+                for key, below in reversed(value.items())
+            ]
+        elif isinstance(value, list):
+            waiting += [(f"{path}[]", below) for below in reversed(value)]
+        else:
+            yield path, value

@@ -1,23 +1,51 @@
-"""Changes to a record's results before its metrics are counted."""
+"""Changes to a record's results before its metrics are counted; plugins that make some.
+
+A plugin is a Python file of the user, which is run once, where it is named, and
+registers what schemas may use:
+
+    from knowtrail.eval.fields import ComparatorResult, register
+
+    def compare_date(gold, extracted, params): ...
+
+    register("date", compare_date)
+
+A function `post_process` in it takes the results of each record and returns those to
+count.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from dataclasses import dataclass, field
+from importlib.util import module_from_spec, spec_from_file_location
 from typing import TYPE_CHECKING, Any
 
-from eval.fields.comparators import same
-from eval.fields.results import (
+from knowtrail.eval.fields.comparators import same
+from knowtrail.eval.fields.results import (
     BATCH_ERROR,
     HALLUCINATION,
     MATCH,
     OMISSION,
     SKIPPED,
 )
+from knowtrail.graph.errors import InputError, SourceError
 
 if TYPE_CHECKING:
-    from eval.fields.results import FieldResult
+    from collections.abc import Sequence
+    from pathlib import Path
 
-__all__ = ["NullHandling", "propagate_batch_errors", "reclassify_nulls"]
+    from knowtrail.eval.fields.results import FieldResult
+    from knowtrail.eval.fields.scoring import PostProcess
+
+__all__ = [
+    "NullHandling",
+    "Plugin",
+    "in_turn",
+    "load_plugin",
+    "propagate_batch_errors",
+    "reclassify_nulls",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +133,62 @@ def propagate_batch_errors(field_results: list[FieldResult]) -> list[FieldResult
                 f"tainted: {result.comparator!r} failed for a field of this record",
             )
     return field_results
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugin:
+    """A file that was run.
+
+    Attributes:
+        path: Where it is.
+        digest: Digest of its bytes, by which a run knows it again.
+        post_process: Its post-processor, None where it has none.
+    """
+
+    path: Path
+    digest: str
+    post_process: PostProcess | None = None
+
+
+def load_plugin(path: Path) -> Plugin:
+    """Run a Python file that registers comparators and transforms.
+
+    Args:
+        path: The file. What it does is not limited: it is code like any other.
+
+    Raises:
+        SourceError: If it cannot be read or is no Python file.
+        InputError: If it raises, or its `post_process` is no function.
+    """
+    name = f"knowtrail_plugin_{path.stem}"
+    spec = spec_from_file_location(name, path) if path.is_file() else None
+    if spec is None or spec.loader is None:
+        raise SourceError(f"{path} is no Python file: name a plugin that ends in .py.")
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look for the module they are made in
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # plugins are anybody's
+        del sys.modules[name]
+        msg = f"The plugin {path} cannot be used: {type(error).__name__}: {error}"
+        raise InputError(msg) from error
+    found = getattr(module, "post_process", None)
+    if found is not None and not callable(found):
+        raise InputError(f"post_process of {path} is {found!r:.80}: write a function.")
+    digest = hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+    return Plugin(path=path, digest=digest, post_process=found)
+
+
+def in_turn(steps: Sequence[PostProcess]) -> PostProcess | None:
+    """Return one post-processor that does several in turn, None for none."""
+    if not steps:
+        return None
+
+    def all_steps(results: list[FieldResult]) -> list[FieldResult]:
+        for step in steps:
+            results = step(results)
+            if not isinstance(results, list):
+                break  # told by the evaluation
+        return results
+
+    return all_steps

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from knowtrail.eval.fields.schema import Plan
+
 __all__ = [
     "BATCH_ERROR",
     "HALLUCINATION",
@@ -107,6 +109,8 @@ class RecordResult:
         precision: Of what was extracted, how much is right.
         recall: Of what gold has, how much was extracted rightly.
         f1: Their harmonic mean.
+        by_position: Schema path to how many of its arrays were too large to be paired
+            by what fits best, and were paired by position.
     """
 
     record_id: str | int
@@ -116,6 +120,7 @@ class RecordResult:
     precision: float
     recall: float
     f1: float
+    by_position: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,7 @@ class RunResult:
         per_field: Instance path (`sensors[0].name`) to its results.
         per_schema_path: Schema path (`sensors[].name`) to its results, over all
             elements of an array: what to read where arrays have no fixed places.
+        by_position: As in `RecordResult`, over all records.
     """
 
     records: Sequence[RecordResult]
@@ -148,3 +154,47 @@ class RunResult:
     total_batch_errors: int
     per_field: dict[str, FieldAggregation]
     per_schema_path: dict[str, FieldAggregation] = field(default_factory=dict)
+    by_position: dict[str, int] = field(default_factory=dict)
+
+
+def missing(node: Plan, path: str, value: Any, status: str) -> list[FieldResult]:
+    """Return the results of a place that one side lacks, part by part.
+
+    Args:
+        node: The place.
+        path: Its instance path.
+        value: What the other side has.
+        status: "omission" where gold has it, "hallucination" otherwise.
+    """
+    if node.skip:
+        return []
+    if not node.has_parts:
+        return [_lone(path, node.comparator, value, status)]
+    if not node.is_list:
+        if not isinstance(value, dict):
+            return []
+        return [
+            result
+            for child in node.children
+            if child.key in value
+            for result in missing(child, below(path, child), value[child.key], status)
+        ]
+    if not isinstance(value, list) or not value:
+        return [_lone(path, "", value, status)]
+    child, results = node.children[0], []
+    for index, item in enumerate(value):
+        place = index if status == OMISSION else -1 - index
+        results += missing(child, f"{path}[{place}]", item, status)
+    return results
+
+
+def _lone(path: str, comparator: str, value: Any, status: str) -> FieldResult:
+    if status == OMISSION:
+        return FieldResult(path, 0.0, comparator, value, None, status)
+    return FieldResult(path, 0.0, comparator, None, value, status)
+
+
+def below(path: str, child: Plan) -> str:
+    """Return the instance path of a part of the place at a path."""
+    step = child.step
+    return path + step if path or step[0] != "." else step[1:]

@@ -1,17 +1,57 @@
-"""The parsed form of an eval schema."""
+"""Eval schemas: references resolved, comparators put in, parsed, made ready.
+
+References point into the schema itself: by JSON pointer, or by an `$id` or `$anchor`
+that it has. Nothing is ever fetched. What could not be scored later is refused at once.
+"""
 
 from __future__ import annotations
 
+import copy
+import json
+import logging
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urldefrag, urljoin
 
-from eval.fields.paths import last_key
-from eval.fields.specs import ComparatorSpec, TransformSpec
+from knowtrail.eval.fields.comparators import (
+    ComparatorSpec,
+    TransformSpec,
+    check_comparator_params,
+    get_comparator,
+    is_batch,
+)
+from knowtrail.eval.fields.errors import (
+    MAX_DEPTH,
+    ArgumentError,
+    NestingError,
+    SchemaError,
+    too_deep_told,
+)
+from knowtrail.eval.fields.paths import child_path, key_step, last_key
+from knowtrail.eval.fields.transforms import check_transform_params, get_transform
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["SchemaNode", "iter_schema", "schema_children"]
+    from knowtrail.eval.fields.comparators import Comparator, Transform
+
+__all__ = [
+    "Plan",
+    "SchemaNode",
+    "annotate_xeval",
+    "batch_params",
+    "declared_type",
+    "iter_schema",
+    "parse_eval_schema",
+    "parse_xeval_entry",
+    "plan",
+    "reset_type_defaults",
+    "resolve_schema_references",
+    "schema_children",
+    "set_type_default",
+]
 
 
 @dataclass(slots=True)
@@ -82,3 +122,663 @@ def schema_children(
             return found, None
     items = schema.get("items")
     return {}, items if isinstance(items, dict) else None
+
+
+_BUILT_IN: dict[str, str] = {
+    "string": "exact",
+    "number": "numeric",
+    "integer": "numeric",
+    "boolean": "exact",
+}
+_DEFAULTS: dict[str, str | dict[str, Any]] = dict(_BUILT_IN)
+
+
+def parse_xeval_entry(entry: Any) -> tuple[str, dict[str, Any]]:
+    """Return name and parameters of a comparator or transform as schemas write them.
+
+    Args:
+        entry: A name, or an object with one key, the name, and an object of parameters.
+
+    Raises:
+        InputError: If the name is empty, or the object is not of that shape.
+        ArgumentError: If it is neither, or the name is no text.
+    """
+    if isinstance(entry, str):
+        if not entry:
+            msg = "The name must not be empty."
+            raise InputError(msg)
+        return entry, {}
+    if not isinstance(entry, dict):
+        msg = f"{entry!r} must be a name or an object with one key."
+        raise ArgumentError(msg)
+    if len(entry) != 1:
+        msg = f"{entry!r} must have exactly one key, the name."
+        raise InputError(msg)
+    ((name, params),) = entry.items()
+    if not isinstance(name, str) or not name:
+        msg = f"The name {name!r} must be text that is not empty."
+        raise ArgumentError(msg)
+    if not isinstance(params, dict):
+        msg = f"params for {name!r} must be a dict: they are {params!r}."
+        raise InputError(msg)
+    return name, dict(params)
+
+
+def set_type_default(json_type: str, comparator: str | dict[str, Any]) -> None:
+    """Change the comparator that `annotate_xeval` gives a type, in this process.
+
+    Whether the comparator is registered is seen when a schema is parsed.
+
+    Args:
+        json_type: A JSON type; "multi" for places with several.
+        comparator: A name, or an object with the name and parameters.
+
+    Raises:
+        InputError: If one is empty or of the wrong shape.
+        ArgumentError: If the comparator is neither text nor an object.
+    """
+    if not isinstance(json_type, str) or not json_type:
+        msg = f"The JSON type {json_type!r} must be text that is not empty."
+        raise InputError(msg)
+    parse_xeval_entry(comparator)
+    _DEFAULTS[json_type] = copy.deepcopy(comparator)
+
+
+def reset_type_defaults() -> None:
+    """Undo every `set_type_default`."""
+    _DEFAULTS.clear()
+    _DEFAULTS.update(_BUILT_IN)
+
+
+def declared_type(schema: dict[str, Any]) -> tuple[str, list[str] | None]:
+    """Return the type of a place of a schema, and its types where it has several.
+
+    "null" among several does not count.
+
+    Args:
+        schema: One place of a raw schema.
+
+    Returns:
+        The type, empty where none is declared, and None; or "multi" and the types.
+    """
+    kind = schema.get("type")
+    if isinstance(kind, str):
+        return kind, None
+    if not isinstance(kind, list) or not all(isinstance(name, str) for name in kind):
+        return "", None
+    names = list(dict.fromkeys(name for name in kind if name != "null"))
+    if len(names) > 1:
+        return "multi", names
+    return (names[0] if names else ""), None
+
+
+def annotate_xeval(schema: dict[str, Any]) -> dict[str, Any]:
+    """Give every leaf that has no say of its own its type's comparator, in place.
+
+    A leaf with `x-eval-compare` or `x-eval-skip`, whatever its value, is left as it is.
+
+    Args:
+        schema: A resolved schema.
+
+    Returns:
+        The same schema.
+
+    Raises:
+        ArgumentError: If it is no object.
+        NestingError: If it has too many levels.
+    """
+    if not isinstance(schema, dict):
+        msg = f"A schema must be an object, not {type(schema).__name__}."
+        raise ArgumentError(msg)
+    _annotate(schema, 1)
+    return schema
+
+
+def _annotate(schema: dict[str, Any], depth: int) -> None:
+    if depth > MAX_DEPTH:
+        msg = f"The schema has more than {MAX_DEPTH} levels, or holds itself."
+        raise NestingError(msg)
+    properties, items = schema_children(schema)
+    for child in properties.values():
+        _annotate(child, depth + 1)
+    if items is not None:
+        _annotate(items, depth + 1)
+    is_leaf = not properties and items is None
+    if is_leaf and "x-eval-compare" not in schema and "x-eval-skip" not in schema:
+        default = _DEFAULTS.get(declared_type(schema)[0], "exact")
+        schema["x-eval-compare"] = copy.deepcopy(default)
+
+
+_LOG = logging.getLogger(__name__)
+_MAX_NODES = 1_000_000
+_DATA = {"enum", "const", "default", "examples"}
+_NAMED = {"properties", "patternProperties", "dependentSchemas"}
+_LEFT = {"$defs", "definitions"}
+
+
+def resolve_schema_references(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy of a schema with references, allOf and simple anyOf resolved.
+
+    In this order: null branches of anyOf go; every `$ref` is replaced; allOf is merged,
+    of two sayings the first wins, only `properties` are united; an anyOf whose branches
+    have different types becomes a list of types; `$defs` go. What stays as it is
+    (oneOf, if, patternProperties and others) is told in one warning.
+
+    Keys beside a `$ref` are kept and win over what it points to, so that a description
+    or an `x-eval-skip` holds for that one place; the library that this follows loses
+    them. Nor does a property that is called anyOf break anything here.
+
+    Args:
+        schema: A JSON Schema.
+
+    Raises:
+        SchemaError: If a reference points nowhere, to another document, or at last to
+            itself; if the schema is no JSON, or grows beyond a million nodes.
+        NestingError: If it has too many levels.
+    """
+    if not isinstance(schema, dict):
+        msg = f"A schema must be an object, not {type(schema).__name__}"
+        raise SchemaError(msg)
+    _LOG.warning(
+        "Not handled and left as they are: oneOf, not, if/then/else, nullable, "
+        "patternProperties, additionalProperties and null in lists of types."
+    )
+    with too_deep_told("the schema"):
+        try:
+            root = json.loads(json.dumps(schema))
+        except (TypeError, ValueError) as error:
+            msg = f"The schema is no JSON: {error}"
+            raise SchemaError(msg) from error
+        resolver = _Resolver(root)
+        resolved: dict[str, Any] = resolver.resolved(root, "", ())
+        resolved.pop("$defs", None)
+        _merge_all_of(resolved)
+        _collapse_any_of(resolved, "")
+    return resolved
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema without anyOf's null branches; a single branch left is put in."""
+    branches = schema.get("anyOf")
+    if not isinstance(branches, list):
+        return schema
+    kept = [
+        branch
+        for branch in branches
+        if branch not in ({"type": "null"}, {"type": None})
+    ]
+    if len(kept) == len(branches):
+        return schema
+    if len(kept) != 1 or not isinstance(kept[0], dict):
+        return {**schema, "anyOf": kept}
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    return {**rest, **kept[0]}
+
+
+class _Resolver:
+    """Replaces references; counts what comes out, so that it stays finite."""
+
+    def __init__(self, root: dict[str, Any]) -> None:
+        self._root = root
+        self._nodes = 0
+        self._names: dict[str, Any] = {}
+        self._collect(root, "")
+
+    def _collect(self, value: Any, base: str) -> None:
+        """Note every `$id` and `$anchor`, by its whole address and as written."""
+        if isinstance(value, list):
+            for item in value:
+                self._collect(item, base)
+        elif isinstance(value, dict):
+            if isinstance(name := value.get("$id"), str):
+                base = urljoin(base, name)
+                self._names[base.rstrip("#")] = self._names[name.rstrip("#")] = value
+            if isinstance(name := value.get("$anchor"), str):
+                self._names[f"{base}#{name}"] = self._names[f"#{name}"] = value
+            for item in value.values():
+                self._collect(item, base)
+
+    def resolved(self, value: Any, path: str, chain: tuple[str, ...]) -> Any:
+        """Return a schema, or a list of them, without references."""
+        self._nodes += 1
+        if self._nodes > _MAX_NODES:
+            msg = f"the references grow to more than {_MAX_NODES} nodes"
+            raise SchemaError(msg, path)
+        if isinstance(value, list):
+            return [self.resolved(item, path, chain) for item in value]
+        if not isinstance(value, dict):
+            return value
+        value = _without_null(value)
+        if isinstance(reference := value.get("$ref"), str):
+            return self._replaced(value, reference, path, chain)
+        return {
+            key: self._part(key, item, path, chain)
+            for key, item in value.items()
+            if not (key == "$defs" and not path and not chain)
+        }
+
+    def _part(self, key: str, item: Any, path: str, chain: tuple[str, ...]) -> Any:
+        """Return what stands at one key of a schema."""
+        if key in _DATA or key in _LEFT:
+            return item
+        if key in _NAMED and isinstance(item, dict):
+            return {
+                name: self.resolved(child, child_path(path, name), chain)
+                for name, child in item.items()
+            }
+        return self.resolved(item, f"{path}[]" if key == "items" else path, chain)
+
+    def _replaced(
+        self, value: dict[str, Any], reference: str, path: str, chain: tuple[str, ...]
+    ) -> Any:
+        """Return what a reference points to, under the keys beside it."""
+        if reference in chain or len(chain) > MAX_DEPTH:
+            way = " -> ".join((*chain[-4:], reference))
+            msg = f"the reference {reference!r} comes back to itself: {way}"
+            raise SchemaError(msg, path)
+        target = self.resolved(self._find(reference, path), path, (*chain, reference))
+        beside = {key: item for key, item in value.items() if key != "$ref"}
+        if not beside or not isinstance(target, dict):
+            return target
+        own = self.resolved(beside, path, chain)
+        return _merged(own, target)
+
+    def _find(self, reference: str, path: str) -> Any:
+        """Return what a reference points to, as it is written there."""
+        if reference in self._names:
+            return self._names[reference]
+        address, pointer = urldefrag(reference)
+        start: Any = self._root
+        if address:
+            start = self._names.get(address) or self._names.get(
+                urljoin(str(self._root.get("$id", "")), address)
+            )
+        if start is None:
+            msg = (
+                f"the reference {reference!r} leaves the schema: nothing is fetched, "
+                "put what it names into '$defs'"
+            )
+            raise SchemaError(msg, path)
+        for step in [unquote(part) for part in pointer.split("/")[1:]]:
+            start = _stepped(start, step.replace("~1", "/").replace("~0", "~"))
+            if start is None:
+                break
+        if start is None or (pointer and not pointer.startswith("/")):
+            msg = f"the reference {reference!r} points to nothing"
+            raise SchemaError(msg, path)
+        return start
+
+
+def _stepped(value: Any, step: str) -> Any:
+    if isinstance(value, dict):
+        return value.get(step)
+    if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+        return value[int(step)]
+    return None
+
+
+def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """Return two schemas as one: the first wins, properties and allOf are united."""
+    merged = {**second, **first}
+    parts = (first.get("allOf"), second.get("allOf"))
+    if isinstance(parts[0], list) and isinstance(parts[1], list):
+        merged["allOf"] = [*parts[0], *parts[1]]
+    both = (first.get("properties"), second.get("properties"))
+    if isinstance(both[0], dict) and isinstance(both[1], dict):
+        merged["properties"] = {
+            **both[0],
+            **{key: value for key, value in both[1].items() if key not in both[0]},
+        }
+    return merged
+
+
+def _merge_all_of(schema: dict[str, Any]) -> None:
+    """Merge allOf into the schema that has it, below properties and items too."""
+    if isinstance(branches := schema.get("allOf"), list):
+        del schema["allOf"]
+        for branch in branches:
+            if isinstance(branch, dict):
+                _merge_all_of(branch)
+                merged = _merged(schema, branch)
+                schema.clear()
+                schema.update(merged)
+    for child in _children(schema):
+        _merge_all_of(child)
+
+
+def _children(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    properties = schema.get("properties")
+    found = list(properties.values()) if isinstance(properties, dict) else []
+    return [child for child in (*found, schema.get("items")) if isinstance(child, dict)]
+
+
+def _collapse_any_of(schema: dict[str, Any], path: str) -> None:
+    """Make a list of types of an anyOf whose branches each have one of their own."""
+    branches = schema.get("anyOf")
+    if isinstance(branches, list) and (names := _types(branches)):
+        dropped = sorted(
+            {key for branch in branches for key in branch}
+            - {"type", "title", "description"}
+        )
+        if dropped:
+            _LOG.warning(
+                "%s: of anyOf only the types are kept, dropped are %s.",
+                path or "<root>",
+                ", ".join(dropped),
+            )
+        del schema["anyOf"]
+        schema["type"] = names
+    if isinstance(properties := schema.get("properties"), dict):
+        for name, child in properties.items():
+            if isinstance(child, dict):
+                _collapse_any_of(child, child_path(path, name))
+    if isinstance(items := schema.get("items"), dict):
+        _collapse_any_of(items, f"{path}[]")
+
+
+def _types(branches: list[Any]) -> list[str]:
+    """Return the types of branches, empty if they do not make a list of types."""
+    names: list[str] = []
+    for branch in branches:
+        if not isinstance(branch, dict):
+            return []
+        kind, several = declared_type(branch)
+        if not kind:
+            return []
+        names += several or [kind]
+    names = [name for name in dict.fromkeys(names) if name != "null"]
+    return names if len(names) >= 2 else []
+
+
+_COMBINED = ("oneOf", "anyOf", "allOf", "$ref", "not", "if")
+_KNOWN = {"x-eval-compare", "x-eval-skip", "x-eval-transform", "x-eval-align"}
+
+
+def parse_eval_schema(raw_schema: dict[str, Any]) -> SchemaNode:
+    """Return an eval schema as a tree, checked.
+
+    Parameters of comparators and transforms are checked here as well, before any record
+    is scored; the library that this follows meets wrong ones while it scores.
+
+    Args:
+        raw_schema: A resolved schema with its `x-eval-*` keys.
+
+    Raises:
+        SchemaError: If it cannot be used; its `path` says where.
+        NestingError: If it has too many levels.
+    """
+    if not isinstance(raw_schema, dict):
+        msg = "Eval schema must be an object"
+        raise SchemaError(msg)
+    return _node(raw_schema, "", 1)
+
+
+def _node(raw: dict[str, Any], path: str, depth: int) -> SchemaNode:
+    if depth > MAX_DEPTH:
+        msg = f"The schema has more than {MAX_DEPTH} levels at {path[:80]!r}."
+        raise NestingError(msg)
+    _check_keys(raw, path)
+    skip = raw.get("x-eval-skip", False)
+    if not isinstance(skip, bool):
+        msg = f"x-eval-skip must be true or false, not {skip!r}"
+        raise SchemaError(msg, path)
+    kind, allowed = declared_type(raw)
+    align = _align(raw, path, kind)
+    if not kind:
+        msg = f"Missing or invalid 'type': {raw.get('type')!r}"
+        if odd := [name for name in _COMBINED if name in raw]:
+            msg += (
+                f"; {path or 'the root'} has {odd[0]!r}, which is not resolved here: "
+                "write one 'type', a list of types, or anyOf of different types"
+            )
+        raise SchemaError(msg, path)
+    comparator = ComparatorSpec()
+    if "x-eval-compare" in raw:
+        entry = _entry(raw["x-eval-compare"], "x-eval-compare", path)
+        comparator = ComparatorSpec(*entry)
+        _check_named(comparator, path)
+    transforms = _transforms(raw, path)
+    _warn_unfit(comparator.name, kind, path)
+    properties, items = schema_children(raw)
+    if not properties and items is None and not skip and not comparator.name:
+        msg = "missing x-eval-compare -- run annotate_xeval first"
+        raise SchemaError(msg, path)
+    children = [
+        _node(child, child_path(path, name), depth + 1)
+        for name, child in properties.items()
+    ]
+    if items is not None:
+        children = [_node(items, f"{path}[]", depth + 1)]
+    return SchemaNode(
+        path, kind, comparator, children, skip, transforms, align, allowed
+    )
+
+
+def _check_keys(raw: dict[str, Any], path: str) -> None:
+    names = list(raw)
+    if isinstance(properties := raw.get("properties"), dict):
+        names += list(properties)
+    for name in names:
+        if not isinstance(name, str):
+            msg = f"the key {name!r} must be text"
+            raise SchemaError(msg, path)
+    for name in raw:
+        if name.startswith("x-eval-") and name not in _KNOWN:
+            _LOG.warning("Unknown x-eval key '%s' at '%s'.", name, path or "<root>")
+
+
+def _entry(entry: Any, key: str, path: str) -> tuple[str, dict[str, Any]]:
+    try:
+        return parse_xeval_entry(entry)
+    except (TypeError, ValueError) as error:
+        msg = f"invalid {key}: {error}"
+        raise SchemaError(msg, path) from error
+
+
+def _check_named(comparator: ComparatorSpec, path: str) -> None:
+    try:
+        get_comparator(comparator.name)
+    except KeyError as error:
+        raise SchemaError(str(error), path) from error
+    try:
+        check_comparator_params(comparator.name, comparator.params)
+    except (TypeError, ValueError, KeyError) as error:
+        msg = f"params of comparator {comparator.name!r}: {error}"
+        raise SchemaError(msg, path) from error
+
+
+def _transforms(raw: dict[str, Any], path: str) -> list[TransformSpec]:
+    entries = raw.get("x-eval-transform", [])
+    if not isinstance(entries, list):
+        msg = f"x-eval-transform must be a list, not {entries!r}"
+        raise SchemaError(msg, path)
+    found = []
+    for entry in entries:
+        spec = TransformSpec(*_entry(entry, "x-eval-transform", path))
+        try:
+            get_transform(spec.name)
+        except KeyError as error:
+            raise SchemaError(str(error), path) from error
+        try:
+            check_transform_params(spec.name, spec.params)
+        except (TypeError, ValueError, KeyError) as error:
+            msg = f"params of transform {spec.name!r}: {error}"
+            raise SchemaError(msg, path) from error
+        found.append(spec)
+    return found
+
+
+def _align(raw: dict[str, Any], path: str, kind: str) -> dict[str, Any] | None:
+    """Return a place's alignment, None where it has none."""
+    if "x-eval-align" not in raw:
+        return None
+    align = raw["x-eval-align"]
+    problem = None
+    if kind != "array":
+        problem = f"x-eval-align is for arrays, not for type {kind or None!r}"
+    elif not isinstance(align, dict):
+        problem = f"x-eval-align must be an object, not {align!r}"
+    elif "ordered" not in align and "match_by" not in align:
+        problem = "x-eval-align needs 'ordered' or 'match_by'"
+    elif not isinstance(align.get("ordered", False), bool):
+        problem = f"'ordered' must be true or false, not {align['ordered']!r}"
+    elif align.get("ordered") is False and align.get("match_by") is None:
+        problem = "'ordered' is false: say 'match_by'"
+    else:
+        problem = _match_problem(raw, align)
+    if problem:
+        raise SchemaError(problem, path)
+    _warn_key(raw, align, path)
+    return dict(align)
+
+
+def _match_problem(raw: dict[str, Any], align: dict[str, Any]) -> str | None:
+    """Say what is wrong with how elements are matched."""
+    match_by = align.get("match_by")
+    if match_by is None:
+        return None
+    if not isinstance(match_by, str) or not match_by:
+        return f"'match_by' must be text that is not empty, not {match_by!r}"
+    if match_by not in {"hungarian", "key_field"}:
+        return f"'match_by' must be 'hungarian' or 'key_field', not {match_by!r}"
+    if match_by == "hungarian":
+        return None
+    key, items = align.get("key"), raw.get("items")
+    if "key" not in align:
+        return "'match_by': 'key_field' needs 'key', the name of the key"
+    if not isinstance(key, str) or not key:
+        return f"'key' must be text that is not empty, not {key!r}"
+    if not isinstance(items, dict):
+        return "'match_by': 'key_field' requires 'items'"
+    if "type" in items and declared_type(items)[0] != "object":
+        return "'match_by': 'key_field' requires items type 'object'"
+    return None
+
+
+def _warn_key(raw: dict[str, Any], align: dict[str, Any], path: str) -> None:
+    if align.get("match_by") != "key_field":
+        return
+    properties = raw["items"].get("properties")
+    if not isinstance(properties, dict):
+        _LOG.warning(
+            "%s: the items of an array aligned by key have no 'properties'.", path
+        )
+    elif align["key"] not in properties:
+        _LOG.warning(
+            "%s: key '%s' not found in the items' properties.", path, align["key"]
+        )
+
+
+def _warn_unfit(name: str, kind: str, path: str) -> None:
+    """Warn of a comparator that hardly fits the type."""
+    if name == "numeric" and kind in {"string", "boolean"}:
+        _LOG.warning("%s: comparator 'numeric' on type '%s'.", path, kind)
+    elif name == "exact" and kind in {"number", "integer"}:
+        _LOG.warning(
+            "%s: comparator 'exact' on type '%s': 1 is not 1.0 for it.", path, kind
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class Plan:
+    """One place of a schema, ready to be scored.
+
+    Attributes:
+        path: Its schema path.
+        key: The property's name.
+        step: What its path adds to that of its parent.
+        kind: "leaf", "object" or "array": how two present values are scored.
+        comparator: The comparator's name.
+        compare: What scores a leaf; None for a batch comparator, and for none at all.
+        params: The comparator's parameters.
+        transforms: Done to both values first.
+        skip: Whether it is not scored.
+        children: Plans of properties, or of the one element.
+        by_key: The same, by property name.
+        align: "ordered", "hungarian", or "key_field".
+        align_key: The key of "key_field".
+        has_batch: Whether it, or anything below it, waits for a batch comparator.
+        by_position: How many arrays of each schema path were too large to be paired by
+            what fits best; one counter for the whole plan.
+    """
+
+    path: str
+    key: str
+    step: str
+    kind: str
+    comparator: str
+    compare: Comparator | None
+    params: dict[str, Any]
+    transforms: list[tuple[Transform, dict[str, Any]]]
+    skip: bool
+    children: list[Plan] = field(default_factory=list)
+    by_key: dict[str, Plan] = field(default_factory=dict)
+    align: str = "ordered"
+    align_key: str = ""
+    has_batch: bool = False
+    by_position: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether a missing value is told part by part."""
+        return bool(self.children)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether its one child stands for the elements of an array."""
+        return len(self.children) == 1 and self.children[0].step == "[]"
+
+
+def plan(node: SchemaNode, by_position: Counter[str] | None = None) -> Plan:
+    """Return a schema ready for scoring, with comparators as registered now.
+
+    Args:
+        node: The parsed schema.
+        by_position: The plan's counter; None makes one.
+
+    Raises:
+        ComparatorNotFoundError: If a leaf has no known comparator.
+        TransformNotFoundError: If a transform is not known.
+    """
+    counter = Counter[str]() if by_position is None else by_position
+    children = [plan(child, counter) for child in node.children]
+    name, structural = node.comparator.name, bool(children)
+    made = Plan(
+        path=node.path,
+        key=node.key,
+        step="[]" if node.path.endswith("[]") else key_step(node.key),
+        kind="leaf",
+        comparator=name,
+        compare=None,
+        params=node.comparator.params,
+        transforms=[
+            (get_transform(spec.name), spec.params) for spec in node.transforms
+        ],
+        skip=node.skip,
+        children=children,
+        by_key={child.key: child for child in children},
+        by_position=counter,
+    )
+    if structural and not name:
+        made.kind = "array" if node.is_array else "object"
+    elif name or not node.skip:
+        comparator = get_comparator(name)
+        made.has_batch = is_batch(comparator)
+        if not made.has_batch:
+            made.compare = comparator  # type: ignore[assignment]
+    made.has_batch |= any(child.has_batch for child in children)
+    align = node.align or {}
+    if not align.get("ordered") and align.get("match_by"):
+        made.align, made.align_key = align["match_by"], align.get("key", "")
+    return made
+
+
+def batch_params(root: Plan) -> dict[str, dict[str, Any]]:
+    """Return the parameters of every leaf with a batch comparator, by schema path."""
+    found, waiting = {}, [root]
+    while waiting:
+        node = waiting.pop()
+        if node.kind == "leaf" and node.has_batch and node.compare is None:
+            found[node.path] = node.params
+        waiting.extend(node.children)
+    return found

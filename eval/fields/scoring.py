@@ -1,15 +1,27 @@
-"""Scores one record: walks schema, gold and extraction together."""
+"""Scores records, all at once or as a stream: schema, gold and extraction together."""
 
 from __future__ import annotations
 
 import math
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from eval.fields.alignment import aligned
-from eval.fields.errors import ArgumentError, ScoringError, too_deep_told
-from eval.fields.paths import child_path
-from eval.fields.plans import plan
-from eval.fields.results import (
+from knowtrail.eval.fields.alignment import aligned, process_batches
+from knowtrail.eval.fields.comparators import ComparatorResult
+from knowtrail.eval.fields.errors import (
+    ArgumentError,
+    RecordIdError,
+    ScoringError,
+    refuse_one,
+    too_deep_told,
+)
+from knowtrail.eval.fields.metrics import (
+    RunAccumulator,
+    build_record_result,
+    build_run_result,
+)
+from knowtrail.eval.fields.paths import child_path
+from knowtrail.eval.fields.results import (
     HALLUCINATION,
     MATCH,
     MISMATCH,
@@ -17,14 +29,30 @@ from eval.fields.results import (
     PENDING,
     SKIPPED,
     FieldResult,
+    below,
+    missing,
 )
-from eval.fields.specs import ComparatorResult
+from knowtrail.eval.fields.schema import batch_params, parse_eval_schema, plan
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.files import read_json_lines
 
 if TYPE_CHECKING:
-    from eval.fields.plans import Plan
-    from eval.fields.schema import SchemaNode
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
-__all__ = ["missing", "score_pair", "score_record"]
+    from knowtrail.eval.fields.results import RecordResult, RunResult
+    from knowtrail.eval.fields.schema import Plan, SchemaNode
+
+    PostProcess = Callable[[list[FieldResult]], list[FieldResult]]
+
+__all__ = [
+    "evaluate",
+    "evaluate_stream",
+    "iter_records",
+    "read_jsonl",
+    "score_pair",
+    "score_record",
+]
 
 
 def score_record(schema: SchemaNode, gold: Any, extracted: Any) -> list[FieldResult]:
@@ -146,48 +174,6 @@ def _odd_container(
     return [_container(path, gold, extracted, status)]
 
 
-def missing(node: Plan, path: str, value: Any, status: str) -> list[FieldResult]:
-    """Return the results of a place that one side lacks, part by part.
-
-    Args:
-        node: The place.
-        path: Its instance path.
-        value: What the other side has.
-        status: "omission" where gold has it, "hallucination" otherwise.
-    """
-    if node.skip:
-        return []
-    if not node.has_parts:
-        return [_lone(path, node.comparator, value, status)]
-    if not node.is_list:
-        if not isinstance(value, dict):
-            return []
-        return [
-            result
-            for child in node.children
-            if child.key in value
-            for result in missing(child, _below(path, child), value[child.key], status)
-        ]
-    if not isinstance(value, list) or not value:
-        return [_lone(path, "", value, status)]
-    child, results = node.children[0], []
-    for index, item in enumerate(value):
-        place = index if status == OMISSION else -1 - index
-        results += missing(child, f"{path}[{place}]", item, status)
-    return results
-
-
-def _lone(path: str, comparator: str, value: Any, status: str) -> FieldResult:
-    if status == OMISSION:
-        return FieldResult(path, 0.0, comparator, value, None, status)
-    return FieldResult(path, 0.0, comparator, None, value, status)
-
-
-def _below(path: str, child: Plan) -> str:
-    step = child.step
-    return path + step if path or step[0] != "." else step[1:]
-
-
 def _objects(
     node: Plan, path: str, gold: dict[str, Any], extracted: dict[str, Any]
 ) -> list[FieldResult]:
@@ -203,23 +189,21 @@ def _objects(
         if child.skip:
             left, right = gold.get(key), extracted.get(key)
             results.append(
-                FieldResult(_below(path, child), 0.0, "", left, right, SKIPPED)
+                FieldResult(below(path, child), 0.0, "", left, right, SKIPPED)
             )
         elif in_gold and in_extracted:
             if child.kind == "leaf":
                 results.append(
-                    _leaf(child, _below(path, child), gold[key], extracted[key])
+                    _leaf(child, below(path, child), gold[key], extracted[key])
                 )
             else:
                 results += score_pair(
-                    child, _below(path, child), gold[key], extracted[key]
+                    child, below(path, child), gold[key], extracted[key]
                 )
         elif in_gold:
-            results += missing(child, _below(path, child), gold[key], OMISSION)
+            results += missing(child, below(path, child), gold[key], OMISSION)
         elif in_extracted:
-            results += missing(
-                child, _below(path, child), extracted[key], HALLUCINATION
-            )
+            results += missing(child, below(path, child), extracted[key], HALLUCINATION)
     if shared < len(extracted):
         results += [
             FieldResult(
@@ -261,3 +245,195 @@ def _arrays(
     for place, right in enumerate(pairing.hallucinated, start=1):
         results += missing(child, f"{path}[{-place}]", extracted[right], HALLUCINATION)
     return results
+
+
+_NOTHING = object()
+PATH_LIMIT = 100_000
+
+
+def evaluate(
+    gold: Sequence[Any],
+    extracted: Sequence[Any],
+    schema: dict[str, Any],
+    id_field: str | None = None,
+    post_process: PostProcess | None = None,
+) -> RunResult:
+    """Score every extracted record against the gold record at its place.
+
+    Each record is scored, its batch comparators are asked, it is post-processed, and
+    its metrics are counted.
+
+    Args:
+        gold: The records as they should be.
+        extracted: As many records as were extracted, in the same order; None where one
+            is missing.
+        schema: An eval schema; it is not changed.
+        id_field: The key of each gold record's id; without it the id is the position.
+            It is scored like any field: one that the schema lacks and the extraction
+            has is a hallucination.
+        post_process: Takes the results of one record and returns those to count.
+
+    Returns:
+        The run's metrics, with every record's results.
+
+    Raises:
+        InputError: If there are not as many records on both sides.
+        SchemaError: If the schema cannot be used.
+        RecordIdError: If a gold record has no id.
+        ScoringError: If a transform or comparator cannot take a value; the message has
+            record and path. What a custom one raises comes as it is, with a note.
+        NestingError: If a record is nested too deep to be compared.
+    """
+    sized = hasattr(gold, "__len__") and hasattr(extracted, "__len__")
+    if sized and len(gold) != len(extracted):
+        raise _length_error(len(gold), len(extracted))
+    return build_run_result(
+        list(iter_records(gold, extracted, schema, id_field, post_process))
+    )
+
+
+def iter_records(
+    gold: Iterable[Any],
+    extracted: Iterable[Any],
+    schema: dict[str, Any],
+    id_field: str | None = None,
+    post_process: PostProcess | None = None,
+) -> Iterator[RecordResult]:
+    """Return an iterator of the records' results, made one by one.
+
+    The schema is read at once, records as the iterator is asked for them. Takes the
+    arguments of `evaluate`, from iterators of any length.
+
+    Args:
+        gold: The records as they should be.
+        extracted: As many extracted records.
+        schema: An eval schema.
+        id_field: The key of each gold record's id.
+        post_process: Takes the results of one record and returns those to count.
+
+    Raises:
+        SchemaError: If the schema cannot be used.
+        ArgumentError: If a side is one record instead of many.
+    """
+    refuse_one(gold, "gold")
+    refuse_one(extracted, "extracted")
+    root = plan(parse_eval_schema(schema))
+    return _records(gold, extracted, root, id_field, post_process)
+
+
+def _records(
+    gold: Iterable[Any],
+    extracted: Iterable[Any],
+    root: Plan,
+    id_field: str | None,
+    post_process: PostProcess | None,
+) -> Iterator[RecordResult]:
+    params = batch_params(root)
+    pairs = zip_longest(gold, extracted, fillvalue=_NOTHING)
+    for index, (left, right) in enumerate(pairs):
+        if left is _NOTHING or right is _NOTHING:
+            shorter = "gold" if left is _NOTHING else "extracted"
+            msg = (
+                f"gold and extracted must have the same length: {shorter} ends after "
+                f"{index} records."
+            )
+            raise InputError(msg)
+        record_id = index if id_field is None else _record_id(left, id_field, index)
+        results = _scored(root, left, right, record_id)
+        process_batches(results, params)
+        if post_process is not None:
+            results = _processed(post_process(results), record_id)
+        by_position = dict(root.by_position)
+        root.by_position.clear()
+        yield build_record_result(
+            record_id, results, left, right, by_position=by_position
+        )
+
+
+def _scored(
+    root: Plan, gold: Any, extracted: Any, record_id: str | int
+) -> list[FieldResult]:
+    """Return a record's results; errors name the record."""
+    try:
+        with too_deep_told(f"record {record_id!r}"):
+            return score_pair(root, "", gold, extracted)
+    except ScoringError as error:
+        msg = f"Record {record_id!r}, {error}"
+        raise ScoringError(msg) from error
+    except Exception as error:
+        error.add_note(f"in record {record_id!r}")
+        raise
+
+
+def _processed(results: Any, record_id: str | int) -> list[FieldResult]:
+    if not isinstance(results, list):
+        msg = (
+            f"The post-processor returned {type(results).__name__} for record "
+            f"{record_id!r}: it must return the list of results."
+        )
+        raise ArgumentError(msg)
+    return results
+
+
+def _record_id(record: Any, id_field: str, index: int) -> str | int:
+    """Return a gold record's id."""
+    if not isinstance(record, dict) or id_field not in record:
+        msg = f"Gold record {index} has no id field {id_field!r}: add it there."
+        raise RecordIdError(msg)
+    value: str | int = record[id_field]
+    return value
+
+
+def _length_error(gold: int, extracted: int) -> InputError:
+    return InputError(
+        f"gold and extracted must have the same length: they have {gold} and "
+        f"{extracted} records."
+    )
+
+
+def evaluate_stream(
+    gold: Iterable[Any],
+    extracted: Iterable[Any],
+    schema: dict[str, Any],
+    id_field: str | None = None,
+    post_process: PostProcess | None = None,
+    *,
+    on_record: Callable[[RecordResult], None] | None = None,
+    path_limit: int | None = PATH_LIMIT,
+) -> RunResult:
+    """Do as `evaluate` does with records of any number, keeping none of them.
+
+    Args:
+        gold: The records as they should be, such as `read_jsonl` gives.
+        extracted: As many extracted records.
+        schema: An eval schema.
+        id_field: The key of each gold record's id.
+        post_process: Takes the results of one record and returns those to count.
+        on_record: Is given every record's result, to store or to draw.
+        path_limit: How many paths are counted one by one, see `RunAccumulator`.
+
+    Returns:
+        The run's metrics, without records.
+
+    Raises:
+        InputError: As `evaluate`.
+    """
+    run = RunAccumulator(path_limit=path_limit)
+    for record in iter_records(gold, extracted, schema, id_field, post_process):
+        run.add(record)
+        if on_record is not None:
+            on_record(record)
+    return run.result()
+
+
+def read_jsonl(path: str | Path) -> Iterator[Any]:
+    """Return the values of a file with one JSON value a line; blank lines are left out.
+
+    Args:
+        path: The file, in UTF-8.
+
+    Raises:
+        SourceError: If the file cannot be read, or a line is no JSON; the message has
+            its number.
+    """
+    return (value for _, value in read_json_lines(path))

@@ -7,6 +7,12 @@
 | free text | Kolmogorov-Smirnov | its length in characters |
 | anything that some records lack | chi-square | how often it is there |
 
+Values of one record are not independent. So where a record has several values of a
+field, as in an array, all of them make up the statistic, and its p-value comes from
+permuting whole records between the sides. That holds however alike the values of a
+record are, and however many it has, and unlike one value in place of each array it
+sees every change in what the array holds. Such a p-value is at least 1 in 10,001.
+
 All p-values of a comparison are corrected together, since among a hundred fields five
 would seem to have shifted by chance. With few records a test finds nothing: that
 nothing has shifted does not follow from it.
@@ -20,14 +26,22 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from eval.corrections import corrected
-from eval.fields.leaves import leaves
-from graph.errors import InputError
+import numpy as np
+
+from knowtrail.eval.fields.paths import leaves
+from knowtrail.eval.statistics import corrected
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from eval.corrections import Correction
+    from numpy.typing import NDArray
+
+    from knowtrail.eval.statistics import Correction
+
+    Statistic = Callable[
+        [NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]
+    ]
 
 __all__ = ["FieldShift", "shifts"]
 
@@ -39,6 +53,14 @@ _KINDS = 20
 """Fields with no more different values than this never are."""
 _EXPECTED = 5.0
 """Rarer values are counted together, as the chi-square test needs."""
+_PERMUTATIONS = 10_000
+_ENOUGH = 100
+"""So many permutations as extreme as the data end the search: p is known well enough
+(Besag and Clifford, Sequential Monte Carlo p-values, 1991)."""
+_CUTS = 200
+_CELLS = 100_000
+"""How much of all permutations is held at once."""
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +70,8 @@ class FieldShift:
     Attributes:
         field: Its schema path.
         aspect: What was compared: `numbers`, `values`, `length` or `presence`.
-        test: `kolmogorov-smirnov`, `chi-square` or `fisher-exact`.
+        test: `kolmogorov-smirnov`, `chi-square` or `fisher-exact`; the first two with
+            `, records permuted` where records have several values.
         statistic: The test's statistic; the odds ratio for `fisher-exact`.
         p_value: Its p-value alone.
         adjusted: Its p-value corrected for all tests of the comparison.
@@ -70,10 +93,10 @@ class FieldShift:
 
 @dataclass(slots=True)
 class _Side:
-    """The values of one field on one side."""
+    """The values of one field on one side, and how many each record has of them."""
 
     values: list[Any] = field(default_factory=list)
-    records: int = 0
+    sizes: list[int] = field(default_factory=list)
 
 
 _Test = tuple[str, float, float]
@@ -110,11 +133,11 @@ def shifts(
     found: list[tuple[str, Aspect, _Test, int, int]] = []
     for path in dict.fromkeys([*old, *new]):
         left, right = old.get(path, _Side()), new.get(path, _Side())
-        there = [[left.records, old_count - left.records]]
-        there.append([right.records, new_count - right.records])
+        there = [[len(left.sizes), old_count - len(left.sizes)]]
+        there.append([len(right.sizes), new_count - len(right.sizes)])
         if test := _table_test(there):
             found.append((path, "presence", test, old_count, new_count))
-        aspect, values = _value_test(left.values, right.values)
+        aspect, values = _value_test(left, right)
         if values:
             sizes = len(left.values), len(right.values)
             found.append((path, aspect, values, *sizes))
@@ -147,30 +170,36 @@ def _collected(records: Iterable[Any]) -> tuple[dict[str, _Side], int]:
     count = 0
     for record in records:
         count += 1
-        present: set[str] = set()
+        sizes: Counter[str] = Counter()
         for path, value in leaves(record):
-            if value is None:
-                continue
-            side = fields.setdefault(path, _Side())
-            side.values.append(value)
-            if path not in present:
-                present.add(path)
-                side.records += 1
+            if value is not None:
+                fields.setdefault(path, _Side()).values.append(value)
+                sizes[path] += 1
+        for path, size in sizes.items():
+            fields[path].sizes.append(size)
     return fields, count
 
 
-def _value_test(left: list[Any], right: list[Any]) -> tuple[Aspect, _Test | None]:
-    """Return what was compared of two lists of values, and the test."""
-    if not left or not right:
+def _value_test(left: _Side, right: _Side) -> tuple[Aspect, _Test | None]:
+    """Return what was compared of the values of two sides, and the test."""
+    if not left.values or not right.values:
         return "values", None
-    if all(_is_number(value) for value in (*left, *right)):
-        return "numbers", _distance_test(left, right)
-    counts = Counter(map(_category, left)), Counter(map(_category, right))
-    kinds = len(counts[0] | counts[1])
-    if kinds > max(_KINDS, _FREE_TEXT * (len(left) + len(right))):
-        lengths = [[len(str(value)) for value in side] for side in (left, right)]
-        return "length", _distance_test(*lengths)
+    both, start = [*left.values, *right.values], len(left.values)
+    sizes = [*left.sizes, *right.sizes]
+    several, records = max(sizes) > 1, len(left.sizes)
+    counts = Counter(map(_category, left.values)), Counter(map(_category, right.values))
     order = sorted(counts[0] | counts[1])
+    numeric = all(_is_number(value) for value in both)
+    if numeric or len(order) > max(_KINDS, _FREE_TEXT * len(both)):
+        aspect: Aspect = "numbers" if numeric else "length"
+        numbers = [float(v) if numeric else float(len(str(v))) for v in both]
+        if several:
+            return aspect, _permuted_distance(np.array(numbers), sizes, records)
+        return aspect, _distance_test(numbers[:start], numbers[start:])
+    if several:
+        places = {kind: place for place, kind in enumerate(order)}
+        kinds = np.array([places[_category(value)] for value in both])
+        return "values", _permuted_table(kinds, sizes, records)
     return "values", _table_test([[side[kind] for kind in order] for side in counts])
 
 
@@ -191,16 +220,95 @@ def _category(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _distance_test(left: list[Any], right: list[Any]) -> _Test | None:
+def _distance_test(left: list[float], right: list[float]) -> _Test | None:
     """Compare two sets of numbers, None where all are equal."""
     from scipy import stats
 
     if len({*left, *right}) < 2:
         return None
-    result = stats.ks_2samp(
-        [float(value) for value in left], [float(value) for value in right]
-    )
+    result = stats.ks_2samp(left, right)
     return "kolmogorov-smirnov", float(result.statistic), float(result.pvalue)
+
+
+def _permuted_distance(
+    numbers: NDArray[np.float64], sizes: list[int], records: int
+) -> _Test | None:
+    """Do as `_distance_test` does where records have several numbers.
+
+    The distance is looked for at `_CUTS` numbers at most.
+    """
+    cuts = np.unique(numbers)
+    if len(cuts) < 2:
+        return None
+    if len(cuts) > _CUTS:
+        cuts = np.unique(np.quantile(numbers, np.linspace(0, 1, _CUTS)))
+    kinds = np.searchsorted(cuts, numbers)
+
+    def distance(
+        first: NDArray[np.float64], other: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        one, two = np.cumsum(first, axis=1), np.cumsum(other, axis=1)
+        found: NDArray[np.float64] = np.abs(one / one[:, -1:] - two / two[:, -1:]).max(
+            axis=1
+        )
+        return found
+
+    return _permuted("kolmogorov-smirnov", distance, kinds, sizes, records)
+
+
+def _permuted_table(
+    kinds: NDArray[np.int64], sizes: list[int], records: int
+) -> _Test | None:
+    """Do as `_table_test` does where records have several values."""
+    if not kinds.any():
+        return None
+
+    def squares(
+        first: NDArray[np.float64], other: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        totals = first + other
+        share = first.sum(axis=1, keepdims=True) / totals.sum(axis=1, keepdims=True)
+        off = (first - totals * share) ** 2 / totals
+        found: NDArray[np.float64] = off.sum(axis=1) / (share * (1 - share))[:, 0]
+        return found
+
+    return _permuted("chi-square", squares, kinds, sizes, records)
+
+
+def _permuted(
+    name: str,
+    statistic: Statistic,
+    kinds: NDArray[np.int64],
+    sizes: list[int],
+    records: int,
+) -> _Test:
+    """Compare the statistic with what it is when records change sides."""
+    from scipy.sparse import csr_array
+
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    counts = csr_array((np.ones(len(kinds)), (owners, kinds))).T
+    totals = counts.sum(axis=1)
+    sides = np.zeros((1, len(sizes)))
+    sides[:, :records] = 1
+
+    def found(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+        first = (counts @ drawn.T).T
+        return statistic(first, totals - first)
+
+    seen = float(found(sides)[0])
+    least, extreme, tried = seen - _ROUNDING * max(1.0, seen), 0, 0
+    rng = np.random.default_rng(0)
+    most = max(1, _CELLS // max(counts.shape))
+    while tried < _PERMUTATIONS:
+        size = min(most, _PERMUTATIONS - tried)
+        drawn = rng.permuted(np.repeat(sides, size, axis=0), axis=1)
+        places = np.flatnonzero(found(drawn) >= least)
+        if extreme + len(places) >= _ENOUGH:
+            last = tried + int(places[_ENOUGH - extreme - 1]) + 1
+            return f"{name}, records permuted", seen, _ENOUGH / last
+        extreme += len(places)
+        tried += size
+    return f"{name}, records permuted", seen, (extreme + 1) / (tried + 1)
 
 
 def _table_test(rows: list[list[int]]) -> _Test | None:

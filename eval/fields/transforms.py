@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eval.fields.errors import ArgumentError, TransformNotFoundError
-from eval.fields.registry import check_registration
+from knowtrail.eval.fields.comparators import check_registration
+from knowtrail.eval.fields.errors import ArgumentError, TransformNotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eval.fields.specs import Transform
+    from knowtrail.eval.fields.comparators import Transform
 
 __all__ = [
     "check_transform_params",

@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from eval.generation.contexts import (
-    ContextChunk,
-    ContextGroup,
-    ContextSentence,
-    ContextSource,
-    MemoryContexts,
-    Neighbour,
-)
-from eval.generation.generating import (
-    GeneratedQuestions,
-    Writer,
-    chain_writer,
-    generate_questions,
-)
-from eval.generation.grouping import (
-    DEFAULT_WEIGHTS,
-    Grouped,
-    GroupPlan,
-    context_groups,
-)
-from eval.generation.options import (
+from knowtrail.eval.generation.chain import (
     DEFAULT_EVOLUTIONS,
     EVOLUTIONS,
     GeneratedQuestion,
     QuestionFailure,
     QuestionOptions,
 )
-from eval.generation.reading import CorpusPassage, GraphContexts, corpus_passages
-from eval.generation.walks import GROUPINGS, WalkParameters
+from knowtrail.eval.generation.contexts import (
+    ContextChunk,
+    ContextGroup,
+    ContextSentence,
+    ContextSource,
+    CorpusPassage,
+    GraphContexts,
+    Neighbour,
+    corpus_passages,
+)
+from knowtrail.eval.generation.generating import (
+    GeneratedQuestions,
+    Writer,
+    chain_writer,
+    generate_questions,
+)
+from knowtrail.eval.generation.walks import (
+    DEFAULT_WEIGHTS,
+    GROUPINGS,
+    Grouped,
+    GroupPlan,
+    WalkParameters,
+    context_groups,
+)
 
 __all__ = [
     "DEFAULT_EVOLUTIONS",
@@ -47,7 +49,6 @@ __all__ = [
     "GraphContexts",
     "GroupPlan",
     "Grouped",
-    "MemoryContexts",
     "Neighbour",
     "QuestionFailure",
     "QuestionOptions",

@@ -13,17 +13,17 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from eval.records import sendable
-from graph.errors import InputError
-from retrieval.views.files import write_file
+from knowtrail.eval.store import sendable
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.files import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from eval.generation.options import GeneratedQuestion
-    from eval.generation.reading import CorpusPassage
-    from eval.retrieval.dataset import Passage, RetrievalDataset
+    from knowtrail.eval.generation.chain import GeneratedQuestion
+    from knowtrail.eval.generation.contexts import CorpusPassage
+    from knowtrail.eval.retrieval.dataset import Passage, RetrievalDataset
 
 __all__ = [
     "FORMATS",

@@ -6,29 +6,29 @@ import logging
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from eval.generation.chain import ChainError, chain_question
-from eval.generation.options import (
+from knowtrail.eval.generation.chain import (
+    PROMPT_VERSION,
+    ChainError,
     GeneratedQuestion,
     QuestionFailure,
     QuestionOptions,
+    chain_question,
     evolution_plan,
 )
-from eval.generation.prompts import PROMPT_VERSION
-from eval.kept_replies import KeptRespondent, is_refusal
-from eval.skn.models import ModelOptions, as_model
-from graph.errors import ModelError
-from ingest.keys import content_key
+from knowtrail.eval.models import KeptRespondent, ModelOptions, as_model, is_refusal
+from knowtrail.graph.errors import ModelError
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from langchain_core.language_models import BaseChatModel
 
-    from eval.generation.contexts import ContextGroup
-    from eval.skn.state import State
-    from graph.language_models import LanguageModel
-    from graph.progress import Progress
-    from graph.settings import Settings
+    from knowtrail.eval.generation.contexts import ContextGroup
+    from knowtrail.eval.models import State
+    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.settings import Settings
 
 __all__ = ["GeneratedQuestions", "Writer", "chain_writer", "generate_questions"]
 
@@ -133,7 +133,7 @@ def chain_writer(
     """Return a writer that needs nothing but a chat model.
 
     Args:
-        model: Name of an Ollama model, or any LangChain chat model.
+        model: Name of a model, or any LangChain chat model.
         critic: Who judges the questions; None is the same model.
         state: Where what models say is kept.
         options: Threshold and retries.

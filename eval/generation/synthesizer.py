@@ -5,28 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from eval.generation.chain import ChainError
-from eval.generation.options import GeneratedQuestion, QuestionOptions
-from eval.judged.bridge import (
+from knowtrail.eval.generation.chain import (
+    ChainError,
+    GeneratedQuestion,
+    QuestionOptions,
+)
+from knowtrail.eval.judged.judging import (
     UselessAnswerError,
     deepeval_model,
     deepeval_version,
     quiet_deepeval,
 )
-from eval.kept_replies import KeptRespondent
-from eval.skn.models import ModelOptions, as_model
-from ingest.keys import content_key
+from knowtrail.eval.models import KeptRespondent, ModelOptions, as_model
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from langchain_core.language_models import BaseChatModel
 
-    from eval.generation.contexts import ContextGroup
-    from eval.generation.generating import Writer
-    from eval.skn.state import State
-    from graph.language_models import LanguageModel
-    from graph.settings import Settings
+    from knowtrail.eval.generation.contexts import ContextGroup
+    from knowtrail.eval.generation.generating import Writer
+    from knowtrail.eval.models import State
+    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.settings import Settings
 
 __all__ = ["deepeval_writer"]
 
@@ -57,7 +59,7 @@ def deepeval_writer(
     gold is the whole context, since DeepEval does not say what an answer rests on.
 
     Args:
-        model: Name of an Ollama model, or any LangChain chat model.
+        model: Name of a model, or any LangChain chat model.
         critic: Who judges the questions; None is the same model.
         state: Where what models say is kept.
         options: Threshold and retries.

@@ -1,30 +1,47 @@
 """The four ways in which chunks are gathered for a question, each from an anchor.
 
-They are those of the published data sets, with three differences, all on purpose:
+They are those of the published data sets, with five differences, all on purpose:
 random choices come from a generator that is given, so that a seed repeats them; the
-sentences that are kept are the very ones that the model is shown; and each round of
-`sequential_multi_hop` keeps at most its own number of sentences.
+sentences that are kept are the very ones that the model is shown; each round of
+`sequential_multi_hop` keeps at most its own number of sentences, and none goes back to
+a document; and ten documents of like themes are tried where the published walks try
+one, and so leave the themes at most hops.
 """
 
 from __future__ import annotations
 
+import math
+import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graph.errors import InputError
+from knowtrail.eval.generation.contexts import ContextGroup
+from knowtrail.graph.errors import InputError
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from eval.generation.contexts import (
+    from knowtrail.eval.generation.contexts import (
         ContextChunk,
         ContextSentence,
         ContextSource,
         Neighbour,
     )
+    from knowtrail.graph.progress import Progress
 
-__all__ = ["GROUPINGS", "Gathered", "WalkParameters", "gather"]
+__all__ = [
+    "DEFAULT_WEIGHTS",
+    "GROUPINGS",
+    "Gathered",
+    "GroupPlan",
+    "Grouped",
+    "WalkParameters",
+    "context_groups",
+    "gather",
+    "shares",
+]
+
 
 LONGEST_WALK = 50
 LONGEST_SEARCH = 100_000
@@ -32,7 +49,7 @@ LONGEST_SEARCH = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WalkParameters:
-    """Sizes of contexts; the defaults are those of the published data sets.
+    """Sizes of contexts; the defaults are the published ones, `theme_targets` apart.
 
     Attributes:
         max_sentences: Sentences of a context, `sequential_multi_hop` apart.
@@ -53,7 +70,7 @@ class WalkParameters:
     round_sentences: int = 5
     native_chunks: int = 3
     sequential: bool = False
-    theme_targets: int = 1
+    theme_targets: int = 10
     fallback: bool = True
 
     def __post_init__(self) -> None:
@@ -180,28 +197,23 @@ def _theme_step(
     found: Gathered,
     sizes: WalkParameters,
     *,
-    overlapping: bool = False,
+    onward: bool = False,
 ) -> ContextChunk | None:
-    """Return where a theme leads from a chunk, None where it leads nowhere.
-
-    Args:
-        source: Where chunks come from.
-        current: The chunk.
-        found: What is gathered.
-        sizes: How many documents of like themes are tried, and what to do then.
-        overlapping: Whether the chunk may share sentences with what is gathered.
-    """
+    """Return where a theme leads from a chunk, None where it leads nowhere."""
+    closed = {chunk.document for chunk in found.chunks} if onward else set()
     for target in current.themed[: sizes.theme_targets]:
 
         def leads(neighbour: Neighbour, target: str = target) -> bool:
-            return neighbour.document == target and not neighbour.intra
+            if neighbour.intra or neighbour.document in closed:
+                return False
+            return neighbour.document == target
 
-        best = _best(current, found, leads, overlapping=overlapping)
+        best = _best(current, found, leads, overlapping=onward)
         if best is not None:
             return _opened(source, best)
     if not sizes.fallback:
         return None
-    best = _best(current, found, lambda n: not n.intra)
+    best = _best(current, found, lambda n: not n.intra and n.document not in closed)
     found.fallbacks += best is not None
     return _opened(source, best)
 
@@ -213,7 +225,7 @@ def _sequential_multi_hop(
     found = Gathered()
     last = _read_on(source, anchor, found, sizes)
     for _round in range(1, sizes.rounds):
-        start = _theme_step(source, last, found, sizes, overlapping=True)
+        start = _theme_step(source, last, found, sizes, onward=True)
         if start is None:
             break
         last = _read_on(source, start, found, sizes)
@@ -296,3 +308,190 @@ GROUPINGS: dict[
     "deepeval_native": _deepeval_native,
 }
 """Name -> how chunks are gathered from an anchor."""
+
+
+DEFAULT_WEIGHTS = {
+    "intra_document": 0.33,
+    "theme_based": 0.33,
+    "sequential_multi_hop": 0.33,
+    "deepeval_native": 0.2,
+}
+"""Grouping -> its share of the contexts, as published."""
+
+ANCHORS_A_GROUP = 20
+"""Anchors that are tried for one group before it is given up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupPlan:
+    """Which contexts are wanted.
+
+    Attributes:
+        goldens: Questions wanted.
+        goldens_per_context: Questions asked about one context, at most.
+        weights: Grouping -> its share of the contexts.
+        seed: Repeats every random choice.
+        sizes: Sizes of contexts.
+    """
+
+    goldens: int = 10
+    goldens_per_context: int = 1
+    weights: Mapping[str, float] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
+    seed: int = 0
+    sizes: WalkParameters = field(default_factory=WalkParameters)
+
+    def __post_init__(self) -> None:
+        """Check names and numbers.
+
+        Raises:
+            InputError: If one is out of range or unknown.
+        """
+        for name, most in (("goldens", 100_000), ("goldens_per_context", 100)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not 1 <= value <= most:
+                msg = f"{name} is {value!r}: give a whole number from 1 to {most:,}."
+                raise InputError(msg)
+        unknown = [name for name in self.weights if name not in GROUPINGS]
+        if unknown:
+            msg = f"No grouping {unknown[0]!r}: use one of {', '.join(GROUPINGS)}."
+            raise InputError(msg)
+        wrong = [w for w in self.weights.values() if not math.isfinite(w) or w < 0]
+        if wrong or not sum(self.weights.values()) > 0:
+            msg = (
+                f"The weights of groupings are {dict(self.weights)}: give numbers of "
+                "0 or more, not all 0."
+            )
+            raise InputError(msg)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grouped:
+    """The contexts that were found.
+
+    Attributes:
+        groups: In the order in which they are asked about.
+        missing: Grouping -> how many contexts were wanted and not found.
+    """
+
+    groups: tuple[ContextGroup, ...]
+    missing: Mapping[str, int]
+
+
+def shares(count: int, weights: Mapping[str, float]) -> dict[str, int]:
+    """Divide a number by weights, rounded down; the heaviest gets what is left.
+
+    Args:
+        count: What is divided.
+        weights: Name -> weight, not all 0.
+    """
+    total = sum(weights.values())
+    parts = {name: int(count * weight / total) for name, weight in weights.items()}
+    heaviest = max(weights, key=lambda name: weights[name])
+    parts[heaviest] += count - sum(parts.values())
+    return {name: part for name, part in parts.items() if part}
+
+
+def context_groups(
+    source: ContextSource, plan: GroupPlan, *, progress: Progress | None = None
+) -> Grouped:
+    """Make the contexts of a plan; the same seed and corpus give the same.
+
+    A context of one chunk, or, where a grouping crosses documents, of one document, is
+    not taken, nor is one that was made before: another anchor is tried.
+
+    Args:
+        source: Where chunks come from.
+        plan: What is wanted.
+        progress: Told of each context.
+    """
+    ids = source.chunk_ids()
+    count = math.ceil(plan.goldens / plan.goldens_per_context)
+    count = min(len(ids), count)
+    chance = random.Random(f"groups:{plan.seed}")  # noqa: S311 - no secret
+    wanted = [name for name, n in shares(count, plan.weights).items() for _ in range(n)]
+    chance.shuffle(wanted)
+    # Further anchors come after those that each group gets first.
+    anchors = _Anchors(ids, chance)
+    groups: dict[str, ContextGroup] = {}
+    missing: dict[str, int] = {}
+    for number, grouping in enumerate(wanted, start=1):
+        group = _group(source, grouping, anchors, plan.sizes, groups)
+        if group is None:
+            missing[grouping] = missing.get(grouping, 0) + 1
+        else:
+            groups[group.id] = group
+        if progress is not None:
+            progress("making contexts", number, len(wanted))
+    return Grouped(groups=tuple(groups.values()), missing=missing)
+
+
+class _Anchors:
+    """Chunks at random, each once until all were taken."""
+
+    def __init__(self, ids: Sequence[tuple[str, str]], chance: random.Random) -> None:
+        self.chance = chance
+        self._ids = ids
+        self._left: list[int] = []
+
+    def next(self) -> str:
+        """Return the next anchor."""
+        if not self._left:
+            self._left = self.chance.sample(range(len(self._ids)), len(self._ids))
+        return self._ids[self._left.pop()][0]
+
+
+def _group(
+    source: ContextSource,
+    grouping: str,
+    anchors: _Anchors,
+    sizes: WalkParameters,
+    known: Mapping[str, ContextGroup],
+) -> ContextGroup | None:
+    """Return a new group of a grouping, None where no anchor gives one.
+
+    Further anchors are tried for one that has as many documents as it should and kept
+    to its rule; the best of them is taken.
+    """
+    best: ContextGroup | None = None
+    for _ in range(ANCHORS_A_GROUP):
+        found = gather(
+            grouping,
+            source,
+            anchors.next(),
+            parameters=sizes,
+            chance=anchors.chance,
+        )
+        group = _as_group(grouping, found)
+        one_document = len(group.documents) < 2
+        too_small = len(found.chunks) < 2
+        if grouping != "intra_document":
+            too_small = one_document
+        if too_small or group.id in known:
+            continue
+        if best is None or _lacks(group, sizes) < _lacks(best, sizes):
+            best = group
+        if not any(_lacks(best, sizes)):
+            break
+    return best
+
+
+def _lacks(group: ContextGroup, sizes: WalkParameters) -> tuple[int, int]:
+    """Return how many documents a group lacks, and how often it left its rule."""
+    wanted = sizes.rounds if group.grouping == "sequential_multi_hop" else 0
+    return max(0, wanted - len(group.documents)), group.fallbacks
+
+
+def _as_group(grouping: str, found: Gathered) -> ContextGroup:
+    """Return what was gathered as a group."""
+    kept = {sentence.document for sentence in found.sentences}
+    titles = {c.document: c.title for c in found.chunks if c.document in kept}
+    return ContextGroup(
+        id=content_key("context", grouping, *(s.id for s in found.sentences)),
+        grouping=grouping,
+        chunks=tuple(dict.fromkeys(chunk.id for chunk in found.chunks)),
+        documents=tuple(titles),
+        titles=tuple(titles.values()),
+        sentences=tuple(found.sentences),
+        hops=len(found.chunks) - 1,
+        fallbacks=found.fallbacks,
+    )

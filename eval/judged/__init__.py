@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from eval.judged.answering import GivenAnswer, answer_question
-from eval.judged.exact import exact_match, normalised_answer, token_f1
-from eval.judged.judging import (
+from knowtrail.eval.judged.exact import exact_match, normalised_answer, token_f1
+from knowtrail.eval.judged.judging import (
     ANSWER_MEASURES,
     JUDGED_MEASURES,
     PASS_THRESHOLD,
@@ -14,9 +13,11 @@ from eval.judged.judging import (
     judge_answers,
     word_measures,
 )
-from eval.judged.stage import (
+from knowtrail.eval.judged.stage import (
+    GivenAnswer,
     JudgedResults,
     JudgingOptions,
+    answer_question,
     judge_results,
     judged_measure_names,
 )

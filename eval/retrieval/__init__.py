@@ -3,7 +3,7 @@
 knowtrail eval retrieval --dataset musique:questions.json,corpus.json
 """
 
-from eval.retrieval.dataset import (
+from knowtrail.eval.retrieval.dataset import (
     DatasetProblem,
     GoldChunk,
     GoldSentence,
@@ -13,7 +13,7 @@ from eval.retrieval.dataset import (
     SourceFile,
     halves,
 )
-from eval.retrieval.system import (
+from knowtrail.eval.retrieval.system import (
     RankedDocument,
     Ranking,
     ReturnedChunk,

@@ -11,32 +11,35 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from eval.retrieval.units import PassageSource, passage_sentences, sentence_numbers
-from graph.embedders import embed_texts, embedder_name, query_prompt
-from graph.errors import IngestError
-from graph.progress import silent
-from ingest.keys import content_key
-from ingest.pipeline import ingest_corpus
-from ingest.prepare import PIPELINE_VERSION, document_id
-from retrieval.corpora import corpora, pick_corpus, question_vector
-from retrieval.questions import check_question
-from retrieval.readers.opening import open_reader
-from retrieval.snapshot.build import build_snapshot
-from retrieval.snapshot.database import CorpusSource
+from knowtrail.eval.retrieval.dataset import (
+    PassageSource,
+    passage_sentences,
+    sentence_numbers,
+)
+from knowtrail.graph.embedders import embed_texts, embedder_name, query_prompt
+from knowtrail.graph.errors import IngestError
+from knowtrail.graph.progress import silent
+from knowtrail.ingest.keys import content_key
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.ingest.prepare import PIPELINE_VERSION, document_id
+from knowtrail.retrieval.corpora import corpora, pick_corpus, question_vector
+from knowtrail.retrieval.questions import check_question
+from knowtrail.retrieval.readers.opening import open_reader
+from knowtrail.retrieval.snapshot.blocks import CorpusSource
+from knowtrail.retrieval.snapshot.build import build_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eval.retrieval.dataset import Passage, RetrievalDataset
-    from eval.retrieval.units import Unit
-    from graph.connection import Connection
-    from graph.embedders import Embedder
-    from graph.progress import Progress
-    from graph.settings import Settings
-    from retrieval.corpora import CorpusInfo
-    from retrieval.protocols import GraphReader, Vector
-    from retrieval.questions import ReaderName
-    from retrieval.readers.opening import OpenReader
+    from knowtrail.eval.retrieval.dataset import Passage, RetrievalDataset, Unit
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.corpora import CorpusInfo
+    from knowtrail.retrieval.protocols import GraphReader, Vector
+    from knowtrail.retrieval.questions import ReaderName
+    from knowtrail.retrieval.readers.opening import OpenReader
 
 __all__ = ["Bench", "BenchChunk", "corpus_name", "open_bench"]
 
@@ -270,11 +273,7 @@ def _store(
     corpus: str,
     progress: Progress,
 ) -> None:
-    """Bring the passages into the graph.
-
-    Raises:
-        IngestError: If some were not stored: a part of them is not measured.
-    """
+    """Bring the passages into the graph."""
     report = ingest_corpus(
         connection,
         [PassageSource(dataset, title=unit.title)],

@@ -1,39 +1,289 @@
-"""One evaluation: a data set, a corpus, systems, and what came out."""
+"""One evaluation: a data set, a corpus, systems, and what came out.
+
+Rankings are kept on disk as they come, by which a run that was interrupted goes on: one
+file a run, named after all that the rankings depend on; one ranking a line. When a run
+is complete its file goes, so that the next one measures anew.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import json
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from eval.retrieval.bench import open_bench
-from eval.retrieval.commit import code_version
-from eval.retrieval.dataset import halves
-from eval.retrieval.journal import Journal
-from eval.retrieval.measures import measure_names
-from eval.retrieval.running import check_ks, run_systems
-from eval.retrieval.storing import store_evaluation
-from eval.retrieval.summary import differences, summarise
-from eval.retrieval.units import Unit
-from graph.embedders import embedder_name
-from graph.progress import silent
-from ingest.keys import content_key
+from knowtrail.eval.retrieval.bench import open_bench
+from knowtrail.eval.retrieval.dataset import Unit, halves
+from knowtrail.eval.retrieval.measures import (
+    differences,
+    measure_names,
+    measure_rankings,
+    summarise,
+)
+from knowtrail.eval.retrieval.output import store_evaluation
+from knowtrail.eval.retrieval.system import (
+    RankedDocument,
+    Ranking,
+    ReturnedChunk,
+    ReturnedSentence,
+    WalkStep,
+)
+from knowtrail.eval.store import code_version
+from knowtrail.graph.embedders import embedder_name
+from knowtrail.graph.errors import InputError, StorageError
+from knowtrail.graph.files import private, private_folder
+from knowtrail.graph.progress import silent
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-    from eval.judged import JudgingOptions
-    from eval.retrieval.bench import Bench
-    from eval.retrieval.dataset import RetrievalDataset
-    from eval.retrieval.running import SystemResult
-    from eval.retrieval.summary import Difference, SystemSummary
-    from eval.retrieval.system import System
-    from graph.connection import Connection
-    from graph.embedders import Embedder
-    from graph.progress import Progress
-    from graph.settings import Settings
-    from retrieval.questions import ReaderName
+    from knowtrail.eval.differences import Difference
+    from knowtrail.eval.judged import JudgingOptions
+    from knowtrail.eval.retrieval.bench import Bench
+    from knowtrail.eval.retrieval.dataset import RetrievalDataset, RetrievalQuestion
+    from knowtrail.eval.retrieval.measures import SystemSummary
+    from knowtrail.eval.retrieval.system import System
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.questions import ReaderName
 
-__all__ = ["Evaluation", "EvaluationOptions", "Part", "evaluate_retrieval", "parts_of"]
+__all__ = [
+    "Evaluation",
+    "EvaluationOptions",
+    "Journal",
+    "Part",
+    "SystemResult",
+    "check_ks",
+    "evaluate_retrieval",
+    "parts_of",
+    "run_systems",
+]
+
+
+class Journal:
+    """The rankings that an interrupted run has left behind, and those that come."""
+
+    def __init__(self, folder: Path, key: str) -> None:
+        """Read what is there.
+
+        Args:
+            folder: Where journals are; made at the first ranking.
+            key: All that the rankings depend on, as a key.
+        """
+        self.path = folder / f"retrieval-{key}.jsonl"
+        self._found: dict[tuple[str, str], Ranking] = {}
+        self._torn = False
+        if self.path.is_file():
+            self._read()
+
+    def __len__(self) -> int:
+        """Return how many rankings there are."""
+        return len(self._found)
+
+    def _read(self) -> None:
+        """Take the rankings of the file."""
+        text = self.path.read_text("utf-8", errors="replace")
+        self._torn = bool(text) and not text.endswith("\n")
+        for line in text.split("\n"):
+            try:
+                row = json.loads(line)
+                self._found[row["system"], row["question"]] = _ranking(row["ranking"])
+            except (ValueError, KeyError, TypeError, RecursionError):
+                continue
+
+    def get(self, system: str, question: str) -> Ranking | None:
+        """Return a ranking that was kept, None where there is none.
+
+        Args:
+            system: Name of the system.
+            question: Id of the question.
+        """
+        return self._found.get((system, question))
+
+    def add(self, system: str, question: str, ranking: Ranking) -> None:
+        """Keep a ranking.
+
+        Args:
+            system: Name of the system.
+            question: Id of the question.
+            ranking: What it found.
+
+        Raises:
+            StorageError: If it cannot be written.
+        """
+        row = {"system": system, "question": question, "ranking": asdict(ranking)}
+        line = json.dumps(row, ensure_ascii=False)
+        try:
+            private_folder(self.path.parent)
+            with open(
+                self.path, "a", encoding="utf-8", errors="replace", opener=private
+            ) as file:
+                file.write(f"\n{line}\n" if self._torn else f"{line}\n")
+        except OSError as error:
+            msg = f"Cannot write {self.path}: {error.strerror}. Free space or rights."
+            raise StorageError(msg) from error
+        self._torn = False
+        self._found[system, question] = ranking
+
+    def remove(self) -> None:
+        """Forget all rankings: the run is complete."""
+        self.path.unlink(missing_ok=True)
+        self._found.clear()
+
+
+def _ranking(row: dict[str, Any]) -> Ranking:
+    """Return a ranking from its line."""
+    parts = {
+        "documents": tuple(RankedDocument(**each) for each in row["documents"]),
+        "chunks": tuple(ReturnedChunk(**each) for each in row["chunks"]),
+        "sentences": tuple(ReturnedSentence(**each) for each in row["sentences"]),
+        "steps": tuple(WalkStep(**each) for each in row["steps"]),
+    }
+    return Ranking(**{**row, **parts})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemResult:
+    """What a system found for every question.
+
+    Attributes:
+        name: The system.
+        questions: The questions.
+        rankings: What it found, one by one.
+        values: Its measures, one by one.
+        model: The language model that it asks; None where it asks none.
+    """
+
+    name: str
+    questions: tuple[RetrievalQuestion, ...]
+    rankings: tuple[Ranking, ...]
+    values: tuple[Mapping[str, float], ...]
+    model: str | None = None
+
+
+def check_ks(ks: Sequence[int]) -> tuple[int, ...]:
+    """Return places at which rankings are cut, in order, each once.
+
+    Raises:
+        InputError: If there is none, or one is below 1 or above 1,000.
+    """
+    if not ks or not all(1 <= k <= 1000 for k in ks):
+        msg = f"k is {', '.join(map(str, ks)) or 'missing'}: give numbers 1 to 1000."
+        raise InputError(msg)
+    return tuple(sorted(set(ks)))
+
+
+def run_systems(
+    bench: Bench,
+    systems: Sequence[System],
+    *,
+    ks: Sequence[int] = (2, 5, 10),
+    journal: Journal | None = None,
+    progress: Progress = silent,
+) -> tuple[SystemResult, ...]:
+    """Ask every system every question.
+
+    Args:
+        bench: The stored corpus, with the questions.
+        systems: The systems, each prepared here before its first question.
+        ks: Places at which rankings are cut; rankings are as long as the greatest.
+        journal: What an interrupted run has found already, and where this one keeps
+            what it finds.
+        progress: Told of the rankings.
+
+    Raises:
+        InputError: If two systems share a name, or a k is out of range.
+    """
+    cuts = check_ks(ks)
+    names = [system.name for system in systems]
+    if len(set(names)) < len(names) or not names:
+        raise InputError(
+            f"The systems are {', '.join(names) or 'none'}: name each once."
+        )
+    found = _asked(bench, systems, cuts[-1], journal=journal, progress=progress)
+    questions = bench.dataset.questions
+    return tuple(
+        _result(questions, system, found[system.name], cuts) for system in systems
+    )
+
+
+def _asked(
+    bench: Bench,
+    systems: Sequence[System],
+    k: int,
+    *,
+    journal: Journal | None,
+    progress: Progress,
+) -> dict[str, list[Ranking]]:
+    """Return the rankings of every system, those that are not known already made now.
+
+    Each question is put to all systems before the next, and each time another one is
+    the first, so that what else the machine does and what the last system left in
+    memory slows and helps them alike.
+    """
+    questions, count = bench.dataset.questions, len(systems)
+    found: dict[str, list[Ranking]] = {system.name: [] for system in systems}
+    prepared: set[str] = set()
+    for place, question in enumerate(questions):
+        for turn in range(count):
+            progress("rankings", place * count + turn, len(questions) * count)
+            system = systems[(place + turn) % count]
+            kept = _kept_as(system)
+            known = None if journal is None else journal.get(kept, question.id)
+            if known is None:
+                if system.name not in prepared:
+                    bench.embed_questions(progress)
+                    system.prepare(bench)
+                    _warm_up(system, question)
+                    prepared.add(system.name)
+                known = system.rank(question, k)
+                if journal is not None:
+                    journal.add(kept, question.id, known)
+            found[system.name].append(known)
+    progress("rankings", len(questions) * count, len(questions) * count)
+    return found
+
+
+def _warm_up(system: System, question: RetrievalQuestion) -> None:
+    """Let a system answer once before its time counts, if it can without a trace.
+
+    What the server does once for each statement, such as planning it, is then over.
+    """
+    warm_up = getattr(system, "warm_up", None)
+    if warm_up is not None and _model(system) is None:
+        warm_up(question)
+
+
+def _kept_as(system: System) -> str:
+    """Return what rankings of a system are kept under: not those of another model."""
+    model = _model(system)
+    return system.name if model is None else f"{system.name} {model}"
+
+
+def _model(system: System) -> str | None:
+    """Return the name of the language model that a system asks, if any."""
+    name: str | None = getattr(system, "model_name", None)
+    return name
+
+
+def _result(
+    questions: tuple[RetrievalQuestion, ...],
+    system: System,
+    rankings: Sequence[Ranking],
+    ks: Sequence[int],
+) -> SystemResult:
+    """Return what a system found, measured."""
+    return SystemResult(
+        name=system.name,
+        questions=questions,
+        rankings=tuple(rankings),
+        values=tuple(measure_rankings(questions, rankings, ks=ks)),
+        model=_model(system),
+    )
+
 
 FOLDER = "evaluations"
 """Folder of the home where interrupted runs leave what they found."""
@@ -103,6 +353,7 @@ class Evaluation:
         notes: What a reader must know, one sentence each.
         runs: System -> id of its EvalRun, where results are stored.
         answers: System -> question id -> what a model answered, where it was asked.
+        models: Who answered and judged, and how, by what a run calls it.
     """
 
     dataset: RetrievalDataset
@@ -117,6 +368,7 @@ class Evaluation:
     notes: tuple[str, ...] = ()
     runs: Mapping[str, str] = field(default_factory=dict)
     answers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    models: Mapping[str, Any] = field(default_factory=dict)
 
 
 def evaluate_retrieval(
@@ -170,6 +422,7 @@ def evaluate_retrieval(
             *judged.notes,
         ),
         answers=judged.answers,
+        models=judged.models,
     )
     if chosen.store:
         stored = store_evaluation(connection, evaluation)
@@ -218,6 +471,7 @@ class _Judged:
         notes: What a reader must know, one sentence each.
         answers: System -> question id -> what was answered.
         stopped: Why not all was judged; empty where all was.
+        models: Who answered and judged, and how, by what a run calls it.
     """
 
     results: tuple[SystemResult, ...]
@@ -225,6 +479,7 @@ class _Judged:
     notes: tuple[str, ...] = ()
     answers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     stopped: str = ""
+    models: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _judged(
@@ -239,7 +494,7 @@ def _judged(
     measures = measure_names(ks, sentences=dataset.has_sentences)
     if options.judging is None:
         return _Judged(results=results, measures=measures)
-    from eval.judged import judge_results
+    from knowtrail.eval.judged import judge_results
 
     found = judge_results(
         results,
@@ -254,6 +509,7 @@ def _judged(
         notes=found.notes,
         answers=found.answers,
         stopped=found.stopped,
+        models=found.models,
     )
 
 

@@ -1,4 +1,4 @@
-"""What a ranking is worth, question by question, without a language model.
+"""What a ranking is worth, question by question, and how systems differ.
 
 | measure | of one question |
 |---|---|
@@ -21,15 +21,38 @@ passages than k is measured by those that it returns.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import numpy as np
+
+from knowtrail.eval.differences import compare_systems
+from knowtrail.eval.statistics import (
+    RESAMPLES,
+    SHARE,
+    Interval,
+    bootstrap_interval,
+    resample_blocks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from eval.retrieval.dataset import RetrievalQuestion
-    from eval.retrieval.system import Ranking, ReturnedChunk
+    from knowtrail.eval.differences import Difference
+    from knowtrail.eval.retrieval.dataset import RetrievalQuestion
+    from knowtrail.eval.retrieval.evaluation import SystemResult
+    from knowtrail.eval.retrieval.system import Ranking, ReturnedChunk
 
-__all__ = ["QUANTITIES", "measure_names", "measure_rankings"]
+__all__ = [
+    "QUANTITIES",
+    "SystemSummary",
+    "differences",
+    "measure_names",
+    "measure_rankings",
+    "quantile_interval",
+    "summarise",
+]
+
 
 QUANTITIES = ("milliseconds", "sentences", "hops", "documents_crossed", "filled")
 """What is counted rather than judged: smaller is no worse."""
@@ -144,3 +167,131 @@ def _sentences(question: RetrievalQuestion, ranking: Ranking) -> Mapping[str, fl
         "sentence_recall": recall,
         "sentence_f1": 2 * precision * recall / both if both else 0.0,
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemSummary:
+    """A system's means.
+
+    Attributes:
+        name: The system.
+        n: How many questions it was asked.
+        measures: Measure -> mean with interval, over the questions that have it.
+        latency: `p50` and `p95` -> milliseconds with interval.
+        quantities: What was counted -> mean with interval.
+        empty: Questions for which it returned nothing.
+        filled: Share of the passages of its rankings that come from the dense ranking.
+    """
+
+    name: str
+    n: int
+    measures: Mapping[str, Interval] = field(default_factory=dict)
+    latency: Mapping[str, Interval] = field(default_factory=dict)
+    quantities: Mapping[str, Interval] = field(default_factory=dict)
+    empty: int = 0
+    filled: float = 0.0
+
+
+def summarise(
+    result: SystemResult, *, seed: int = 0, places: Sequence[int] | None = None
+) -> SystemSummary:
+    """Return the means of a system.
+
+    Args:
+        result: What it found.
+        seed: Of the intervals.
+        places: Places of the questions that count; None for all.
+    """
+    chosen = range(len(result.questions)) if places is None else places
+    rankings = [result.rankings[place] for place in chosen]
+    values = [result.values[place] for place in chosen]
+    names = dict.fromkeys(name for row in values for name in row)
+    times = [ranking.milliseconds for ranking in rankings]
+    shown = sum(len(ranking.documents) for ranking in rankings)
+    return SystemSummary(
+        name=result.name,
+        n=len(rankings),
+        measures={
+            name: bootstrap_interval(
+                [r[name] for r in values if name in r], seed=seed, bounds=SHARE
+            )
+            for name in names
+        },
+        latency={
+            "p50": quantile_interval(times, 0.5, seed=seed),
+            "p95": quantile_interval(times, 0.95, seed=seed),
+        },
+        quantities={
+            name: bootstrap_interval(counts, seed=seed)
+            for name, counts in _counted(rankings).items()
+        },
+        empty=sum(not ranking.documents for ranking in rankings),
+        filled=sum(ranking.filled for ranking in rankings) / shown if shown else 0.0,
+    )
+
+
+def _counted(rankings: Sequence[Ranking]) -> dict[str, list[float]]:
+    """Return what is counted of each ranking."""
+    return {
+        "documents": [float(len(ranking.documents)) for ranking in rankings],
+        "sentences": [float(len(ranking.sentences)) for ranking in rankings],
+        "hops": [float(ranking.hops) for ranking in rankings],
+        "documents_crossed": [float(ranking.crossed) for ranking in rankings],
+    }
+
+
+def quantile_interval(
+    numbers: Sequence[float], share: float, *, level: float = 0.95, seed: int = 0
+) -> Interval:
+    """Return a quantile with its percentile bootstrap interval.
+
+    Args:
+        numbers: At least one number.
+        share: Which quantile, from 0 to 1.
+        level: Share of resamples inside the interval.
+        seed: Of the drawing.
+    """
+    found = np.asarray(numbers, dtype=np.float64)
+    value, n = float(np.quantile(found, share)), len(found)
+    if n < 2:
+        nan = float("nan")
+        return Interval(value=value, low=nan, high=nan, level=level, n=n)
+    rng = np.random.default_rng(seed)
+    drawn = np.concatenate([
+        np.quantile(found[rng.integers(0, n, size=(size, n))], share, axis=1)
+        for size in resample_blocks(RESAMPLES, n)
+    ])
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(value=value, low=float(low), high=float(high), level=level, n=n)
+
+
+def differences(
+    results: Sequence[SystemResult],
+    base: SystemResult,
+    measures: Sequence[str],
+    *,
+    seed: int = 0,
+    places: Sequence[int] | None = None,
+) -> tuple[Difference, ...]:
+    """Return each system less one of them, measure by measure.
+
+    Args:
+        results: The systems.
+        base: The one that the others are compared with.
+        measures: The measures.
+        seed: Of intervals and tests.
+        places: Places of the questions that count; None for all.
+    """
+    chosen = range(len(base.questions)) if places is None else places
+    values = {
+        result.name: {
+            measure: {
+                place: result.values[place][measure]
+                for place in chosen
+                if measure in result.values[place]
+            }
+            for measure in measures
+        }
+        for result in (base, *results)
+    }
+    return compare_systems(values, base.name, metrics=measures, seed=seed)

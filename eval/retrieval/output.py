@@ -1,27 +1,57 @@
-"""What an evaluation says, as plain data and as lines for people."""
+"""What an evaluation says: plain data, lines for people, and runs in the graph.
+
+    (:EvalRun {kind: 'retrieval', system})-[:HAS_RECORD]->(:EvalRecord)
+    (:EvalRecord)-[:JUDGES]->(:Traversal), (:EvalRun)-[:HAS_METRIC]->(:Metric)
+
+There is a run for each system and a record for each question, which says which passages
+are gold, found and missed, so that a query can ask why a question failed.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING, Any
+
+from knowtrail.eval.report import interval_dict
+from knowtrail.eval.store import (
+    LONGEST_TEXT,
+    EvalRecord,
+    EvalRun,
+    Metric,
+    property_name,
+    sendable,
+    store_run,
+)
+from knowtrail.ingest.keys import content_key
+from knowtrail.ingest.prepare import document_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eval.retrieval.evaluation import Evaluation, Part
-    from eval.retrieval.summary import Difference, SystemSummary
-    from eval.statistics import Interval
+    from knowtrail.eval.differences import Difference
+    from knowtrail.eval.retrieval.dataset import RetrievalQuestion
+    from knowtrail.eval.retrieval.evaluation import Evaluation, Part, SystemResult
+    from knowtrail.eval.retrieval.measures import SystemSummary
+    from knowtrail.eval.retrieval.system import Ranking
+    from knowtrail.eval.statistics import Interval
+    from knowtrail.graph.connection import Connection
 
 __all__ = [
+    "JUDGED",
     "TITLES",
     "as_dict",
     "facts_of",
     "lines",
     "main_k",
+    "mean_text",
     "per_cent",
     "rankings_of",
+    "run_of",
+    "store_evaluation",
     "table_facts",
 ]
+
 
 _DIGITS = 6
 _IDS = 20
@@ -32,6 +62,15 @@ TITLES = {
     "test": "Test half",
 }
 """Part of the questions -> what it is called."""
+
+JUDGED = {
+    "contextual_precision": "precision",
+    "contextual_recall": "recall",
+    "answer_relevancy": "relevancy",
+    "faithfulness": "faithfulness",
+    "passed": "passed",
+}
+"""What a model judges -> its column, in the order of the published tables."""
 
 
 def as_dict(evaluation: Evaluation) -> dict[str, Any]:
@@ -88,29 +127,14 @@ def _systems(part: Part) -> dict[str, dict[str, Any]]:
 def _system(system: SystemSummary) -> dict[str, Any]:
     """Return the means of a system."""
     found: dict[str, Any] = {
-        name: _interval(each) | ({"n": each.n} if each.n != system.n else {})
-        for name, each in system.measures.items()
+        name: interval_dict(each) for name, each in system.measures.items()
     }
     found["milliseconds"] = {
-        name: _interval(each, "value") for name, each in system.latency.items()
+        name: interval_dict(each) for name, each in system.latency.items()
     }
-    found |= {name: _interval(each) for name, each in system.quantities.items()}
+    found |= {name: interval_dict(each) for name, each in system.quantities.items()}
     found |= {"n": system.n, "empty": system.empty, "filled": round(system.filled, 6)}
     return found
-
-
-def _interval(found: Interval, name: str = "mean") -> dict[str, float | None]:
-    """Return a mean with its interval; None where there is nothing to resample."""
-    return {
-        name: round(found.value, _DIGITS),
-        "low": _finite(found.low),
-        "high": _finite(found.high),
-    }
-
-
-def _finite(value: float) -> float | None:
-    """Return a number, None for NaN."""
-    return round(value, _DIGITS) if value == value else None
 
 
 def _difference(each: Difference) -> dict[str, Any]:
@@ -118,10 +142,9 @@ def _difference(each: Difference) -> dict[str, Any]:
     return {
         "system": each.name,
         "base": each.base,
-        "measure": each.measure,
-        **_interval(each.found.difference),
-        "p": round(each.p_value, _DIGITS),
-        "n": each.found.n,
+        "measure": each.metric,
+        **interval_dict(each.found.difference),
+        "p": each.p_value,
     }
 
 
@@ -192,7 +215,14 @@ def lines(evaluation: Evaluation) -> Iterator[str]:
     for part in evaluation.parts:
         yield ""
         yield f"{TITLES[part.name]}, n = {part.n}, per cent with 95 % intervals"
-        yield from _table(evaluation, part)
+        yield from _table(part, _main_measures(evaluation), timed=True)
+        if "passed" in evaluation.measures:
+            yield ""
+            yield (
+                f"{TITLES[part.name]}: answers as judged, per cent with 95 % "
+                "intervals; passed of those judged"
+            )
+            yield from _table(part, JUDGED)
     yield ""
     yield "All measures, differences and walks: --report FILE.html, or --json."
 
@@ -208,34 +238,54 @@ def _told(evaluation: Evaluation) -> Iterator[str]:
     yield from evaluation.notes
 
 
-def _table(evaluation: Evaluation, part: Part) -> Iterator[str]:
-    """Yield the table of a part: the main measures."""
-    near = main_k(evaluation)
+def _main_measures(evaluation: Evaluation) -> dict[str, str]:
+    """Return the main measures, each with its column."""
     shown = (
         *(f"recall@{k}" for k in evaluation.options.ks),
-        f"all_recall@{near}",
+        f"all_recall@{main_k(evaluation)}",
         "sentence_f1",
         "f1",
-        "passed",
     )
-    measures = [name for name in shown if name in evaluation.measures]
-    width = max(len(system.name) for system in part.systems)
-    heads = (f"{_head(part, name):>{_CELL}}" for name in measures)
-    yield " ".join([" " * width, *heads, " p50 ms"])
-    for system in part.systems:
-        cells = [_cell(system.measures, name) for name in measures]
-        p50 = system.latency["p50"].value
-        yield " ".join([f"{system.name:<{width}}", *cells, f"{p50:7.1f}"])
+    return {name: name for name in shown if name in evaluation.measures}
 
 
-_CELL = 18
+def _table(
+    part: Part, columns: Mapping[str, str], *, timed: bool = False
+) -> Iterator[str]:
+    """Yield a table of a part: a row for each system, measures as columns."""
+    rows = [["", *(_head(part, name, head) for name, head in columns.items())]]
+    rows += [
+        [system.name, *(_cell(system.measures, name) for name in columns)]
+        for system in part.systems
+    ]
+    if timed:
+        times = (f"{system.latency['p50'].value:.1f}" for system in part.systems)
+        rows = [[*row, t] for row, t in zip(rows, ["p50 ms", *times], strict=True)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    for row in rows:
+        cells = (f"{c:>{w}}" for c, w in zip(row[1:], widths[1:], strict=True))
+        yield "  ".join([f"{row[0]:<{widths[0]}}", *cells])
 
 
-def _head(part: Part, measure: str) -> str:
-    """Return a measure with its number of questions, where it has not all of them."""
+def _head(part: Part, measure: str, head: str) -> str:
+    """Return a column with its number of questions, where it has not all of them."""
     counts = {s.measures[measure].n for s in part.systems if measure in s.measures}
-    fewer = max(counts, default=part.n)
-    return measure if fewer == part.n else f"{measure} n={fewer}"
+    if measure == "passed" or counts <= {part.n}:
+        return head
+    least, most = min(counts), max(counts)
+    return f"{head} n={most}" if least == most else f"{head} n={least}-{most}"
+
+
+def mean_text(found: Interval, measure: str) -> str:
+    """Return a mean in per cent; of what passes, how many of how many.
+
+    Args:
+        found: The mean.
+        measure: Its measure.
+    """
+    if measure == "passed":
+        return f"{round(found.value * found.n)}/{found.n}"
+    return per_cent(found.value)
 
 
 def main_k(evaluation: Evaluation) -> int:
@@ -257,11 +307,125 @@ def per_cent(value: float, sign: str = "") -> str:
 
 
 def _cell(found: Mapping[str, Interval], name: str) -> str:
-    """Return a mean in per cent with its interval."""
+    """Return a mean with its interval in per cent, a dash where there is none."""
     if name not in found:
-        return f"{'-':>{_CELL}}"
+        return "-"
     each = found[name]
     if each.low != each.low:
-        return f"{per_cent(each.value):>{_CELL}}"
+        return mean_text(each, name)
     ends = f"[{per_cent(each.low)}, {per_cent(each.high)}]"
-    return f"{f'{per_cent(each.value)} {ends}':>{_CELL}}"
+    return f"{mean_text(each, name)} {ends}"
+
+
+def store_evaluation(connection: Connection, evaluation: Evaluation) -> dict[str, str]:
+    """Store an evaluation.
+
+    Args:
+        connection: The database.
+        evaluation: What came out.
+
+    Returns:
+        System -> id of its run.
+    """
+    return {
+        result.name: _store(connection, evaluation, result)
+        for result in evaluation.results
+    }
+
+
+def _store(connection: Connection, evaluation: Evaluation, result: SystemResult) -> str:
+    """Store a system's run."""
+    run = run_of(evaluation, result)
+    rows = zip(result.questions, result.rankings, result.values, strict=True)
+    store_run(
+        connection,
+        run,
+        records=(_record(evaluation.corpus, *row) for row in rows),
+        metrics=_metrics(evaluation, result.name),
+    )
+    return run.id
+
+
+def run_of(evaluation: Evaluation, result: SystemResult) -> EvalRun:
+    """Return the run of a system; see `EvalRun`.
+
+    Args:
+        evaluation: What came out.
+        result: What the system found.
+    """
+    dataset, options = evaluation.dataset, evaluation.options
+    shared = {
+        "corpus": evaluation.corpus,
+        "embedder": evaluation.embedder,
+        "unit": str(options.unit),
+        "seed": options.seed,
+        "k": ",".join(map(str, options.ks)),
+        "reader": evaluation.facts.get("reader", options.reader),
+        "halves": options.halves,
+        "record": options.record,
+        "questions": len(dataset.questions),
+        "passages": len(dataset.passages),
+        "checksum": dataset.checksum,
+        **evaluation.models,
+    }
+    systems = [[each.name, each.model] for each in evaluation.results]
+    together = content_key(
+        "retrieval-evaluation", json.dumps([shared, systems], sort_keys=True)
+    )
+    return EvalRun(
+        kind="retrieval",
+        dataset=dataset.name,
+        configuration={
+            **shared,
+            "system": result.name,
+            "model": result.model,
+            "evaluation": together,
+        },
+        key=dataset.checksum,
+        commit=evaluation.commit,
+        notes=evaluation.notes,
+    )
+
+
+def _record(
+    corpus: str,
+    question: RetrievalQuestion,
+    ranking: Ranking,
+    values: Mapping[str, float],
+) -> EvalRecord:
+    """Return a question with what was found for it."""
+    found = [document.id for document in ranking.documents]
+    missed = [name for name in question.gold_documents if name not in found]
+    texts: dict[str, Any] = {
+        "question": sendable(question.text[:LONGEST_TEXT]),
+        "gold": [sendable(name) for name in question.gold_documents],
+        "found": [sendable(name) for name in found],
+        "missed": [sendable(name) for name in missed],
+        "missedDocuments": [document_id(corpus, name) for name in missed],
+        "stopReason": ranking.stop_reason,
+    }
+    counted = {
+        "milliseconds": ranking.milliseconds,
+        "hops": float(ranking.hops),
+        "documentsCrossed": float(ranking.crossed),
+        "sentences": float(len(ranking.sentences)),
+        "filled": float(ranking.filled),
+    }
+    measured = {property_name(name): value for name, value in values.items()}
+    walks = () if ranking.traversal_id is None else (ranking.traversal_id,)
+    return EvalRecord(
+        record_id=question.id, scores={**texts, **counted, **measured}, judges=walks
+    )
+
+
+def _metrics(evaluation: Evaluation, system: str) -> Iterator[Metric]:
+    """Yield the means of a system; those of a half have its name as path."""
+    for part in evaluation.parts:
+        path = "" if part.name == "all" else part.name
+        (summary,) = (each for each in part.systems if each.name == system)
+        for name, interval in summary.measures.items():
+            yield Metric.of(name, interval, path=path)
+        for name, interval in summary.latency.items():
+            yield Metric.of(f"milliseconds_{name}", interval, path=path)
+        for name, interval in summary.quantities.items():
+            yield Metric.of(name, interval, path=path)

@@ -5,21 +5,161 @@ from __future__ import annotations
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from eval.report import Table, facts, html_page, interval_cells, shown_text, table
-from eval.retrieval.cases import matrix, worst_cases
-from eval.retrieval.output import TITLES, facts_of, main_k, per_cent, table_facts
-from eval.statistics import EXACT, RESAMPLES
+from knowtrail.eval.judged import ANSWER_MEASURES
+from knowtrail.eval.report import (
+    Table,
+    facts,
+    html_page,
+    interval_cells,
+    shown_text,
+    table,
+)
+from knowtrail.eval.retrieval.output import (
+    JUDGED,
+    TITLES,
+    facts_of,
+    main_k,
+    mean_text,
+    per_cent,
+    table_facts,
+)
+from knowtrail.eval.statistics import EXACT, RESAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eval.retrieval.evaluation import Evaluation, Part
-    from eval.retrieval.summary import SystemSummary
-    from eval.statistics import Interval
+    from knowtrail.eval.retrieval.dataset import RetrievalQuestion
+    from knowtrail.eval.retrieval.evaluation import Evaluation, Part
+    from knowtrail.eval.retrieval.measures import SystemSummary
+    from knowtrail.eval.retrieval.system import Ranking
+    from knowtrail.eval.statistics import Interval
 
-__all__ = ["retrieval_page"]
+__all__ = ["matrix", "retrieval_page", "worst_cases"]
+
+
+_ROWS = 200
+_WORST = 15
+_STEPS = 12
+
+
+def matrix(evaluation: Evaluation) -> Iterator[str]:
+    """Yield which system found how much for each question.
+
+    Args:
+        evaluation: What came out.
+    """
+    k, results = main_k(evaluation), evaluation.results
+    measure = f"recall@{k}"
+    questions = results[0].questions
+    yield (
+        f"<h2>Question by question</h2><p>Recall at {k} in per cent; blue is all of "
+        f"the gold, red none. {shown_text(table_facts(evaluation, len(questions)))}</p>"
+        '<div class="wide"><table class="matrix"><thead><tr><th>question</th>'
+    )
+    yield "".join(f"<th><span>{shown_text(r.name)}</span></th>" for r in results)
+    yield "</tr></thead><tbody>"
+    for place, question in enumerate(questions[:_ROWS]):
+        cells = "".join(_cell(result.values[place][measure]) for result in results)
+        text = shown_text(question.text[:160])
+        yield (
+            f'<tr><th title="{shown_text(question.id)}"><bdi>{text}</bdi></th>'
+            f"{cells}</tr>"
+        )
+    yield "</tbody></table></div>"
+    if (left := len(questions) - _ROWS) > 0:
+        yield f"<p>{left} more questions are not shown.</p>"
+
+
+def _cell(value: float) -> str:
+    """Return a cell of the matrix."""
+    kind = "full" if value >= 1 else "part" if value > 0 else "none"
+    return f'<td class="cell {kind}">{100 * value:.0f}</td>'
+
+
+def worst_cases(evaluation: Evaluation) -> Iterator[str]:
+    """Yield the questions for which least was found, with the walks.
+
+    Args:
+        evaluation: What came out.
+    """
+    k, results = main_k(evaluation), evaluation.results
+    measure = f"recall@{k}"
+    count = len(results[0].questions)
+    means = [sum(r.values[place][measure] for r in results) for place in range(count)]
+    order = sorted(range(count), key=lambda place: (means[place], place))[:_WORST]
+    yield (
+        f"<h2>Worst cases</h2><p>The {len(order)} questions with the least recall at "
+        f"{k} over all systems, with what each found and how it walked. Gold is in "
+        "bold type.</p>"
+    )
+    for place in order:
+        yield from _case(evaluation, place, means[place] / len(results), k)
+
+
+def _case(evaluation: Evaluation, place: int, mean: float, k: int) -> Iterator[str]:
+    """Yield one question with all systems."""
+    results = evaluation.results
+    question = results[0].questions[place]
+    gold = ", ".join(shown_text(name) for name in question.gold_documents)
+    answer = f" Answer: {shown_text(question.answer)}." if question.answer else ""
+    yield (
+        f'<details class="case"><summary><bdi>{shown_text(question.text)}</bdi> '
+        f"({100 * mean:.0f} % on average)</summary><p>{shown_text(question.id)}. "
+        f'Gold: <span class="gold">{gold}</span>.{answer}</p>'
+    )
+    for result in results:
+        said = evaluation.answers.get(result.name, {}).get(question.id)
+        yield from _found(question, result.name, result.rankings[place], k, said)
+    yield "</details>"
+
+
+def _found(
+    question: RetrievalQuestion, name: str, ranking: Ranking, k: int, said: str | None
+) -> Iterator[str]:
+    """Yield what a system found for a question, and what was answered from it."""
+    shown = ", ".join(
+        _named(question, document.id, filled=document.filled)
+        for document in ranking.documents[:k]
+    )
+    found = {document.id for document in ranking.documents[:k]}
+    missed = [each for each in question.gold_documents if each not in found]
+    yield (
+        f"<details><summary>{shown_text(name)}: {len(missed)} of "
+        f"{len(question.gold_documents)} missed</summary><p>{shown or 'nothing'}</p>"
+    )
+    if said is not None:
+        yield f"<p>Answered: <bdi>{shown_text(said)}</bdi></p>"
+    if missed:
+        names = ", ".join(shown_text(each) for each in missed)
+        yield f'<p class="missed">Missed: {names}</p>'
+    if ranking.steps:
+        yield '<ol class="walk">'
+        for step in ranking.steps[:_STEPS]:
+            yield (
+                f"<li>{_named(question, step.document)}, hop {step.hop}, "
+                f"{step.score:.3f}, {shown_text(step.reason)}</li>"
+            )
+        yield "</ol>"
+        reason = shown_text(ranking.stop_reason.replace("_", " "))
+        yield f"<p>{len(ranking.steps)} steps; ended by: {reason}</p>"
+    yield "</details>"
+
+
+def _named(question: RetrievalQuestion, passage: str, *, filled: bool = False) -> str:
+    """Return the name of a passage, marked where it is gold or filled."""
+    text = f"<bdi>{shown_text(passage)}</bdi>{' (filled)' if filled else ''}"
+    if passage in question.gold_documents:
+        return f'<span class="gold">{text}</span>'
+    return text
+
 
 _ALPHA = 0.05
+_ANSWERS = (*ANSWER_MEASURES, *JUDGED)
+_ABOUT_ANSWERS = (
+    "Exact match and F1 compare the words of answers with those of the data set; what "
+    "else is here, a model judges. Passed are cases in which all four of its measures "
+    "reach the threshold, of those that have all four. A dash: nothing was measured."
+)
 
 
 def retrieval_page(evaluation: Evaluation) -> str:
@@ -28,7 +168,12 @@ def retrieval_page(evaluation: Evaluation) -> str:
     Args:
         evaluation: What came out.
     """
-    style = resources.files("eval.retrieval").joinpath("report.css").read_text("utf-8")
+    style = (
+        resources
+        .files("knowtrail.eval.retrieval")
+        .joinpath("report.css")
+        .read_text("utf-8")
+    )
     title = f"Retrieval on {evaluation.dataset.name}"
     return html_page(title, _body(evaluation), style=style)
 
@@ -55,7 +200,12 @@ def _part(evaluation: Evaluation, part: Part) -> Iterator[str]:
         "differences: see below."
     )
     yield f"<h2>{name}</h2><p>{shown_text(about)}</p>"
-    yield from _means(evaluation.measures, part.systems)
+    answers = [name for name in _ANSWERS if name in evaluation.measures]
+    found = [name for name in evaluation.measures if name not in answers]
+    yield from _means(found, part.systems)
+    if answers:
+        yield f"<h2>{name}: answers</h2><p>{shown_text(_ABOUT_ANSWERS)}</p>"
+        yield from _means(answers, part.systems)
     yield from _drawn(evaluation, part)
     yield from table(_costs(evaluation, part))
     if part.differences:
@@ -79,7 +229,7 @@ def _means(measures: Sequence[str], systems: Sequence[SystemSummary]) -> Iterato
                 cells.append("<td>-</td>")
                 continue
             found = system.measures[name]
-            value = per_cent(found.value)
+            value = mean_text(found, name)
             if len(systems) > 1 and found.value == best[name] > 0:
                 value = f"<b>{value}</b>"
             ends = (
@@ -88,6 +238,7 @@ def _means(measures: Sequence[str], systems: Sequence[SystemSummary]) -> Iterato
                 else "no interval"
             )
             fewer = f", n = {found.n}" if found.n != system.n else ""
+            fewer = "" if name == "passed" else fewer
             cells.append(f"<td>{value}<small>{ends}{fewer}</small></td>")
         yield f"<tr><th>{shown_text(system.name)}</th>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
@@ -95,7 +246,7 @@ def _means(measures: Sequence[str], systems: Sequence[SystemSummary]) -> Iterato
 
 def _label(measure: str) -> str:
     """Return the name of a measure as a heading."""
-    return measure.replace("_", " ")
+    return JUDGED.get(measure, measure).replace("_", " ")
 
 
 def _drawn(evaluation: Evaluation, part: Part) -> Iterator[str]:
@@ -158,18 +309,18 @@ _COUNTED = {
 def _differences(evaluation: Evaluation, part: Part) -> Table:
     """Return how systems differ from the base."""
     base = part.differences[0].base
-    shown = ("recall@", "all_recall@", "mrr", "sentence_f1", "chunk_recall@")
+    shown = ("recall@", "all_recall@", "mrr", "sentence_f1", "chunk_recall@", *_ANSWERS)
     rows = [
         (
             each.name,
-            _label(each.measure),
+            _label(each.metric),
             per_cent(each.found.difference.value, "+"),
             f"{per_cent(each.found.difference.low, '+')} to "
             f"{per_cent(each.found.difference.high, '+')}",
             f"{each.p_value:.4f}{' *' if each.p_value < _ALPHA else ''}",
         )
         for each in part.differences
-        if each.measure.startswith(shown)
+        if each.metric.startswith(shown)
     ]
     return Table(
         title=f"{TITLES[part.name]}: differences from {base}",

@@ -1,30 +1,311 @@
-"""The systems that can be measured, by name."""
+"""The systems that can be measured, by name.
+
+`bm25`: passages by the words that they share with the question, the rare ones more.
+
+The index is made of the corpus's chunks in memory by the package bm25s, with the words
+of `knowtrail.retrieval.rerank.bm25`: no stemming, no stop words, any language; k1 and
+b are Lucene's, and a word counts once however often the question has it. The database's
+full-text index is not used, since it counts how rare a word is over all corpora.
+
+`dense+1hop`: the naive expansion that a graph invites to, as a control.
+
+The five chunks nearest to the question pass their cosines on along their SIMILAR_TO
+edges, each times the cosine of the two chunks; what comes to a chunk adds up. The rest
+of the ranking is filled from the dense one.
+"""
 
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+import logging
+import time
+from typing import TYPE_CHECKING, Any
 
-from eval.retrieval.dense import DenseSystem
-from eval.retrieval.expansion import ExpansionSystem
-from eval.retrieval.fusion import FusionSystem
-from eval.retrieval.lexical import Bm25System
-from eval.retrieval.walks import (
+import numpy as np
+
+from knowtrail.eval.retrieval.system import (
+    Ranking,
+    chunks_of,
+    documents_of,
+    filled_up,
+    nearest,
+    sentences_of,
+)
+from knowtrail.eval.retrieval.walks import (
     PUBLISHED,
     OrderedWalkSystem,
     PublishedWalkSystem,
     WalkSystem,
 )
-from graph.errors import InputError
-from retrieval.algorithms import ALGORITHMS, DETERMINISTIC
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC
+from knowtrail.retrieval.algorithms.asking import Ranking as ChunkRanking
+from knowtrail.retrieval.algorithms.asking import ask_visits
+from knowtrail.retrieval.cosine import cosines
+from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.rerank.bm25 import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from eval.retrieval.system import System
-    from graph.language_models import LanguageModel
+    from knowtrail.eval.retrieval.bench import Bench
+    from knowtrail.eval.retrieval.dataset import RetrievalQuestion
+    from knowtrail.eval.retrieval.system import System
+    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.retrieval.protocols import Vector, Walking
+    from knowtrail.retrieval.walk import RankedChunk
 
-__all__ = ["asked_names", "asks_model", "system_names", "systems_of"]
+__all__ = [
+    "Bm25Index",
+    "Bm25System",
+    "DenseSystem",
+    "ExpansionSystem",
+    "FusionSystem",
+    "asked_names",
+    "asks_model",
+    "fused",
+    "system_names",
+    "systems_of",
+]
+
+
+class DenseSystem:
+    """The vector index, its best hits scored again exactly.
+
+    Its time is that of the bare vector call: one trip, ids and vectors only.
+    """
+
+    name = "dense"
+
+    def prepare(self, bench: Bench) -> None:
+        """Take the corpus."""
+        self._bench = bench
+
+    def warm_up(self, question: RetrievalQuestion) -> None:
+        """Answer a question once, so that the server has planned what it runs."""
+        self.rank(question, 1)
+
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Return the passages nearest to a question."""
+        bench = self._bench
+        query = bench.vector(question.text)
+        reader = bench.open_reader(question.text).reader
+        begin = time.perf_counter()
+        ranking = ChunkRanking(query, k=k)
+        hits = run(reader, nearest(bench, ranking, k))
+        seconds = time.perf_counter() - begin
+        pairs = [(hit.id, hit.score) for hit in hits]
+        chunks = chunks_of(bench, pairs)
+        return Ranking(
+            documents=documents_of(bench, pairs, k),
+            chunks=chunks,
+            sentences=sentences_of(bench, chunks),
+            milliseconds=1000 * seconds,
+        )
+
+
+_LOG = logging.getLogger("bm25s")
+_K1 = 1.2
+_B = 0.75
+
+
+class Bm25Index:
+    """BM25 over all chunks of a corpus."""
+
+    def __init__(self, bench: Bench) -> None:
+        """Index the chunks.
+
+        Args:
+            bench: The corpus.
+        """
+        import bm25s  # type: ignore[import-untyped]
+
+        _LOG.setLevel(logging.NOTSET)
+        self._ids = tuple(bench.chunks)
+        found = [words(chunk.text) for chunk in bench.chunks.values()]
+        self._number: dict[str, int] = {}
+        for text in found:
+            for word in text:
+                self._number.setdefault(word, len(self._number))
+        self._model: Any = None
+        if self._number:
+            self._model = bm25s.BM25(k1=_K1, b=_B, dtype="float64")
+            numbers = [[self._number[word] for word in text] for text in found]
+            self._model.index(
+                (numbers, self._number), create_empty_token=False, show_progress=False
+            )
+
+    def best(self, question: str, most: int) -> list[tuple[str, float]]:
+        """Return ids of chunks with their scores, best first, ties by id.
+
+        Args:
+            question: What is asked.
+            most: Chunks wanted; there are fewer where fewer share a word.
+        """
+        asked = [
+            self._number[word]
+            for word in dict.fromkeys(words(question))
+            if word in self._number
+        ]
+        if not asked:
+            return []
+        scores = np.asarray(self._model.get_scores_from_ids(asked))
+        order = np.lexsort((np.arange(len(scores)), -scores))[:most]
+        return [
+            (self._ids[place], float(scores[place]))
+            for place in order
+            if scores[place] > 0
+        ]
+
+
+class Bm25System:
+    """BM25 alone."""
+
+    name = "bm25"
+
+    def prepare(self, bench: Bench) -> None:
+        """Index the corpus."""
+        self._bench = bench
+        self._index = Bm25Index(bench)
+
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Return the passages with the best words."""
+        bench = self._bench
+        begin = time.perf_counter()
+        pairs = self._index.best(question.text, len(bench.chunks))
+        documents = documents_of(bench, pairs, k)
+        seconds = time.perf_counter() - begin
+        wanted = {document.id for document in documents}
+        kept = [pair for pair in pairs if bench.chunks[pair[0]].document in wanted]
+        chunks = chunks_of(bench, kept)
+        return Ranking(
+            documents=documents,
+            chunks=chunks,
+            sentences=sentences_of(bench, chunks),
+            milliseconds=1000 * seconds,
+        )
+
+
+_CONSTANT = 60
+_DEPTH = 100
+
+
+def fused(rankings: Sequence[Sequence[str]]) -> list[tuple[str, float]]:
+    """Return ids with the sum of 1 / (60 + place), best first, ties by id.
+
+    The constant is that of Cormack, Clarke and Buettcher, 2009.
+
+    Args:
+        rankings: Ids, best first, each once in a ranking.
+    """
+    scores: dict[str, float] = {}
+    for ranking in rankings:
+        for place, name in enumerate(ranking, start=1):
+            scores[name] = scores.get(name, 0.0) + 1 / (_CONSTANT + place)
+    return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+class FusionSystem:
+    """The hundred best chunks of either ranking, fused by their places."""
+
+    name = "rrf"
+
+    def prepare(self, bench: Bench) -> None:
+        """Index the corpus."""
+        self._bench = bench
+        self._index = Bm25Index(bench)
+
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Return passages that both rankings have high up."""
+        bench = self._bench
+        query = bench.vector(question.text)
+        reader = bench.open_reader(question.text).reader
+        depth = max(_DEPTH, k)
+        begin = time.perf_counter()
+        dense = ChunkRanking(query, k=depth // 10)
+        near = run(reader, nearest(bench, dense, depth))
+        words = self._index.best(question.text, depth)
+        pairs = fused([[hit.id for hit in near[:depth]], [name for name, _ in words]])
+        documents = documents_of(bench, pairs, k)
+        seconds = time.perf_counter() - begin
+        wanted = {document.id for document in documents}
+        chunks = chunks_of(
+            bench, [pair for pair in pairs if bench.chunks[pair[0]].document in wanted]
+        )
+        return Ranking(
+            documents=documents,
+            chunks=chunks,
+            sentences=sentences_of(bench, chunks),
+            milliseconds=1000 * seconds,
+        )
+
+
+_SEEDS = 5
+
+
+class ExpansionSystem:
+    """One hop from the five nearest chunks."""
+
+    name = "dense+1hop"
+
+    def prepare(self, bench: Bench) -> None:
+        """Take the corpus."""
+        self._bench = bench
+
+    def warm_up(self, question: RetrievalQuestion) -> None:
+        """Answer a question once, so that the server has planned what it runs."""
+        self.rank(question, 1)
+
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Return the nearest passages and those that they are similar to."""
+        bench = self._bench
+        query = bench.vector(question.text)
+        reader = bench.open_reader(question.text).reader
+        begin = time.perf_counter()
+        pairs, rest = run(reader, self._walk(query, k))
+        seconds = time.perf_counter() - begin
+        documents = filled_up(bench, documents_of(bench, pairs, k), rest, k)
+        shown = {document.id for document in documents}
+        both = [*pairs, *((hit.id, hit.score) for hit in rest)]
+        chunks = chunks_of(
+            bench, [pair for pair in both if bench.chunks[pair[0]].document in shown]
+        )
+        crossed = {bench.chunks[name].document for name, _ in pairs}
+        return Ranking(
+            documents=documents,
+            chunks=chunks,
+            sentences=sentences_of(bench, chunks),
+            milliseconds=1000 * seconds,
+            hops=1,
+            crossed=len(crossed),
+        )
+
+    def _walk(
+        self, query: Vector, k: int
+    ) -> Walking[tuple[list[tuple[str, float]], list[RankedChunk]]]:
+        """Return scored chunks, best first, and the dense ones that fill the rest."""
+        bench = self._bench
+        ranking = ChunkRanking(query, k=max(k, _SEEDS))
+        yield from ranking.read()
+        seeds = ranking.ranked[:_SEEDS]
+        visits = yield from ask_visits(tuple(seed.id for seed in seeds))
+        scores = {seed.id: seed.score for seed in seeds}
+        for seed in seeds:
+            if (visit := visits.get(seed.id)) is None or not visit.neighbours.ids:
+                continue
+            around = visit.neighbours
+            near = cosines(ranking.vectors[seed.id], around.vectors).tolist()
+            for name, cosine in zip(around.ids, near, strict=True):
+                scores[name] = scores.get(name, 0.0) + seed.score * cosine
+        pairs = [
+            pair
+            for pair in sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+            if pair[0] in bench.chunks
+        ]
+        known = {bench.chunks[name].document for name, _ in pairs}
+        rest = yield from nearest(bench, ranking, k, known=known)
+        return pairs, rest
+
 
 _PLAIN: dict[str, Callable[[], System]] = {
     DenseSystem.name: DenseSystem,

@@ -16,31 +16,34 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from eval.retrieval.ranked import (
+from knowtrail.eval.retrieval.system import (
     SENTENCES,
+    RankedDocument,
+    Ranking,
+    ReturnedSentence,
+    WalkStep,
     chunks_of,
     documents_of,
     filled_up,
     nearest,
     sentences_of,
 )
-from eval.retrieval.system import RankedDocument, Ranking, ReturnedSentence, WalkStep
-from retrieval.algorithms.asking import Ranking as ChunkRanking
-from retrieval.algorithms.rules import Rules
-from retrieval.driving import run
-from retrieval.questions import check_question
-from retrieval.readers.opening import open_reader
-from retrieval.recording import Recording, record
+from knowtrail.retrieval.algorithms.asking import Ranking as ChunkRanking
+from knowtrail.retrieval.algorithms.rules import Rules
+from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.questions import check_question
+from knowtrail.retrieval.readers.opening import open_reader
+from knowtrail.retrieval.recording import Recording, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eval.retrieval.bench import Bench
-    from eval.retrieval.dataset import RetrievalQuestion
-    from graph.language_models import LanguageModel
-    from retrieval.protocols import Algorithm, GraphReader, Vector
-    from retrieval.questions import Task
-    from retrieval.walk import RankedChunk, Trail
+    from knowtrail.eval.retrieval.bench import Bench
+    from knowtrail.eval.retrieval.dataset import RetrievalQuestion
+    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.retrieval.protocols import Algorithm, GraphReader, Vector
+    from knowtrail.retrieval.questions import Task
+    from knowtrail.retrieval.walk import RankedChunk, Trail
 
 __all__ = ["PUBLISHED", "OrderedWalkSystem", "PublishedWalkSystem", "WalkSystem"]
 
@@ -72,13 +75,7 @@ class _Walker(ABC):
     def __init__(
         self, algorithm: str, *, name: str, model: LanguageModel | None = None
     ) -> None:
-        """Name an algorithm.
-
-        Args:
-            algorithm: Its name.
-            name: Name of the system.
-            model: The language model that it asks, if it asks one.
-        """
+        """Name an algorithm."""
         self.name = name
         self._algorithm = algorithm
         self._model = model

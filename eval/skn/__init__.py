@@ -4,24 +4,30 @@ The names are those of the published benchmark of Structured Knowledge Notation,
 its signatures; wherever it takes the name of a model, any LangChain chat model will do.
 """
 
-from eval.skn.agent import agent_reason
-from eval.skn.benchmark import run_benchmark, run_models
-from eval.skn.extractors import (
-    ABLATION_PIPELINES,
-    DEFAULT_PIPELINES,
-    EXTRACTORS,
-    extract_json,
-    extract_json_conf,
-    extract_skn,
-    extract_skn_no_causal,
-    extract_skn_no_gaps,
-    extract_skn_no_risk,
-)
-from eval.skn.metrics import bootstrap_ci
-from eval.skn.models import ModelOptions, call_llm
-from eval.skn.options import BenchmarkOptions
-from eval.skn.scoring import calculate_metrics
-from eval.skn.searching import search_web
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from knowtrail.eval.models import ModelOptions, call_llm
+from knowtrail.graph.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from knowtrail.eval.skn.benchmark import BenchmarkOptions, run_benchmark, run_models
+    from knowtrail.eval.skn.metrics import bootstrap_ci
+    from knowtrail.eval.skn.phases import (
+        ABLATION_PIPELINES,
+        DEFAULT_PIPELINES,
+        EXTRACTORS,
+        agent_reason,
+        extract_json,
+        extract_json_conf,
+        extract_skn,
+        extract_skn_no_causal,
+        extract_skn_no_gaps,
+        extract_skn_no_risk,
+    )
+    from knowtrail.eval.skn.samples import search_web
+    from knowtrail.eval.skn.scoring import calculate_metrics
 
 __all__ = [
     "ABLATION_PIPELINES",
@@ -43,3 +49,24 @@ __all__ = [
     "run_models",
     "search_web",
 ]
+
+_HOMES = {
+    "ABLATION_PIPELINES": "phases",
+    "BenchmarkOptions": "benchmark",
+    "DEFAULT_PIPELINES": "phases",
+    "EXTRACTORS": "phases",
+    "agent_reason": "phases",
+    "bootstrap_ci": "metrics",
+    "calculate_metrics": "scoring",
+    "extract_json": "phases",
+    "extract_json_conf": "phases",
+    "extract_skn": "phases",
+    "extract_skn_no_causal": "phases",
+    "extract_skn_no_gaps": "phases",
+    "extract_skn_no_risk": "phases",
+    "run_benchmark": "benchmark",
+    "run_models": "benchmark",
+    "search_web": "samples",
+}
+
+__getattr__ = lazy_names(__name__, _HOMES)

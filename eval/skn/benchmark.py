@@ -5,37 +5,396 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from eval.skn.checking import check_models
-from eval.skn.extractors import ABLATION_PIPELINES
-from eval.skn.model_run import ModelRun
-from eval.skn.models import DEFAULT_MODEL, Respondent, as_model
-from eval.skn.options import BenchmarkOptions
-from eval.skn.phases import Phases
-from eval.skn.result_files import ResultFiles
-from eval.skn.samples import bundled_samples, bundled_search_results, load_samples
-from eval.skn.searching import load_search_results
-from eval.skn.state import State
-from graph.errors import InputError
-from graph.progress import silent
-from ingest.keys import content_key
+from knowtrail.eval.models import (
+    DEFAULT_MODEL,
+    ModelOptions,
+    Respondent,
+    State,
+    as_model,
+)
+from knowtrail.eval.skn.judging import judge_row
+from knowtrail.eval.skn.metrics import is_usable
+from knowtrail.eval.skn.phases import (
+    ABLATION_PIPELINES,
+    DEFAULT_PIPELINES,
+    Phases,
+    no_reply,
+)
+from knowtrail.eval.skn.results import ResultFiles
+from knowtrail.eval.skn.samples import (
+    RESULTS,
+    bundled_samples,
+    bundled_search_results,
+    load_samples,
+    load_search_results,
+)
+from knowtrail.eval.skn.scoring import calculate_metrics, compare_pipelines
+from knowtrail.graph.errors import InputError, KnowtrailError, ModelError
+from knowtrail.graph.model_providers import provider_of
+from knowtrail.graph.progress import silent
+from knowtrail.graph.settings import Settings
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from langchain_core.language_models import BaseChatModel
 
-    from eval.skn.model_run import ModelOutcome
-    from eval.skn.samples import Sample
-    from eval.skn.searching import Found
-    from graph.language_models import LanguageModel
-    from graph.progress import Progress
-    from graph.settings import Settings
+    from knowtrail.eval.differences import Difference
+    from knowtrail.eval.skn.samples import Found, Sample
+    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.progress import Progress
 
-__all__ = ["run_benchmark", "run_models"]
+__all__ = [
+    "BenchmarkOptions",
+    "ModelOutcome",
+    "ModelRun",
+    "check_models",
+    "run_benchmark",
+    "run_models",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkOptions:
+    """How a benchmark is run.
+
+    Attributes:
+        dataset: File of samples; None takes the bundled one.
+        limit: How many samples, from the first; None takes all.
+        pipelines: Formats, the baseline first.
+        search_results: File of recorded search results; None searches the web.
+        recorded_only: Whether the web is left alone; without a file, the results
+            written for the bundled samples are taken.
+        results: How many results of a search.
+        question_aware: Whether the extractor is told the question.
+        judge_abstention: Whether a judge says what refuses to answer.
+        published: Whether agent and judges are told what those of the published
+            benchmark are: nothing about answers that are missing.
+        retry_failed: Whether what failed in an earlier run is asked for again.
+        concurrency: Calls of models side by side, 1 to 32.
+        models: How models are asked.
+    """
+
+    dataset: Path | None = None
+    limit: int | None = None
+    pipelines: tuple[str, ...] = tuple(DEFAULT_PIPELINES)
+    search_results: Path | None = None
+    recorded_only: bool = False
+    results: int = RESULTS
+    question_aware: bool = False
+    judge_abstention: bool = False
+    published: bool = False
+    retry_failed: bool = False
+    concurrency: int = 1
+    models: ModelOptions = field(default_factory=ModelOptions)
+
+    def __post_init__(self) -> None:
+        """Check what can be checked.
+
+        Raises:
+            InputError: If a format is unknown or named twice, or a number is no good.
+        """
+        unknown = [v for v in self.pipelines if v not in ABLATION_PIPELINES]
+        if unknown or not self.pipelines:
+            named = unknown[0] if unknown else ""
+            msg = f"No format {named!r}: use {', '.join(ABLATION_PIPELINES)}."
+            raise InputError(msg)
+        if len(set(self.pipelines)) < len(self.pipelines):
+            msg = f"A format is named twice: {', '.join(self.pipelines)}."
+            raise InputError(msg)
+        if self.published and (self.question_aware or self.judge_abstention):
+            msg = (
+                "The published benchmark tells the extractor no question and has no "
+                "judge of refusals: leave out published, or these two."
+            )
+            raise InputError(msg)
+        if not 1 <= self.results <= 50:
+            msg = f"{self.results} search results: choose 1 to 50."
+            raise InputError(msg)
+        if not 1 <= self.concurrency <= 32:
+            msg = f"{self.concurrency} calls side by side: choose 1 to 32."
+            raise InputError(msg)
+        if self.limit is not None and self.limit < 1:
+            msg = f"A limit of {self.limit} samples: choose 1 or more."
+            raise InputError(msg)
+
+
+SECONDS = 10.0
+_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+
+
+def check_models(
+    names: Sequence[str], *, settings: Settings | None = None
+) -> dict[str, str | None]:
+    """Check that Ollama has models, so that a run does not end at its second model.
+
+    Args:
+        names: Models by name; where none is Ollama's, Ollama is not asked.
+        settings: Where Ollama answers; None takes the environment's.
+
+    Returns:
+        What Ollama calls the content of each, by name; None where it does not tell.
+
+    Raises:
+        ModelError: If Ollama does not answer or has not all of them.
+    """
+    import httpx
+
+    whose = dict.fromkeys(provider_of(name) for name in names)
+    wanted = [model for provider, model in whose if provider is None]
+    if not wanted:
+        return {}
+    url = (settings or Settings.from_env()).ollama_url.rstrip("/")
+    pulls = " and ".join(f"`ollama pull {name}`" for name in wanted)
+    try:
+        answer = httpx.get(
+            f"{url}/api/tags",
+            timeout=SECONDS,
+            trust_env=urlsplit(url).hostname not in _LOOPBACK,
+        )
+        answer.raise_for_status()
+        listed = answer.json()["models"]
+        there = {model["name"]: model.get("digest") for model in listed}
+    except (
+        httpx.HTTPError,
+        httpx.InvalidURL,
+        ValueError,
+        KeyError,
+        TypeError,
+    ) as error:
+        msg = f"No answer from Ollama at {url}: run `ollama serve` and {pulls}."
+        raise ModelError(msg) from error
+    for name in wanted:
+        if name not in there and f"{name}:latest" not in there:
+            msg = f"Ollama at {url} has no model {name!r}: run `ollama pull {name}`."
+            raise ModelError(msg)
+    return {name: there.get(name, there.get(f"{name}:latest")) for name in wanted}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOutcome:
+    """What a benchmark of one model gave.
+
+    Attributes:
+        model: Name of the model.
+        judge: Name of the model that judged.
+        pipelines: The formats.
+        rows: The detailed results, a row for each sample.
+        metrics: As in `metrics.json`.
+        differences: Formats compared with each other.
+        folder: Where its files are.
+        reused: How many results were known already, or shared between formats.
+        calls: How often models answered in this run, all attempts counted.
+        prompt_tokens: Tokens of those calls' prompts, as servers counted them.
+        completion_tokens: Tokens of their answers.
+        digest: What Ollama calls the model's content; None where nobody tells.
+        judge_digest: The same of the judge.
+    """
+
+    model: str
+    judge: str
+    pipelines: tuple[str, ...]
+    rows: tuple[dict[str, Any], ...]
+    metrics: dict[str, Any]
+    differences: tuple[Difference, ...]
+    folder: Path
+    reused: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    digest: str | None = None
+    judge_digest: str | None = None
+
+    @property
+    def failure(self) -> str | None:
+        """Say why nothing of it can be used; None where something can."""
+        each = [(row, v) for row in self.rows for v in self.pipelines]
+        if not any(is_usable(row, v) for row, v in each):
+            reasons = [row[f"{v}_extraction_error"] for row, v in each]
+            what = f"none of {len(each)} extractions can be used"
+        elif all(row[f"{v}_reasoning_error"] for row, v in each):
+            reasons = [row[f"{v}_reasoning_error"] for row, v in each]
+            what = f"none of {len(each)} answers can be used"
+        else:
+            said = [one for row, v in each for one in row[f"{v}_judges"].values()]
+            reasons = [one["error"] for one in said]
+            if not all(reasons):
+                return None
+            what = f"none of {len(said)} judges gave a verdict"
+        why = next((f": {reason}" for reason in reasons if reason), "")
+        return f"Of {self.model}, {what}{why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRun:
+    """The phases after the search, for one model.
+
+    Attributes:
+        who: Extractor and agent.
+        judge: Who judges.
+        options: How the benchmark is run.
+        phases: Asks, or takes what is finished.
+        samples: The samples.
+        found: Their search results.
+        files: Where results are written.
+        progress: Is told of every call.
+        stage: What stands before the name of a phase.
+    """
+
+    who: Respondent
+    judge: Respondent
+    options: BenchmarkOptions
+    phases: Phases
+    samples: Sequence[Sample]
+    found: Sequence[Found]
+    files: ResultFiles
+    progress: Progress
+    stage: str
+
+    def outcome(self) -> ModelOutcome:
+        """Run the phases; each one's file is written when it is done."""
+        state, pipelines = self.phases.state, self.options.pipelines
+        reused, before = state.reused, self._spent()
+        rows = [_row(s, f) for s, f in zip(self.samples, self.found, strict=True)]
+        self.files.search_results(self.samples, self.found)
+        self._each("Extracting", rows, self._extract)
+        self.files.extractions(rows, pipelines)
+        self._each("Reasoning", rows, self._reason)
+        self.files.agent_responses(rows, pipelines)
+        self._each("Judging", rows, self._judge)
+        for row in rows:
+            for variant in pipelines:
+                del row[f"{variant}_context"]
+        metrics = calculate_metrics(rows, list(pipelines))
+        differences = compare_pipelines(rows, pipelines)
+        outcome = ModelOutcome(
+            model=self.who.name,
+            judge=self.judge.name,
+            pipelines=pipelines,
+            rows=tuple(rows),
+            metrics=metrics,
+            differences=differences,
+            folder=self.files.folder,
+            reused=state.reused - reused,
+            digest=self.who.digest,
+            judge_digest=self.judge.digest,
+            **{name: n - before[name] for name, n in self._spent().items()},
+        )
+        self.files.evaluation(outcome)
+        return outcome
+
+    def _spent(self) -> dict[str, int]:
+        """Return what calls have cost so far, those of other models too."""
+        names = ("calls", "prompt_tokens", "completion_tokens")
+        return {name: getattr(self.phases, name) for name in names}
+
+    def _each(
+        self,
+        stage: str,
+        rows: Sequence[dict[str, Any]],
+        do: Callable[[Sample, dict[str, Any], str], None],
+    ) -> None:
+        """Do something for each sample and format; add what is new in their order."""
+        jobs = [
+            (sample, row, variant)
+            for sample, row in zip(self.samples, rows, strict=True)
+            for variant in self.options.pipelines
+        ]
+
+        def added(sample: Sample, row: dict[str, Any], variant: str) -> dict[str, Any]:
+            before = dict(row)
+            after = dict(before)
+            do(sample, after, variant)
+            return {name: after[name] for name in after if name not in before}
+
+        pool = ThreadPoolExecutor(self.options.concurrency, "knowtrail-skn")
+        # Alone, a call is made in this thread, which Ctrl-C ends at once.
+        asked: Iterator[dict[str, Any]] = (added(*job) for job in jobs)
+        try:
+            if self.options.concurrency > 1:
+                asked = pool.map(added, *zip(*jobs, strict=True))
+            for done, (new, (_, row, _)) in enumerate(
+                zip(asked, jobs, strict=True), start=1
+            ):
+                row |= new
+                self.progress(f"{self.stage}{stage}", done, len(jobs))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _extract(self, sample: Sample, row: dict[str, Any], variant: str) -> None:
+        """Add an extraction to a row."""
+        made = self.phases.extraction(self.who, sample, variant, row["raw_text"])
+        row[f"{variant}_context"] = made["context"]
+        row[f"{variant}_tokens_est"] = made["tokens_est"]
+        row[f"{variant}_extraction_time_s"] = made.get("seconds", 0.0)
+        for name in _KEPT:
+            row[f"{variant}_extraction_{name}"] = made.get(name)
+        _add_tokens(row, f"{variant}_extraction", made)
+
+    def _reason(self, sample: Sample, row: dict[str, Any], variant: str) -> None:
+        """Add an answer to a row."""
+        made = self.phases.reasoning(self.who, sample, row[f"{variant}_context"])
+        none = {**no_reply(), "confidence": None}
+        for name in none:
+            row[f"{variant}_{name}"] = (made["value"] or none)[name]
+        row[f"{variant}_reasoning_time_s"] = made["seconds"]
+        for name in ("error", "raw", "attempts"):
+            row[f"{variant}_reasoning_{name}"] = made[name]
+        _add_tokens(row, f"{variant}_reasoning", made)
+
+    def _judge(self, sample: Sample, row: dict[str, Any], variant: str) -> None:
+        """Add verdicts to a row."""
+        judge_row(
+            row,
+            variant,
+            lambda name, answer, beside: self.phases.verdict(
+                name, self.judge, answer, beside, sample=sample
+            ),
+            abstention=self.options.judge_abstention,
+        )
+
+
+_KEPT = (
+    "status",
+    "error",
+    "repairs",
+    "prompt_hash",
+    "attempts",
+    "raw",
+    "source_characters",
+    "read_characters",
+    "answer_tokens",
+)
+"""What a row keeps of an extraction."""
+
+
+def _row(sample: Sample, found: Found) -> dict[str, Any]:
+    """Return the beginning of a row."""
+    return {
+        "id": sample.id,
+        "category": sample.category,
+        "question": sample.question,
+        "raw_text": found.raw_text,
+        "ground_truth": sample.ground_truth,
+        "answerable": sample.answerable,
+        "search_time_s": found.seconds,
+        "search_error": found.error,
+        "search_failed": found.failed,
+    }
+
+
+def _add_tokens(row: dict[str, Any], name: str, made: dict[str, Any]) -> None:
+    """Add what the server counted."""
+    for kind in ("prompt_tokens", "completion_tokens"):
+        row[f"{name}_{kind}"] = made.get(kind)
+
 
 _LOG = logging.getLogger(__name__)
 
@@ -59,7 +418,7 @@ def run_benchmark(
     Args:
         dataset_path: JSON list of samples; None takes the bundled ones.
         output_dir: Folder of the result files.
-        model: Extractor and agent: name of an Ollama model, or any LangChain chat
+        model: Extractor and agent: name of a model, or any LangChain chat
             model.
         ablation: Whether all six formats are compared, instead of `json` and `skn`.
         judge: The model that judges; None takes the same one.
@@ -72,6 +431,7 @@ def run_benchmark(
 
     Raises:
         InputError: If data set, search results or options cannot be used.
+        KnowtrailError: If every search failed.
         ModelError: If a model's server is down, or has no such model.
         StorageError: If a file cannot be written; what is finished is kept.
     """
@@ -112,28 +472,29 @@ def run_models(
 
     Raises:
         InputError: As `run_benchmark`; also for a model that is named twice.
+        KnowtrailError: As `run_benchmark`.
         ModelError: As `run_benchmark`.
         StorageError: As `run_benchmark`.
     """
     options = options or BenchmarkOptions()
     respondents = [_respondent(model, options, settings) for model in models]
-    names = [who.name for who in respondents]
-    if not names or len(set(names)) < len(names):
-        msg = f"Name each model once, and at least one: {', '.join(names) or 'none'}."
-        raise InputError(msg)
+    names = _names(respondents)
     jury = None if judge is None else _respondent(judge, options, settings)
     samples = load_samples(options.dataset, limit=options.limit)
     recorded = _recorded(options)
-    asked = [m for m in (*models, judge) if isinstance(m, str)]
     with State(output) as state:
+        digests, problem = _digests([*models, judge], state, settings)
+        respondents = [replace(w, digest=digests.get(w.name)) for w in respondents]
+        jury = jury and replace(jury, digest=digests.get(jury.name))
         phases = Phases(
             state=state,
             recorded=recorded,
             recorded_only=options.recorded_only,
             results=options.results,
             question_aware=options.question_aware,
+            published=options.published,
             retry_failed=options.retry_failed,
-            before_calls=lambda: check_models(asked, settings=settings),
+            before_calls=lambda: _no(problem),
         )
         found = _search(samples, phases, progress)
         return tuple(
@@ -158,7 +519,44 @@ def _respondent(
     settings: Settings | None,
 ) -> Respondent:
     """Return a model with the options of the benchmark."""
-    return Respondent(model=as_model(model, settings=settings), options=options.models)
+    asked = as_model(model, settings=settings, context=options.models.context)
+    return Respondent(model=asked, options=options.models)
+
+
+def _names(respondents: Sequence[Respondent]) -> list[str]:
+    """Return the names of models, each once."""
+    names = [who.name for who in respondents]
+    if not names or len(set(names)) < len(names):
+        msg = f"Name each model once, and at least one: {', '.join(names) or 'none'}."
+        raise InputError(msg)
+    return names
+
+
+def _digests(
+    models: Sequence[Any], state: State, settings: Settings | None
+) -> tuple[dict[str, str | None], ModelError | None]:
+    """Return what Ollama calls the content of models, and why they cannot be asked.
+
+    Where it does not answer, they are taken for what they were in the last run: what
+    is finished can be had without it.
+    """
+    names = [model for model in models if isinstance(model, str)]
+    keys = {name.strip(): content_key("digest", name.strip()) for name in names}
+    known = {name: (state.get(key) or {}).get("digest") for name, key in keys.items()}
+    try:
+        found = check_models(names, settings=settings)
+    except ModelError as error:
+        return known, error
+    for name, digest in found.items():
+        if digest is not None and digest != known[name]:
+            state.put(keys[name], {"digest": digest}, model=name)
+    return found, None
+
+
+def _no(problem: ModelError | None) -> None:
+    """Raise a problem, if there is one."""
+    if problem is not None:
+        raise problem
 
 
 def _folders(output: Path, names: Sequence[str]) -> list[Path]:
@@ -198,10 +596,17 @@ def _search(
     for done, sample in enumerate(samples, start=1):
         found.append(phases.search(sample))
         progress("Searching", done, len(samples))
-    if empty := sum(not one.raw_text.strip() for one in found):
-        _LOG.warning(
-            "%d of %d searches found nothing: the agent has nothing to go by there.",
-            empty,
-            len(found),
-        )
+    failed = [one.error for one in found if one.failed]
+    if failed and len(failed) == len(found):
+        msg = f"All {len(failed)} searches failed. {failed[0]}"
+        raise KnowtrailError(msg)
+    empty = sum(not one.raw_text.strip() for one in found) - len(failed)
+    for count, what in ((len(failed), "failed"), (empty, "found nothing")):
+        if count:
+            _LOG.warning(
+                "%d of %d searches %s: the agent has nothing to go by there.",
+                count,
+                len(found),
+                what,
+            )
     return tuple(found)

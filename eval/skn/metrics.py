@@ -1,31 +1,38 @@
 """What the benchmark measures, as functions of plain numbers.
 
 Every metric of a pipeline is a `Statistic` of rows, one a sample, as in
-`eval.statistics`: so its interval resamples samples, and two pipelines are compared on
-the samples they share. Calibration error and F1 are such functions too: the mean of
-each bin, or of each count, is a column.
+`knowtrail.eval.statistics`: so its interval resamples samples, and two pipelines are
+compared on the samples they share. Calibration error and F1 are such functions too: the
+mean of each bin, or of each count, is a column.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from eval.skn.abstention import abstains
-from eval.statistics import Statistic, first_mean
-from graph.errors import InputError
+from knowtrail.eval.statistics import SHARE, Statistic, exact_ends, first_mean
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
+    from knowtrail.eval.statistics import Bounds
+
 __all__ = [
+    "ABSTENTION_PHRASES",
     "BINS",
     "DIGITS",
+    "MEASURES",
     "RESAMPLES",
     "SEED",
+    "Measure",
+    "Scored",
+    "abstains",
     "abstention_counts",
     "abstention_metrics",
     "abstention_rows",
@@ -34,17 +41,70 @@ __all__ = [
     "bootstrap_rows",
     "calibration_rows",
     "expected_calibration_error",
+    "is_usable",
     "mean",
     "normalized_hallucination",
+    "scored",
     "summed_gaps",
     "token_estimate",
 ]
+
+
+ABSTENTION_PHRASES = (
+    "insufficient information",
+    "not enough information",
+    "cannot determine",
+    "cannot be determined",
+    "unable to determine",
+    "not specified",
+    "not provided",
+    "not enough data",
+    "insufficient data",
+    "no information",
+    "cannot answer",
+    "impossible to determine",
+    "not available",
+    "lack of information",
+    "missing information",
+    "does not contain",
+    "do not contain",
+    "cannot provide",
+    "unable to provide",
+    "cannot identify",
+    "unable to identify",
+    "no relevant information",
+    "no specific information",
+    "not contain any information",
+    "i cannot",
+    "i'm unable",
+    "i am unable",
+    "no details about",
+    "no mention of",
+    "does not include",
+    "does not reference",
+)
+
+
+def abstains(answer: str) -> bool:
+    """Return whether an answer has one of the phrases, in any case.
+
+    A phrase counts wherever it stands, so "the flag is not available by default" counts
+    as a refusal too: a judge can be asked instead, see `knowtrail.eval.skn.judging`.
+
+    Args:
+        answer: The answer alone, without reasoning; typographic apostrophes count as
+            plain ones.
+    """
+    lowered = answer.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    return any(phrase in lowered for phrase in ABSTENTION_PHRASES)
+
 
 BINS = 10
 DIGITS = 4
 RESAMPLES = 1_000
 SEED = 42
 _CELLS = 2_000_000
+_NARROW = 1e-12
 
 
 def mean(values: Sequence[float]) -> float:
@@ -256,6 +316,7 @@ def bootstrap_rows(
     *,
     n_bootstrap: int = RESAMPLES,
     ci: float = 0.95,
+    bounds: Bounds | None = None,
 ) -> dict[str, float]:
     """Return any metric with its interval, as `bootstrap_ci` does for a mean.
 
@@ -264,6 +325,8 @@ def bootstrap_rows(
         statistic: Function of the column means.
         n_bootstrap: How many times n rows are drawn with replacement.
         ci: Share of the drawn metrics inside the interval.
+        bounds: Those of the metric, for samples that are all alike, as in
+            `knowtrail.eval.statistics`; None leaves their interval without width.
 
     Returns:
         As `bootstrap_ci`; `mean` is the metric of the rows themselves.
@@ -287,6 +350,8 @@ def bootstrap_rows(
     tail = 100 * (1 - ci) / 2
     low, high = np.percentile(drawn, [tail, 100 - tail])
     value = statistic(rows.mean(axis=0, keepdims=True))[0]
+    if bounds is not None and high - low < _NARROW:
+        low, high = exact_ends(float(value), bounds, ci, len(rows))
     found = {"mean": value, "ci_low": low, "ci_high": high, "std": drawn.std()}
     return {name: round(float(number), DIGITS) for name, number in found.items()}
 
@@ -302,3 +367,310 @@ def _resampled_means(
         size = (min(most, n_bootstrap - start), len(rows))
         blocks.append(rows[rng.integers(0, len(rows), size=size)].mean(axis=1))
     return np.concatenate(blocks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """The verdicts on one answer, as numbers.
+
+    Attributes:
+        id: The sample.
+        category: Its kind of question.
+        answerable: Whether it has an answer.
+        correct: Whether the answer is right; None where there is no right one.
+        confidence: The agent's, from 0 to 1; None where it gave none.
+        hallucinated: Whether something is made up.
+        severity: How bad that is, from 0 to 1.
+        normalized: Share of claims that are made up.
+        groundedness: From 0 to 1.
+        unsupported: Share of statements without support.
+        abstained: Whether the answer refuses.
+        failed: Judges that gave no verdict.
+        usable: Whether the extraction can be used: not failed, nor of no text.
+    """
+
+    id: str
+    category: str
+    answerable: bool
+    correct: bool | None
+    confidence: float | None
+    hallucinated: bool
+    severity: float
+    normalized: float
+    groundedness: float
+    unsupported: float
+    abstained: bool
+    failed: frozenset[str] = frozenset()
+    usable: bool = True
+
+
+def scored(row: dict[str, Any], variant: str) -> Scored:
+    """Return the verdicts of a detailed row on one variant.
+
+    Args:
+        row: As in `detailed_results.json`.
+        variant: Whose answer.
+
+    Raises:
+        InputError: If a verdict is missing, a word in the place of a truth value, or
+            no number; the message names the row.
+    """
+    try:
+        return _scored(row, variant)
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        said = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        msg = f"The verdicts of row {row.get('id')!r} on {variant!r}: {said}."
+        raise InputError(msg) from error
+
+
+def _scored(row: dict[str, Any], variant: str) -> Scored:
+    """Return the verdicts; one that is none raises what it may."""
+    hallucination = row[f"{variant}_hallucination"]
+    grounded = row[f"{variant}_groundedness"]
+    answerable = _truth(row.get("answerable", True))
+    correct = row[f"{variant}_correct"]
+    judges = row.get(f"{variant}_judges", {})
+    return Scored(
+        id=str(row["id"]),
+        category=str(row.get("category", "other")),
+        answerable=answerable,
+        correct=_truth(correct or False) if answerable else None,
+        confidence=_confidence(row.get(f"{variant}_confidence")),
+        hallucinated=_truth(hallucination["hallucination_detected"]),
+        severity=_number(hallucination["hallucination_severity"]),
+        normalized=_normalized(hallucination),
+        groundedness=_number(grounded["groundedness_score"]),
+        unsupported=_number(grounded["unsupported_fraction"]),
+        abstained=_truth(row[f"{variant}_abstained"]),
+        failed=frozenset(name for name, said in judges.items() if said.get("error")),
+        usable=is_usable(row, variant),
+    )
+
+
+def is_usable(row: dict[str, Any], variant: str) -> bool:
+    """Return whether a row has an extraction that can be used.
+
+    Args:
+        row: As in `detailed_results.json`; without a status it counts as usable.
+        variant: Whose extraction.
+    """
+    return row.get(f"{variant}_extraction_status") not in {"failed", "empty"}
+
+
+def _confidence(value: Any) -> float | None:
+    """Return a confidence; None where there is none."""
+    if value is None:
+        return None
+    number = _number(value)
+    if not 0 <= number <= 1:
+        msg = f"the confidence {value!r} is not from 0 to 1"
+        raise ValueError(msg)
+    return number
+
+
+def _truth(value: Any) -> bool:
+    """Return a truth value; the word "false" is none."""
+    if value in (True, False):
+        return bool(value)
+    msg = f"{value!r} is neither true nor false"
+    raise ValueError(msg)
+
+
+def _number(value: Any) -> float:
+    """Return a finite number."""
+    number = float(value)
+    if not np.isfinite(number):
+        msg = f"{value!r} is no finite number"
+        raise ValueError(msg)
+    return number
+
+
+def _normalized(hallucination: dict[str, Any]) -> float:
+    """Return the share of made-up claims, as it stands there or worked out."""
+    if (share := hallucination.get("normalized_hallucination")) is not None:
+        return _number(share)
+    made_up = hallucination.get("fabricated_claims") or ()
+    count = len(made_up) if isinstance(made_up, list | tuple) else 1
+    return normalized_hallucination(count, int(hallucination.get("total_claims", 1)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One metric.
+
+    Attributes:
+        name: What results call it.
+        label: What people read.
+        better: Which way is good.
+        judge: Whose verdicts it rests on; empty for none.
+        rows: Makes the rows of samples; none where it is undefined for them.
+        statistic: Function of their column means.
+        about: Whether a sample is of the kind that it is about.
+        main: Whether pipelines are compared by it.
+    """
+
+    name: str
+    label: str
+    better: Literal["higher", "lower"]
+    judge: str
+    rows: Callable[[Sequence[Scored]], NDArray[np.float64]]
+    statistic: Statistic = first_mean
+    about: Callable[[Scored], bool] = lambda _: True
+    main: bool = True
+
+    def value(self, samples: Sequence[Scored]) -> float | None:
+        """Return the metric, rounded; None where it is undefined.
+
+        Args:
+            samples: Any; those that it is not about are left out.
+        """
+        rows = self.rows([one for one in samples if self.about(one)])
+        if not len(rows):
+            return None
+        return round(float(self.statistic(rows.mean(axis=0, keepdims=True))[0]), DIGITS)
+
+    def interval(self, samples: Sequence[Scored]) -> dict[str, float] | None:
+        """Return the metric with its interval, as `bootstrap_rows` does, or None.
+
+        Args:
+            samples: As for `value`.
+        """
+        rows = self.rows([one for one in samples if self.about(one)])
+        return bootstrap_rows(rows, self.statistic, bounds=SHARE) if len(rows) else None
+
+
+def _each(
+    value: Callable[[Scored], float],
+) -> Callable[[Sequence[Scored]], NDArray[np.float64]]:
+    """Return a function that makes a row of one number for each sample."""
+
+    def rows(samples: Sequence[Scored]) -> NDArray[np.float64]:
+        return np.array([[value(one)] for one in samples]).reshape(-1, 1)
+
+    return rows
+
+
+def _calibration(samples: Sequence[Scored]) -> NDArray[np.float64]:
+    """Return the rows of the calibration error."""
+    return calibration_rows(
+        [one.confidence or 0.0 for one in samples],
+        [bool(one.correct) for one in samples],
+    )
+
+
+def _abstention(samples: Sequence[Scored]) -> NDArray[np.float64]:
+    """Return the rows of recall and F1 of refusing, where there is what to refuse."""
+    rows = abstention_rows(
+        [one.answerable for one in samples], [one.abstained for one in samples]
+    )
+    return rows[:0] if all(one.answerable for one in samples) else rows
+
+
+def _refusals(samples: Sequence[Scored]) -> NDArray[np.float64]:
+    """Return the rows of precision, where something was refused."""
+    rows = _abstention(samples)
+    return rows if any(one.abstained for one in samples) else rows[:0]
+
+
+def _divided(
+    top: NDArray[np.float64], bottom: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Divide; by nothing it is 0."""
+    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+
+
+def _precision(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    return _divided(means[:, 0], means[:, 1])
+
+
+def _recall(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    return _divided(means[:, 0], means[:, 2])
+
+
+def _f1(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    return _divided(2 * means[:, 0], means[:, 1] + means[:, 2])
+
+
+MEASURES: tuple[Measure, ...] = (
+    Measure(
+        name="accuracy",
+        label="accuracy",
+        better="higher",
+        judge="accuracy",
+        rows=_each(lambda one: float(bool(one.correct))),
+        about=lambda one: one.answerable,
+    ),
+    Measure(
+        name="ece",
+        label="calibration error",
+        better="lower",
+        judge="accuracy",
+        rows=_calibration,
+        statistic=summed_gaps,
+        about=lambda one: one.answerable and one.confidence is not None,
+    ),
+    Measure(
+        name="hallucination_rate",
+        label="hallucination rate",
+        better="lower",
+        judge="hallucination",
+        rows=_each(lambda one: float(one.hallucinated)),
+    ),
+    Measure(
+        name="hallucination_severity",
+        label="hallucination severity",
+        better="lower",
+        judge="hallucination",
+        rows=_each(lambda one: one.severity),
+        main=False,
+    ),
+    Measure(
+        name="normalized_hallucination",
+        label="made-up claims of all",
+        better="lower",
+        judge="hallucination",
+        rows=_each(lambda one: one.normalized),
+    ),
+    Measure(
+        name="groundedness",
+        label="groundedness",
+        better="higher",
+        judge="groundedness",
+        rows=_each(lambda one: one.groundedness),
+    ),
+    Measure(
+        name="unsupported_fraction",
+        label="unsupported statements",
+        better="lower",
+        judge="groundedness",
+        rows=_each(lambda one: one.unsupported),
+        main=False,
+    ),
+    Measure(
+        name="abstention_precision",
+        label="abstention precision",
+        better="higher",
+        judge="abstention",
+        rows=_refusals,
+        statistic=_precision,
+        main=False,
+    ),
+    Measure(
+        name="abstention_recall",
+        label="abstention recall",
+        better="higher",
+        judge="abstention",
+        rows=_abstention,
+        statistic=_recall,
+        main=False,
+    ),
+    Measure(
+        name="abstention_f1",
+        label="abstention F1",
+        better="higher",
+        judge="abstention",
+        rows=_abstention,
+        statistic=_f1,
+    ),
+)
+"""In the order of all tables; those that are `main` are compared and tested."""

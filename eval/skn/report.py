@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from importlib import resources
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from eval.report import Table, facts, html_page, interval_cells, shown_text, table
-from eval.skn.measures import MEASURES
+from knowtrail.eval.report import (
+    Table,
+    facts,
+    html_page,
+    interval_cells,
+    shown_text,
+    table,
+)
+from knowtrail.eval.skn.metrics import MEASURES, scored
+from knowtrail.eval.skn.scoring import ahead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eval.skn.measures import Measure
-    from eval.skn.model_run import ModelOutcome
+    from knowtrail.eval.skn.benchmark import ModelOutcome
+    from knowtrail.eval.skn.metrics import Measure, Scored
 
 __all__ = ["benchmark_page"]
 
@@ -20,6 +29,7 @@ WORST = 15
 LONGEST = 1_500
 _ALPHA = 0.05
 _NUMBERS = {
+    "usable_extractions": "extractions that can be used, count",
     "avg_context_tokens": "context tokens, a quarter of the characters",
     "avg_extraction_prompt_tokens": "tokens of the extractor's prompt, counted",
     "avg_extraction_completion_tokens": "tokens of the extraction, counted",
@@ -35,8 +45,9 @@ _NUMBERS = {
     "judge_failure_rate": "judges that gave no verdict, of all",
     "extraction_failure_rate": "extractions that failed, of all",
     "extraction_repair_rate": "extractions that were repaired, of all",
-    "extraction_shortened_rate": "search results that were too long, of all",
+    "extraction_shortened_rate": "texts that were read in part, of all",
     "agent_failure_rate": "answers that did not come, of all",
+    "search_failure_rate": "searches that failed, of all",
     "empty_search_rate": "searches that found nothing, of all",
 }
 
@@ -51,7 +62,9 @@ def benchmark_page(
         title: Heading of the page.
         about: What was run and how, by name.
     """
-    style = resources.files("eval.skn").joinpath("report.css").read_text("utf-8")
+    style = (
+        resources.files("knowtrail.eval.skn").joinpath("report.css").read_text("utf-8")
+    )
     body = [
         *facts(about),
         "<p>A judge that gives no verdict counts as the worst one. Quality figures "
@@ -76,20 +89,28 @@ def _model(outcome: ModelOutcome, *, several: bool) -> Iterator[str]:
 def _formats(outcome: ModelOutcome, prefix: str) -> Iterator[str]:
     """Yield the formats with their metrics, format below format for each metric."""
     answerable = sum(bool(row["answerable"]) for row in outcome.rows)
+    samples = {v: [scored(row, v) for row in outcome.rows] for v in outcome.pipelines}
+    shared = [
+        place
+        for place in range(len(outcome.rows))
+        if all(of[place].usable for of in samples.values())
+    ]
+    kept = {v: [of[place] for place in shared] for v, of in samples.items()}
     yield (
         f"<h2>{shown_text(prefix)}Formats</h2><p>{len(outcome.rows)} samples, "
         f"{answerable} of them answerable; each metric with its 95 % bootstrap "
-        "interval over samples. The best one of a metric is in bold type.</p>"
+        "interval over samples. Bold is what is best on the "
+        f"{len(shared)} samples of which every format has a usable extraction.</p>"
         '<div class="wide"><table class="metrics skn"><tbody>'
     )
     for measure in MEASURES:
-        if _is_about_nothing(measure, answerable, len(outcome.rows)):
-            continue
-        best = _best(outcome, measure)
+        best = _best(kept, measure)
         for place, v in enumerate(outcome.pipelines):
             ci = outcome.metrics[v][f"{measure.name}_ci"]
-            cells = interval_cells(
-                ci["mean"], ci["ci_low"], ci["ci_high"], none="no samples"
+            cells = (
+                interval_cells(ci["mean"], ci["ci_low"], ci["ci_high"], none="-")
+                if ci
+                else '<td class="number">-</td><td class="ends">-</td><td></td>'
             )
             label = f"{measure.label}<small>{measure.better} is better</small>"
             head = (
@@ -105,17 +126,13 @@ def _formats(outcome: ModelOutcome, prefix: str) -> Iterator[str]:
         yield "<p>Every sample has an answer: refusing one is not measured.</p>"
 
 
-def _is_about_nothing(measure: Measure, answerable: int, total: int) -> bool:
-    """Return whether no sample is of the kind that a metric is about."""
-    if measure.judge == "abstention":
-        return answerable == total
-    return measure.judge == "accuracy" and not answerable
-
-
-def _best(outcome: ModelOutcome, measure: Measure) -> list[str]:
+def _best(samples: Mapping[str, Sequence[Scored]], measure: Measure) -> list[str]:
     """Return the formats that are best by a metric; none where all are alike."""
-    values = {v: outcome.metrics[v][measure.name] for v in outcome.pipelines}
-    best = (max if measure.better == "higher" else min)(values.values())
+    values = {v: measure.value(of) for v, of in samples.items()}
+    known = [value for value in values.values() if value is not None]
+    if len(known) < len(values):
+        return []
+    best = (max if measure.better == "higher" else min)(known)
     found = [v for v, value in values.items() if value == best]
     return found if len(found) < len(values) else []
 
@@ -125,26 +142,30 @@ def _differences(outcome: ModelOutcome, prefix: str) -> Table:
     labels = {measure.name: measure.label for measure in MEASURES}
     rows = []
     for one in outcome.differences:
-        sure = one.p_corrected < _ALPHA
+        sure, found = one.p_value < _ALPHA, one.found.difference
         rows.append([
             labels[one.metric],
-            f"{one.second} less {one.first}",
-            f"{one.difference:+.3f}",
-            "-" if one.low is None else f"{one.low:+.3f} to {one.high:+.3f}",
+            f"{one.name} less {one.base}",
+            str(one.found.n),
+            f"{found.value:+.3f}",
+            "-" if isnan(found.low) else f"{found.low:+.3f} to {found.high:+.3f}",
+            f"{one.found.p_value:.4f}",
             f"{one.p_value:.4f}",
-            f"{one.p_corrected:.4f}",
-            (one.better or "neither") if sure else "not told apart",
+            (ahead(one) or "neither") if sure else "not told apart",
         ])
     return Table(
         title=f"{prefix}Differences between formats on the same samples",
         note=(
+            "Over samples of which both extractions can be used. "
             "Interval: paired bootstrap of samples, 95 %. p: swapping the formats of "
             "each sample, two-sided; beside it corrected by Holm's method for all "
-            "rows. Better is only said where the corrected p is below 0.05."
+            "rows of the metric. Better is only said where the corrected p is below "
+            "0.05."
         ),
         columns=[
             "metric",
             "formats",
+            "n",
             "difference",
             "interval",
             "p",
@@ -196,7 +217,10 @@ def _costs(outcome: ModelOutcome, prefix: str) -> Table:
     """Return means of tokens, times and failures as a table."""
     return Table(
         title=f"{prefix}Cost, and what went wrong",
-        note="Means over the samples; counted tokens are what the server reports.",
+        note=(
+            "Means over the samples, those of tokens over the extractions that can be "
+            "used; counted tokens are what the server reports."
+        ),
         columns=["", *outcome.pipelines],
         rows=[
             [label, *(_shown(outcome.metrics[v][name]) for v in outcome.pipelines)]
@@ -264,7 +288,9 @@ def _verdicts(row: dict[str, Any], variant: str) -> str:
         else "right"
         if correct
         else "wrong",
-        f"confidence {row[f'{variant}_confidence']:.2f}",
+        "gave no answer of the form asked for"
+        if (sure := row[f"{variant}_confidence"]) is None
+        else f"confidence {sure:.2f}",
         "refuses to answer" if row[f"{variant}_abstained"] else "",
         f"{len(hallucination['fabricated_claims'])} of {hallucination['total_claims']} "
         f"claims made up, severity {hallucination['hallucination_severity']:.2f}",

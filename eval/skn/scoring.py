@@ -1,23 +1,42 @@
-"""From judged rows to the metrics of each pipeline."""
+"""From judged rows to the metrics of each pipeline, and what sets two of them apart."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eval.skn.judging import NOTHING_TO_JUDGE, asking, is_judged, judge_row
-from eval.skn.measures import MEASURES, Scored, scored
-from eval.skn.metrics import DIGITS, bootstrap_rows, mean
-from eval.skn.models import DEFAULT_MODEL, Respondent, as_model
-from graph.errors import InputError
+from knowtrail.eval.differences import corrected_differences
+from knowtrail.eval.models import DEFAULT_MODEL, Respondent, as_model
+from knowtrail.eval.skn.judging import NOTHING_TO_JUDGE, asking, is_judged, judge_row
+from knowtrail.eval.skn.metrics import (
+    DIGITS,
+    MEASURES,
+    RESAMPLES,
+    SEED,
+    Scored,
+    is_usable,
+    mean,
+    scored,
+)
+from knowtrail.eval.statistics import SHARE, compare_paired
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from langchain_core.language_models import BaseChatModel
 
-    from graph.language_models import LanguageModel
+    from knowtrail.eval.differences import Difference
+    from knowtrail.graph.language_models import LanguageModel
 
-__all__ = ["calculate_metrics", "pipeline_metrics", "pipelines_of"]
+__all__ = [
+    "ahead",
+    "calculate_metrics",
+    "compare_pipelines",
+    "difference_row",
+    "pipeline_metrics",
+    "pipelines_of",
+]
+
 
 _TIMES = {
     "avg_search_time_s": "search_time_s",
@@ -31,7 +50,7 @@ _TOKENS = {
     "avg_reasoning_prompt_tokens": "{}_reasoning_prompt_tokens",
     "avg_reasoning_completion_tokens": "{}_reasoning_completion_tokens",
 }
-"""Metric -> key of a row; means over the rows that have a number there."""
+"""Metric -> key of a row; means over rows with a usable extraction and a number."""
 
 
 def calculate_metrics(
@@ -46,7 +65,7 @@ def calculate_metrics(
             pipeline `<name>_answer` and `<name>_confidence`; verdicts are added to
             them.
         pipelines: Names of the pipelines; None takes those that the rows have.
-        model: The judge: name of an Ollama model, or any LangChain chat model. It is
+        model: The judge: name of a model, or any LangChain chat model. It is
             not asked where all rows have verdicts.
 
     Returns:
@@ -66,7 +85,7 @@ def calculate_metrics(
         for row, variant in waiting:
             judge_row(row, variant, verdict)
     metrics: dict[str, Any] = {v: pipeline_metrics(results, v) for v in names}
-    metrics["efficiency"] = _efficiency(metrics)
+    metrics["efficiency"] = _efficiency(results, names)
     return metrics
 
 
@@ -91,28 +110,29 @@ def pipeline_metrics(rows: Sequence[dict[str, Any]], variant: str) -> dict[str, 
         variant: The pipeline.
 
     Returns:
-        The published metrics by their names; `<metric>_ci` with the interval of each;
-        rates of failed judges, extractions, answers and searches; tokens as the
-        server counts them; `judged_only`, the metrics of the answers that were judged;
-        `by_category`.
+        The published metrics by their names, None where they are undefined;
+        `<metric>_ci` with the interval of each; rates of failed judges, extractions,
+        answers and searches; tokens as the server counts them, of the
+        `usable_extractions`; `judged_only`, the metrics of the answers that were
+        judged; `by_category`.
     """
     samples = [scored(row, variant) for row in rows]
     metrics: dict[str, Any] = {}
     for measure in MEASURES:
-        interval = bootstrap_rows(measure.rows(samples), measure.statistic)
-        metrics[measure.name] = interval["mean"]
-        metrics[f"{measure.name}_ci"] = interval
+        metrics[f"{measure.name}_ci"] = interval = measure.interval(samples)
+        metrics[measure.name] = interval["mean"] if interval else None
     metrics |= _confidences(samples)
     metrics |= _costs(rows, variant)
     metrics |= _failures(rows, samples, variant)
     metrics["n"] = len(samples)
+    metrics["usable_extractions"] = sum(one.usable for one in samples)
     metrics["answerable"] = sum(one.answerable for one in samples)
     metrics["judged_only"] = _judged_only(samples)
     metrics["by_category"] = _by_category(samples)
     return metrics
 
 
-def _confidences(samples: Sequence[Scored]) -> dict[str, float]:
+def _confidences(samples: Sequence[Scored]) -> dict[str, float | None]:
     """Return mean confidences over the answerable samples."""
     asked = [one for one in samples if one.answerable]
     groups = {
@@ -121,22 +141,23 @@ def _confidences(samples: Sequence[Scored]) -> dict[str, float]:
         "confidence_when_wrong": [one for one in asked if not one.correct],
     }
     return {
-        name: round(mean([one.confidence for one in group]), DIGITS)
+        name: _mean([one.confidence for one in group if one.confidence is not None])
         for name, group in groups.items()
     }
 
 
+def _mean(numbers: Sequence[float]) -> float | None:
+    """Return a mean, rounded; None of nothing."""
+    return round(mean(numbers), DIGITS) if numbers else None
+
+
 def _costs(rows: Sequence[dict[str, Any]], variant: str) -> dict[str, float | None]:
     """Return mean times and tokens; None where no row has the number."""
-    times = {
-        name: round(mean(_numbers(rows, key.format(variant))), DIGITS)
-        for name, key in _TIMES.items()
-    }
-    tokens = {}
-    for name, key in _TOKENS.items():
-        numbers = _numbers(rows, key.format(variant))
-        tokens[name] = round(mean(numbers), DIGITS) if numbers else None
-    total = round(sum(times.values()), DIGITS)
+    times = {n: _mean(_numbers(rows, k.format(variant))) for n, k in _TIMES.items()}
+    known = [seconds for seconds in times.values() if seconds is not None]
+    usable = [row for row in rows if is_usable(row, variant)]
+    tokens = {n: _mean(_numbers(usable, k.format(variant))) for n, k in _TOKENS.items()}
+    total = round(sum(known), DIGITS) if known else None
     return {**times, "avg_total_latency_s": total, **tokens}
 
 
@@ -158,6 +179,8 @@ def _failures(
     failed: dict[str, int] = {}
     for name, said in asked:
         failed[name] = failed.get(name, 0) + bool(said.get("error"))
+    lost = sum(bool(row.get("search_failed")) for row in rows)
+    empty = sum(not str(row.get("raw_text", "-")).strip() for row in rows)
     statuses = [row.get(f"{variant}_extraction_status") for row in rows]
     return {
         "judge_failure_rate": _share(sum(failed.values()), len(asked)),
@@ -170,37 +193,29 @@ def _failures(
         "agent_failure_rate": _share(
             sum(bool(row.get(f"{variant}_reasoning_error")) for row in rows), len(rows)
         ),
-        "empty_search_rate": _share(
-            sum(not str(row.get("raw_text", "-")).strip() for row in rows), len(rows)
-        ),
+        "search_failure_rate": _share(lost, len(rows)),
+        "empty_search_rate": _share(empty - lost, len(rows)),
     }
 
 
 def _was_shortened(row: dict[str, Any], variant: str) -> bool:
-    """Return whether the extractor was shown less than all search results."""
+    """Return whether passages of the search results could not be used."""
     read = row.get(f"{variant}_extraction_read_characters")
     whole = row.get(f"{variant}_extraction_source_characters")
-    return read is not None and whole is not None and read < whole
+    return read is not None and whole is not None and 0 < read < whole
 
 
-def _share(count: int, total: int) -> float:
-    """Return a share, rounded; of nothing it is 0."""
-    return round(count / total, DIGITS) if total else 0.0
+def _share(count: int, total: int) -> float | None:
+    """Return a share, rounded; None of nothing."""
+    return round(count / total, DIGITS) if total else None
 
 
 def _judged_only(samples: Sequence[Scored]) -> dict[str, Any]:
     """Return metrics over the answers that their judge gave a verdict on."""
-    found: dict[str, Any] = {}
-    for measure in MEASURES:
-        kept = [one for one in samples if measure.judge not in one.failed]
-        rows = measure.rows(kept)
-        value = None
-        if len(rows):
-            value = round(
-                float(measure.statistic(rows.mean(axis=0, keepdims=True))[0]), DIGITS
-            )
-        found[measure.name] = value
-    return found
+    return {
+        of.name: of.value([one for one in samples if of.judge not in one.failed])
+        for of in MEASURES
+    }
 
 
 def _by_category(samples: Sequence[Scored]) -> dict[str, Any]:
@@ -210,17 +225,112 @@ def _by_category(samples: Sequence[Scored]) -> dict[str, Any]:
         group = [one for one in samples if one.category == category]
         entry: dict[str, Any] = {"n": len(group)}
         for measure in MEASURES:
-            rows = measure.rows(group)
-            interval = bootstrap_rows(rows, measure.statistic) if len(rows) else None
+            entry[f"{measure.name}_ci"] = interval = measure.interval(group)
             entry[measure.name] = interval["mean"] if interval else None
-            entry[f"{measure.name}_ci"] = interval
         found[category] = entry
     return found
 
 
-def _efficiency(metrics: dict[str, Any]) -> dict[str, float]:
-    """Return tokens of SKN as a share of those of JSON, where both were run."""
-    tokens = [metrics.get(v, {}).get("avg_context_tokens") for v in ("skn", "json")]
-    if not all(tokens):
+def _efficiency(
+    rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
+) -> dict[str, float | None]:
+    """Return tokens of SKN as a share of those of JSON, where both can be used."""
+    pair = ("skn", "json")
+    if not set(pair) <= set(pipelines):
         return {}
-    return {"token_ratio_skn_vs_json": round(tokens[0] / tokens[1], DIGITS)}
+    usable = [row for row in rows if all(is_usable(row, v) for v in pair)]
+    tokens = [tuple(row.get(f"{v}_tokens_est") or 0 for v in pair) for row in usable]
+    known = [both for both in tokens if all(both)]
+    ratio = sum(s for s, _ in known) / sum(j for _, j in known) if known else None
+    return {
+        "token_ratio_skn_vs_json": None if ratio is None else round(ratio, DIGITS),
+        "token_ratio_n": len(known),
+    }
+
+
+FULL = "skn"
+
+
+def compare_pipelines(
+    rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
+) -> tuple[Difference, ...]:
+    """Compare pipelines with the first one, and ablated ones with the whole.
+
+    Args:
+        rows: Judged rows.
+        pipelines: Their names, the baseline first.
+
+    Returns:
+        A difference for each pair and main metric, over the samples on which both
+        extractions can be used; none for one pipeline, or where it is undefined.
+    """
+    pairs = [(pipelines[0], other) for other in pipelines[1:]]
+    if FULL in pipelines:
+        known = {frozenset(pair) for pair in pairs}
+        pairs += [
+            (FULL, other)
+            for other in pipelines
+            if other != FULL and frozenset((FULL, other)) not in known
+        ]
+    tested = []
+    samples = {v: [scored(row, v) for row in rows] for v in pipelines}
+    for first, second in pairs:
+        for measure in MEASURES:
+            kept = [
+                pair
+                for pair in zip(samples[first], samples[second], strict=True)
+                if all(one.usable and measure.about(one) for one in pair)
+            ]
+            if not measure.main or not kept:
+                continue
+            one, two = (measure.rows(side) for side in zip(*kept, strict=True))
+            if not len(one):
+                continue
+            found = compare_paired(
+                one,
+                two,
+                measure.statistic,
+                resamples=RESAMPLES,
+                method="percentile",
+                seed=SEED,
+                bounds=SHARE,
+            )
+            tested.append((second, first, measure.name, found))
+    return corrected_differences(tested)
+
+
+def ahead(one: Difference) -> str:
+    """Return the pipeline that a metric speaks for, empty for neither."""
+    if abs(one.found.difference.value) < 10**-DIGITS:
+        return ""
+    (better,) = (each.better for each in MEASURES if each.name == one.metric)
+    higher = one.found.difference.value > 0
+    return one.name if higher == (better == "higher") else one.base
+
+
+def difference_row(one: Difference) -> dict[str, Any]:
+    """Return a difference as the result files have it, rounded.
+
+    `n` are the samples of which both have a usable extraction, as far as the metric is
+    about them.
+    """
+    interval = one.found.difference
+    return {
+        "metric": one.metric,
+        "first": one.base,
+        "second": one.name,
+        "first_value": round(one.found.first, DIGITS),
+        "second_value": round(one.found.second, DIGITS),
+        "difference": round(interval.value, DIGITS),
+        "low": _end(interval.low),
+        "high": _end(interval.high),
+        "p_value": round(one.found.p_value, DIGITS),
+        "p_corrected": round(one.p_value, DIGITS),
+        "better": ahead(one),
+        "n": one.found.n,
+    }
+
+
+def _end(value: float) -> float | None:
+    """Return an end of an interval; None where there is none."""
+    return round(value, DIGITS) if value == value else None

@@ -1,22 +1,22 @@
 """Results of an experiment: sessions that were filtered by class against the others.
 
-The groups are dealt in `retrieval.specificity.experiment`; here is what came of them.
-Sessions are what the interval is made of, not single results, since those of one
-session are not independent.
+The groups are dealt in `knowtrail.retrieval.specificity.monitoring`; here is what came
+of them. Sessions are what the interval is made of, not single results, since those of
+one session are not independent.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eval.statistics import Interval
-from graph.errors import InputError, SourceError
-from retrieval.specificity.experiment import SpecificityExperiment
+from knowtrail.eval.statistics import Interval
+from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.graph.files import read_json_lines
+from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrieval.specificity.experiment import Group
+    from knowtrail.retrieval.specificity.monitoring import Group
 
 __all__ = [
     "FEWEST",
@@ -171,22 +171,15 @@ def read_results(
     results = SpecificityResults(
         SpecificityExperiment(traffic_split=traffic_split, name=name)
     )
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        msg = f"Cannot read results of sessions from {path}: {error}."
-        raise SourceError(msg) from error
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    for number, record in read_json_lines(path):
         try:
-            record = json.loads(line)
             results.log_result(
                 str(record["session"]), record["quality"], group=record.get("group")
             )
         except (ValueError, KeyError, TypeError) as error:
             reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-            msg = f"{path}:{number} is no result of a session: {reason.rstrip('.')}."
+            said = reason.rstrip(".")
+            msg = f"{path}, line {number} is no result of a session: {said}."
             raise SourceError(msg) from error
     return results
 

@@ -6,18 +6,36 @@ far as the filter; the answers over every question.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
-from eval.exact_intervals import widened
-from eval.statistics import bootstrap_interval, ratio_f1
+from knowtrail.eval.statistics import SHARE, bootstrap_interval, first_mean, ratio_f1
+from knowtrail.eval.store import EvalRecord, EvalRun, Metric, StoredField, store_run
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from eval.specificity.judging import Outcome
-    from eval.statistics import Interval
+    from knowtrail.eval.specificity.judging import Outcome
+    from knowtrail.eval.statistics import Interval, Statistic
 
-__all__ = ["FILTER_METRICS", "METRICS", "class_scores", "measure"]
+    Row = tuple[float, ...]
+    from knowtrail.eval.specificity.experiments import ExperimentTable
+    from knowtrail.graph.connection import Connection
+    from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
+
+__all__ = [
+    "FILTER_METRICS",
+    "METRICS",
+    "class_scores",
+    "labels_key",
+    "measure",
+    "store_experiment",
+    "store_outcomes",
+    "stored_groups",
+]
+
 
 FILTER_METRICS = ("precision", "recall", "class_reduction", "response_time")
 """Of one question: kept classes that are relevant, relevant classes that were kept,
@@ -58,34 +76,46 @@ def measure(
 ) -> dict[str, Interval]:
     """Return every metric with its bootstrap interval of 95 %.
 
-    Where a metric is the same for all questions there is nothing to resample: the
-    interval then is as wide as the exact one of so many questions.
+    Conversations are what is drawn, since the turns of one are not independent; a
+    question that stands alone is drawn by itself.
 
     Args:
         outcomes: One for each question, at least one.
-        resamples: How many times questions are drawn.
+        resamples: How many times they are drawn.
         seed: Seed of the drawing.
     """
     found: dict[str, Interval] = {}
-    for name, of in _RIGHT.items():
-        rows = [float(of(outcome)) for outcome in outcomes]
-        found[name] = bootstrap_interval(rows, resamples=resamples, seed=seed)
-    slots = [
-        (float(o.slots_right), float(o.slots_found), float(o.slots_wanted))
-        for o in outcomes
-    ]
-    found["slot_f1"] = bootstrap_interval(
-        slots, ratio_f1, resamples=resamples, seed=seed
-    )
-    scored = [s for o in outcomes if (s := class_scores(o)) is not None]
+
+    def add(
+        name: str,
+        rows: Sequence[tuple[Outcome, Row]],
+        statistic: Statistic = first_mean,
+    ) -> None:
+        found[name] = bootstrap_interval(
+            [row for _, row in rows],
+            statistic,
+            resamples=resamples,
+            seed=seed,
+            bounds=None if name == "response_time" else SHARE,
+            clusters=[
+                one.question.conversation or place
+                for place, (one, _) in enumerate(rows)
+            ],
+        )
+
+    for name, right in _RIGHT.items():
+        add(name, [(one, (float(right(one)),)) for one in outcomes])
+    add("slot_f1", [(one, _slots(one)) for one in outcomes], ratio_f1)
+    scored = [(one, s) for one in outcomes if (s := class_scores(one)) is not None]
     for name in FILTER_METRICS if scored else ():
-        rows = [s[name] for s in scored]
-        found[name] = bootstrap_interval(rows, resamples=resamples, seed=seed)
-    return {
-        name: found[name] if name == "response_time" else widened(found[name])
-        for name in METRICS
-        if name in found
-    }
+        add(name, [(one, (scores[name],)) for one, scores in scored])
+    return {name: found[name] for name in METRICS if name in found}
+
+
+def _slots(outcome: Outcome) -> Row:
+    """Return how many slots are right, found and wanted."""
+    counts = outcome.slots_right, outcome.slots_found, outcome.slots_wanted
+    return tuple(map(float, counts))
 
 
 _RIGHT: Mapping[str, Callable[[Outcome], bool]] = {
@@ -93,3 +123,156 @@ _RIGHT: Mapping[str, Callable[[Outcome], bool]] = {
     "ending_accuracy": lambda outcome: outcome.ended_right,
     "answer_accuracy": lambda outcome: outcome.answer_right,
 }
+
+
+def store_outcomes(
+    connection: Connection,
+    outcomes: Sequence[Outcome],
+    metrics: Mapping[str, Interval],
+    *,
+    dataset: str,
+    configuration: Mapping[str, Any],
+) -> str:
+    """Store what was measured; return the id of the run, see `EvalRun`.
+
+    Args:
+        connection: The database.
+        outcomes: One for each question.
+        metrics: Metrics with their intervals.
+        dataset: Name of the questions.
+        configuration: How they were asked, and about what.
+    """
+    run = EvalRun(
+        kind="specificity",
+        dataset=dataset,
+        configuration=dict(configuration),
+        key=labels_key(outcomes),
+    )
+    store_run(
+        connection,
+        run,
+        records=map(_record, outcomes),
+        metrics=(Metric.of(name, value) for name, value in metrics.items()),
+    )
+    return run.id
+
+
+def labels_key(outcomes: Sequence[Outcome]) -> str:
+    """Return a digest of the questions with their labels.
+
+    Args:
+        outcomes: One for each question.
+    """
+    labels = [asdict(one.question) for one in outcomes]
+    return content_key(json.dumps(labels, sort_keys=True, default=sorted))
+
+
+def _record(outcome: Outcome) -> EvalRecord:
+    """Return the record of a question."""
+    question = outcome.question
+    scores = {
+        "templateRight": float(outcome.template_right),
+        "endedRight": float(outcome.ended_right),
+        "answerRight": float(outcome.answer_right),
+        "slotsRight": float(outcome.slots_right),
+        "slotsFound": float(outcome.slots_found),
+        "slotsWanted": float(outcome.slots_wanted),
+    }
+    measured = class_scores(outcome) or {}
+    return EvalRecord(
+        record_id=question.id,
+        scores=scores | {_camel(name): value for name, value in measured.items()},
+        fields=(
+            _field(
+                "template", question.template, outcome.template, outcome.template_right
+            ),
+            StoredField(
+                path="answer",
+                schema_path="answer",
+                status="match" if outcome.answer_right else "mismatch",
+                score=float(outcome.answer_right),
+                gold=question.question,
+                extracted=outcome.answer,
+                comparator=question.answer.kind,
+                reason=outcome.status,
+            ),
+        ),
+    )
+
+
+def _field(name: str, gold: str, found: str, right: bool) -> StoredField:
+    """Return a value that is right or wrong."""
+    return StoredField(
+        path=name,
+        schema_path=name,
+        status="match" if right else "mismatch",
+        score=float(right),
+        gold=gold,
+        extracted=found,
+        comparator="exact",
+    )
+
+
+def _camel(name: str) -> str:
+    """Return a name as properties are written."""
+    first, *rest = name.split("_")
+    return first + "".join(part.title() for part in rest)
+
+
+def stored_groups(
+    connection: Connection, sessions: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return the groups in which sessions were answered, by their stored turns.
+
+    Args:
+        connection: The database.
+        sessions: Ids of sessions, which are those of their conversations.
+
+    Returns:
+        Session -> groups; a session without a turn of an experiment is left out.
+    """
+    rows = connection.read("eval/experiment_groups", sessions=list(sessions))
+    return {row["session"]: tuple(row["groups"]) for row in rows}
+
+
+def store_experiment(
+    connection: Connection,
+    table: ExperimentTable,
+    *,
+    experiment: SpecificityExperiment,
+    dataset: str,
+    key: str,
+    seed: int = 0,
+) -> str:
+    """Store the result of an experiment; return the id of the run, see `EvalRun`.
+
+    Args:
+        connection: The database.
+        table: The result.
+        experiment: What dealt the sessions.
+        dataset: Where their qualities come from.
+        key: Digest of the qualities.
+        seed: Seed of the table's interval.
+    """
+    run = EvalRun(
+        kind="specificity-experiment",
+        dataset=dataset,
+        configuration={
+            "experiment": experiment.name,
+            "trafficSplit": experiment.traffic_split,
+            "seed": seed,
+        },
+        key=key,
+    )
+    found = [
+        Metric(name=f"{group}_quality", value=value, n=n)
+        for group, value, n in (
+            ("control", table.control, table.control_sessions),
+            ("treatment", table.treatment, table.treatment_sessions),
+        )
+        if value is not None
+    ]
+    if table.difference is not None:
+        found.append(Metric.of("quality_difference", table.difference))
+    store_run(connection, run, metrics=found)
+    return run.id

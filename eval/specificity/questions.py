@@ -1,19 +1,39 @@
-"""Labelled questions: what template, slots and answer are right."""
+"""Labelled questions, and the bundled institutions as a graph in memory."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from graph.errors import SourceError
+from knowtrail.graph.errors import SourceError
+from knowtrail.graph.files import read_json_lines
+from knowtrail.ingest.custodians import CustodianFile, class_uri
+from knowtrail.ingest.custodians.custodian_file import Findings, custodian_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["HALVES", "Answer", "Question", "bundled_questions", "load_questions"]
+    from rdflib import Graph
+
+    from knowtrail.eval.specificity.judging import Key
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.ingest.custodians import Custodian
+    from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
+
+__all__ = [
+    "HALVES",
+    "Answer",
+    "Question",
+    "bundled_questions",
+    "custodians_of",
+    "graph_of",
+    "key_of",
+    "load_questions",
+    "memory_pipeline",
+]
+
 
 HALVES = ("dev", "more", "test")
 """Questions to tune on, more of them, and those that are only reported on."""
@@ -78,7 +98,11 @@ def bundled_questions(half: str) -> Path:
         half: `dev` or `more`, for tuning, or `test`, for reporting only.
     """
     return Path(
-        str(resources.files("eval.specificity") / "data" / f"questions_{half}.jsonl")
+        str(
+            resources.files("knowtrail.eval.specificity")
+            / "data"
+            / f"questions_{half}.jsonl"
+        )
     )
 
 
@@ -91,24 +115,17 @@ def load_questions(path: Path) -> tuple[Question, ...]:
     Raises:
         SourceError: If the file or a line of it cannot be used; says which.
     """
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        msg = f"Cannot read questions from {path}: {error}."
-        raise SourceError(msg) from error
     questions: list[Question] = []
     seen: set[str] = set()
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    for number, record in read_json_lines(path):
         try:
-            question = _question(json.loads(line))
+            question = _question(record)
             if question.id in seen:
                 msg = f"id {question.id!r} was there before"
                 raise ValueError(msg)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-            msg = f"{path}:{number} is no labelled question: {reason}."
+            msg = f"{path}, line {number} is no labelled question: {reason}."
             raise SourceError(msg) from error
         seen.add(question.id)
         questions.append(question)
@@ -119,11 +136,7 @@ def load_questions(path: Path) -> tuple[Question, ...]:
 
 
 def _question(record: dict[str, Any]) -> Question:
-    """Return the question of a record.
-
-    Raises:
-        ValueError: If the kind of answer is unknown.
-    """
+    """Return the question of a record."""
     answer = record["answer"]
     if answer["kind"] not in _KINDS:
         msg = f"answer kind {answer['kind']!r} is none of {', '.join(_KINDS)}"
@@ -146,4 +159,105 @@ def _question(record: dict[str, Any]) -> Question:
         ),
         conversation=record.get("conversation"),
         turn=record.get("turn", 1),
+    )
+
+
+_CORPUS = "fixture"
+
+
+def custodians_of(path: Path) -> tuple[Custodian, ...]:
+    """Return the institutions of a file, with nothing guessed.
+
+    Args:
+        path: CSV or JSON Lines, as `ingest custodians` reads them.
+    """
+    file = CustodianFile(path)
+    return tuple(
+        custodian_of(
+            row,
+            place=place,
+            source=file.name,
+            towns=file.towns,
+            country=None,
+            guess=False,
+            findings=Findings(),
+        )
+        for place, row in file.rows()
+    )
+
+
+def graph_of(custodians: Iterable[Custodian]) -> Graph:
+    """Return institutions as RDF in memory, by the mapping of the whole graph.
+
+    The triples of a node are those that the live graph answers with; its class is a
+    type of it too.
+    """
+    from rdflib import Graph, URIRef
+    from rdflib.namespace import RDF
+
+    from knowtrail.graph.rdf.mapping import Mapping
+    from knowtrail.graph.rdf.triples import node_triples
+    from knowtrail.graph.rdf.values import literal_term, node_term
+    from knowtrail.graph.rdf.vocabulary import Value
+
+    mapping = Mapping()
+    graph = Graph(bind_namespaces="none")
+    for custodian in custodians:
+        properties = custodian.properties(_CORPUS)
+        iri = mapping.node_iri("Custodian", properties)
+        if iri is None:
+            continue
+        record = (iri, "Custodian", ["Custodian"], properties)
+        for subject, predicate, found in node_triples(mapping, record):
+            target = literal_term(found) if isinstance(found, Value) else None
+            graph.add((
+                node_term(subject),
+                URIRef(predicate),
+                node_term(str(found)) if target is None else target,
+            ))
+        graph.add((node_term(iri), RDF.type, URIRef(class_uri(custodian.class_name))))
+    return graph
+
+
+def key_of(custodians: Sequence[Custodian], corpus: str = _CORPUS) -> Key:
+    """Return what answers about institutions are judged by.
+
+    Args:
+        custodians: The institutions; those without a GHCID cannot be judged.
+        corpus: The corpus that they are stored in; left out for `graph_of`.
+    """
+    from knowtrail.eval.specificity.judging import Key
+    from knowtrail.graph.rdf.mapping import Mapping
+
+    mapping = Mapping()
+    iris = {}
+    for custodian in custodians:
+        iri = mapping.node_iri("Custodian", custodian.properties(corpus))
+        if iri is not None and custodian.ghcid is not None:
+            iris[iri] = custodian.ghcid
+    return Key.of(custodians, iris)
+
+
+def memory_pipeline(
+    custodians: Sequence[Custodian], embedder: Embedder | None = None
+) -> TemplatePipeline:
+    """Return a pipeline over institutions in memory, which searches no chunks.
+
+    Args:
+        custodians: The institutions.
+        embedder: For the classifier; None compares words alone.
+    """
+    from knowtrail.retrieval.specificity.classifier import EmbeddingTemplateClassifier
+    from knowtrail.retrieval.specificity.execution import DEFAULT_BASE
+    from knowtrail.retrieval.specificity.gazetteer import gazetteer_of_graph
+    from knowtrail.retrieval.specificity.query_templates import load_templates
+    from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
+
+    graph = graph_of(custodians)
+    templates = load_templates()
+    return TemplatePipeline(
+        graph,
+        gazetteer_of_graph(graph, base=DEFAULT_BASE),
+        templates=templates,
+        classifier=EmbeddingTemplateClassifier(templates, embedder),
     )

@@ -8,10 +8,11 @@ The fit is Bradley and Terry's model of paired comparisons (Biometrika 39, 1952)
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from retrieval.rerank.datasets import (
+from knowtrail.graph.lazy_names import lazy_names
+from knowtrail.retrieval.rerank.base import BaseReranker
+from knowtrail.retrieval.rerank.datasets import (
     AnnotatedDocument,
     AnnotatedQueryDocuments,
     Document,
@@ -24,19 +25,30 @@ from retrieval.rerank.datasets import (
 )
 
 if TYPE_CHECKING:
-    from eval.zelo.annotation import Annotation, ZeloAnnotator, aannotate, annotate
-    from eval.zelo.chat_judges import ChatJudge
-    from eval.zelo.composing import FitSettings
-    from eval.zelo.judgements import Answer, Judge, Judgement, Matchup, Price
-    from eval.zelo.judges import load_judges
-    from eval.zelo.offline_judges import FunctionJudge, RerankerJudge
-    from eval.zelo.pairs import PairSettings
+    from knowtrail.eval.zelo.annotation import (
+        Annotation,
+        ZeloAnnotator,
+        aannotate,
+        annotate,
+    )
+    from knowtrail.eval.zelo.chat_judges import ChatJudge
+    from knowtrail.eval.zelo.composing import FitSettings
+    from knowtrail.eval.zelo.judgements import Answer, Judge, Judgement, Matchup, Price
+    from knowtrail.eval.zelo.judges import load_judges
+    from knowtrail.eval.zelo.metrics import (
+        benchmark_accuracy,
+        benchmark_ndcg,
+        recall_at_k,
+    )
+    from knowtrail.eval.zelo.offline_judges import FunctionJudge, RerankerJudge
+    from knowtrail.eval.zelo.pairs import PairSettings
 
 __all__ = [
     "AnnotatedDocument",
     "AnnotatedQueryDocuments",
     "Annotation",
     "Answer",
+    "BaseReranker",
     "ChatJudge",
     "Document",
     "FitSettings",
@@ -52,9 +64,12 @@ __all__ = [
     "ZeloAnnotator",
     "aannotate",
     "annotate",
+    "benchmark_accuracy",
+    "benchmark_ndcg",
     "load_judges",
     "read_annotated",
     "read_queries",
+    "recall_at_k",
     "write_annotated",
     "write_queries",
 ]
@@ -74,13 +89,11 @@ _HOMES = {
     "ZeloAnnotator": "annotation",
     "aannotate": "annotation",
     "annotate": "annotation",
+    "benchmark_accuracy": "metrics",
+    "benchmark_ndcg": "metrics",
     "load_judges": "judges",
+    "recall_at_k": "metrics",
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name at first use, so that commands start quickly."""
-    if name not in _HOMES:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(import_module(f"eval.zelo.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -11,31 +11,278 @@ end. The same call continues an interrupted run; a finished one asks nothing.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from eval.zelo.asking import Asking, check_judges
-from eval.zelo.composing import Composer, FitSettings
-from eval.zelo.conduct import Conduct, JudgeReport
-from eval.zelo.costs import Estimate, estimate
-from eval.zelo.journal import open_journal
-from eval.zelo.pairs import PairSettings
-from graph.errors import InputError, StorageError
-from graph.progress import silent
-from retrieval.rerank.datasets import read_queries, write_annotated
+from knowtrail.eval.zelo.asking import Asking, check_judges
+from knowtrail.eval.zelo.composing import Composer, FitSettings, pairs_of
+from knowtrail.eval.zelo.journal import JOURNAL, Journal, judgement_key
+from knowtrail.eval.zelo.pairs import PairSettings
+from knowtrail.graph.errors import InputError, StorageError
+from knowtrail.graph.progress import silent
+from knowtrail.retrieval.rerank.datasets import read_queries, write_annotated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eval.zelo.asking import Counts, Stop
-    from eval.zelo.composing import ScoredQuery
-    from eval.zelo.journal import Journal
-    from eval.zelo.judgements import Judge
-    from graph.progress import Progress
+    from knowtrail.eval.zelo.asking import Counts, Stop
+    from knowtrail.eval.zelo.chat_judges import Pace
+    from knowtrail.eval.zelo.composing import ScoredQuery
+    from knowtrail.eval.zelo.judgements import Judge, Judgement
+    from knowtrail.graph.progress import Progress
 
-__all__ = ["Annotation", "Options", "ZeloAnnotator", "aannotate", "annotate"]
+__all__ = [
+    "Annotation",
+    "Conduct",
+    "Estimate",
+    "JudgeEstimate",
+    "JudgeReport",
+    "Options",
+    "ZeloAnnotator",
+    "aannotate",
+    "annotate",
+    "estimate",
+]
+
+
+ENOUGH = 10
+"""Answers below which nothing is said of a habit."""
+_HABIT = 0.95
+_FAILING = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeReport:
+    """How one judge behaved.
+
+    Attributes:
+        judge: Its name.
+        answered: Judgements with a score.
+        failed: Judgements without.
+        ties: Share of scores that are 0.
+        first: Share, among the others, that went to the document shown first; about
+            one half for a judge that the order does not sway.
+        shortened: Judgements for which a document was shortened to fit.
+        error: The reason that was given most often for a failure.
+    """
+
+    judge: str
+    answered: int
+    failed: int
+    ties: float
+    first: float
+    shortened: int = 0
+    error: str = ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what makes its judgements doubtful."""
+        found = []
+        if self.answered >= ENOUGH and self.ties >= _HABIT:
+            found.append(
+                f"Judge {self.judge!r} nearly always ties ({self.ties:.0%} of "
+                f"{self.answered} answers): it tells nothing."
+            )
+        elif self.answered * (1 - self.ties) >= ENOUGH:
+            for share, place in ((self.first, "first"), (1 - self.first, "second")):
+                if share >= _HABIT:
+                    found.append(
+                        f"Judge {self.judge!r} nearly always prefers the document "
+                        f"shown {place} ({share:.0%}): its answers are noise."
+                    )
+        if self.failed and self.failed >= _FAILING * (self.failed + self.answered):
+            found.append(
+                f"Judge {self.judge!r} failed {self.failed} of "
+                f"{self.failed + self.answered} times, mostly: {self.error}"
+            )
+        return tuple(found)
+
+
+class Conduct:
+    """Counts judgements into a report a judge."""
+
+    def __init__(self, judges: Sequence[str]) -> None:
+        """Name the judges."""
+        self._counts: dict[str, Counter[str]] = {name: Counter() for name in judges}
+        self._errors: dict[str, Counter[str]] = {name: Counter() for name in judges}
+
+    def add(self, judgement: Judgement) -> None:
+        """Count a judgement."""
+        count = self._counts[judgement.judge]
+        count["shortened"] += judgement.shortened
+        score = judgement.score
+        if score is None:
+            count["failed"] += 1
+            self._errors[judgement.judge][judgement.error or ""] += 1
+            return
+        count["answered"] += 1
+        if score == 0:
+            count["ties"] += 1
+        elif (score < 0) != judgement.swapped:
+            count["first"] += 1
+
+    def reports(self) -> tuple[JudgeReport, ...]:
+        """Return a report a judge, in the order of the names."""
+        found = []
+        for name, count in self._counts.items():
+            answered, ties = count["answered"], count["ties"]
+            chosen = answered - ties
+            worst = self._errors[name].most_common(1)
+            found.append(
+                JudgeReport(
+                    judge=name,
+                    answered=answered,
+                    failed=count["failed"],
+                    ties=ties / max(1, answered),
+                    first=count["first"] / chosen if chosen else 0.5,
+                    shortened=count["shortened"],
+                    error=worst[0][0] if worst else "",
+                )
+            )
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeEstimate:
+    """What one judge would be asked.
+
+    Attributes:
+        judge: Its name.
+        judgements: Judgements to be made.
+        known: Judgements that the working folder has.
+        prompt_tokens: Tokens to be sent, by an estimate on the safe side.
+        completion_tokens: Tokens of answers, as the configuration expects them.
+        cost: Their price in USD; None where it is not known.
+        seconds: What they take at the least at the judge's limits of speed; 0 without.
+    """
+
+    judge: str
+    judgements: int = 0
+    known: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What a run would ask.
+
+    Attributes:
+        queries: Queries of the source.
+        documents: Documents that would be judged.
+        pairs: Pairs of them.
+        judges: What each judge would be asked.
+        spent: What the working folder's judgements cost already.
+    """
+
+    queries: int
+    documents: int
+    pairs: int
+    judges: tuple[JudgeEstimate, ...]
+    spent: float = 0.0
+
+    @property
+    def inferences(self) -> int:
+        """Return how many judgements would be made."""
+        return sum(judge.judgements for judge in self.judges)
+
+    @property
+    def cost(self) -> float | None:
+        """Return the price in USD; None where that of a judge is not known."""
+        costs = [judge.cost for judge in self.judges]
+        return None if None in costs else sum(c for c in costs if c is not None)
+
+    @property
+    def seconds(self) -> float:
+        """Return what a run takes at the least: judges are asked side by side."""
+        return max((judge.seconds for judge in self.judges), default=0.0)
+
+
+def estimate(
+    source: Path,
+    judges: Sequence[Judge],
+    pairs: PairSettings,
+    *,
+    folder: Path | None = None,
+    retry_failed: bool = False,
+) -> Estimate:
+    """Return what a run would ask and cost; nothing is asked or written.
+
+    Pairs that adaptive rounds have not chosen yet count as the mean of those chosen.
+
+    Args:
+        source: Queries with documents.
+        judges: Who would be asked.
+        pairs: Which pairs.
+        folder: A working folder, whose judgements need not be made again.
+        retry_failed: Whether answers of no use are asked for again.
+
+    Raises:
+        InputError: If the source is no good.
+    """
+    there = folder is not None and (folder / JOURNAL).is_file()
+    journal = Journal(folder, to_read=True) if there and folder is not None else None
+    counts = {judge.name: [0.0] * 5 for judge in judges}
+    queries = documents = planned = 0
+    try:
+        for item in read_queries(source):
+            taken = pairs.considered(item.documents)
+            number = pairs.planned(len(taken))
+            queries += 1
+            documents += len(taken)
+            planned += number
+            matches = list(pairs_of(journal, pairs, judges, item.query, taken))
+            # Rounds that are still to be chosen, as often as those that are.
+            further = max(0.0, number / len(matches) - 1) if matches else 0.0
+            for match in matches:
+                for judge in judges:
+                    count = counts[judge.name]
+                    known = journal is not None and journal.settled(
+                        judgement_key(match, judge), retry_failed=retry_failed
+                    )
+                    count[1] += known
+                    if share := further + (not known):
+                        prompt, answer = judge.expected(match)
+                        count[0] += share
+                        count[2] += share * prompt
+                        count[3] += share * answer
+                        count[4] += share * _seconds(judge, prompt + answer)
+        spent = journal.spent if journal else 0.0
+    finally:
+        if journal:
+            journal.close()
+    return Estimate(
+        queries=queries,
+        documents=documents,
+        pairs=planned,
+        judges=tuple(_judge_estimate(judge, counts[judge.name]) for judge in judges),
+        spent=spent,
+    )
+
+
+def _seconds(judge: Judge, tokens: int) -> float:
+    """Return how long a judgement takes of what a judge may do, 0 without limits."""
+    pace: Pace | None = getattr(judge, "pace", None)
+    return pace.seconds(tokens) if pace else 0.0
+
+
+def _judge_estimate(judge: Judge, counts: list[float]) -> JudgeEstimate:
+    """Return what one judge would be asked."""
+    judgements, known, prompt, answer = (round(count) for count in counts[:4])
+    return JudgeEstimate(
+        judge=judge.name,
+        judgements=judgements,
+        known=known,
+        prompt_tokens=prompt,
+        completion_tokens=answer,
+        cost=None if judge.price is None else judge.price.of(prompt, answer),
+        seconds=counts[4],
+    )
 
 
 class Options(TypedDict, total=False):
@@ -133,7 +380,7 @@ class ZeloAnnotator:
         """Check what is asked for; no judge is asked yet.
 
         Args:
-            source: Queries with documents, see `retrieval.rerank.datasets`.
+            source: Queries with documents, see `knowtrail.retrieval.rerank.datasets`.
             target: Where the annotated file goes; it may be the source.
             judges: The ensemble.
             **options: See `Options`.
@@ -196,7 +443,7 @@ class ZeloAnnotator:
         """
         total = await asyncio.to_thread(self._check_source)
         self._check_target()
-        with open_journal(self.folder) as journal:
+        with Journal(self.folder) as journal:
             before = journal.spent
             self._loop = asyncio.get_running_loop()
             self._asking = asking = Asking(
@@ -328,7 +575,7 @@ def annotate(
     """Judge the documents of each query in pairs and write their zELO scores.
 
     Args:
-        source: Queries with documents, see `retrieval.rerank.datasets`.
+        source: Queries with documents, see `knowtrail.retrieval.rerank.datasets`.
         target: Where the annotated file goes; it may be the source.
         judges: The ensemble.
         **options: See `Options`.

@@ -6,21 +6,27 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from eval.zelo.fit import REGULARISATION, fit_battles
-from eval.zelo.journal import judgement_key
-from eval.zelo.judgements import Matchup, Price, battles_of, judgement_of, swaps
-from eval.zelo.pairs import most_informative
-from graph.errors import InputError
-from ingest.keys import content_key
+from knowtrail.eval.zelo.fit import REGULARISATION, fit_battles
+from knowtrail.eval.zelo.journal import judgement_key
+from knowtrail.eval.zelo.judgements import (
+    Matchup,
+    Price,
+    battles_of,
+    judgement_of,
+    swaps,
+)
+from knowtrail.eval.zelo.pairs import most_informative
+from knowtrail.graph.errors import InputError
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from eval.zelo.journal import Journal
-    from eval.zelo.judgements import Judge, Judgement
-    from eval.zelo.pairs import Pair, PairSettings
-    from graph.progress import Progress
-    from retrieval.rerank.datasets import Document, Query, QueryDocuments
+    from knowtrail.eval.zelo.journal import Journal
+    from knowtrail.eval.zelo.judgements import Judge, Judgement
+    from knowtrail.eval.zelo.pairs import Pair, PairSettings
+    from knowtrail.graph.progress import Progress
+    from knowtrail.retrieval.rerank.datasets import Document, Query, QueryDocuments
 
 __all__ = [
     "Asking",
@@ -221,6 +227,8 @@ class Asking:
             known = self._journal.rounds(plan)
             if number >= len(known):
                 chosen = self._next_round(query, documents, pairs)
+                if not chosen:
+                    return
                 self._journal.add_round(plan, chosen)
                 known = self._journal.rounds(plan)
             begun = len(pairs)
@@ -231,8 +239,12 @@ class Asking:
     def _next_round(
         self, query: Query, documents: Sequence[Document], pairs: Sequence[Pair]
     ) -> list[Pair]:
-        """Return as many pairs as there are documents."""
+        """Return as many new pairs as there are documents, or what is left of them."""
         ids = [document.id for document in documents]
+        met = {frozenset(pair) for pair in pairs}
+        count = min(len(ids), len(ids) * (len(ids) - 1) // 2 - len(met))
+        if not count:
+            return []
         answers: list[Judgement] = []
         counts = []
         for matchup in matchups(query, documents, pairs):
@@ -245,7 +257,7 @@ class Asking:
             fit.scores,
             pairs,
             counts,
-            count=len(ids),
+            count=count,
             judges=len(self._judges),
             ridge=REGULARISATION,
         )

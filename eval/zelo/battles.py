@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from graph.errors import InputError
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,7 @@ __all__ = ["Battles", "Reading", "answers", "preferences"]
 Reading = Literal["votes", "magnitude", "published"]
 """How a judge's score is read: `votes` takes its sign, 0 being half a vote for each;
 `magnitude` takes (score + 1) / 2; `published` takes its sign, 0 being a vote for the
-left document."""
+left document (what was published scores a failed answer 0, see `battles_of`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +107,17 @@ def document_numbers(n: int, numbers: ArrayLike) -> NDArray[np.intp]:
 
 
 def preferences(
-    score: NDArray[np.float64], *, reading: Reading = "votes"
+    score: NDArray[np.float64],
+    *,
+    reading: Reading = "votes",
+    weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return the share of each battle that the judges give to the right document.
 
     Args:
         score: m x judges scores in [-1, 1], NaN where missing.
         reading: How a score is read, see `Reading`.
+        weight: What each answer counts, such as by `answers`; None for 1 each.
 
     Returns:
         m means over the judges that answered; NaN where none did.
@@ -125,14 +129,25 @@ def preferences(
         if reading == "votes":
             share[score == 0] = 0.5
         share[np.isnan(score)] = np.nan
-    count = answers(score)
-    total = np.nansum(share, axis=1)
+    times = ~np.isnan(score) if weight is None else weight
+    count = times.sum(axis=1)
+    total = np.nansum(share * times, axis=1)
     mean: NDArray[np.float64] = np.full(len(score), np.nan)
     np.divide(total, count, out=mean, where=count > 0)
     return mean
 
 
-def answers(score: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how many judges answered in each battle, as m floats."""
-    count: NDArray[np.float64] = (~np.isnan(score)).sum(axis=1).astype(np.float64)
-    return count
+def answers(battles: Battles) -> NDArray[np.float64]:
+    """Return what each answer counts, m x judges; 0 where there is none.
+
+    What one judge said of one pair counts 1 in all, however often it was asked and in
+    either order: a judge that says the same again tells nothing new.
+    """
+    given = ~np.isnan(battles.score)
+    low = np.minimum(battles.left, battles.right)
+    high = np.maximum(battles.left, battles.right)
+    _, pair = np.unique(low * battles.n + high, return_inverse=True)
+    times = np.zeros((len(pair), given.shape[1]))
+    np.add.at(times, pair, given)
+    weight: NDArray[np.float64] = given / np.maximum(times[pair], 1)
+    return weight

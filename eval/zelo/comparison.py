@@ -7,34 +7,37 @@ defined, a difference over those for which both rankings have it.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from eval.corrections import corrected
-from eval.records import EvalRecord, EvalRun, Metric
-from eval.statistics import bootstrap_interval, compare_paired
-from eval.zelo.metrics import (
+from knowtrail.eval.differences import compare_systems
+from knowtrail.eval.statistics import (
+    SHARE,
+    bootstrap_interval,
+)
+from knowtrail.eval.store import EvalRecord, EvalRun, Metric, property_name
+from knowtrail.eval.zelo.metrics import (
     accuracy,
     ndcg,
     recall,
+    relevant_above,
+    standard_measures,
     truth_scores,
     two_scores,
 )
-from eval.zelo.standard import standard_measures
-from graph.errors import InputError, SourceError
+from knowtrail.graph.errors import InputError, SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from eval.statistics import Comparison, Interval
-    from eval.zelo.metrics import Ties
+    from knowtrail.eval.differences import Difference
+    from knowtrail.eval.statistics import Interval
+    from knowtrail.eval.zelo.metrics import Ties
 
 __all__ = [
     "Benchmark",
-    "Difference",
     "RankingSettings",
     "as_metrics",
     "as_records",
@@ -56,7 +59,8 @@ class RankingSettings:
         skip_unjudged: Whether what the truth lacks is passed over.
         ties: How pairs with equal scores count in the accuracy.
         threshold: Above which a true score is relevant to the standard measures; None
-            takes whole numbers as grades, and else 0.
+            takes the scores as grades where all of the truth are whole numbers from 0
+            up, and else 0.
         seed: Of the intervals.
     """
 
@@ -85,6 +89,8 @@ class Benchmark:
         means: For each metric its mean with the interval; None where no query has it.
         unjudged: Documents that were passed over since the truth lacks them.
         absent: Queries of the truth that the ranking lacks.
+        relevant_above: True scores above it are relevant to the standard measures; None
+            where they are grades.
     """
 
     name: str
@@ -93,24 +99,14 @@ class Benchmark:
     means: Mapping[str, Interval | None] = field(default_factory=dict)
     unjudged: int = 0
     absent: int = 0
+    relevant_above: float | None = None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """A ranking less the first one, for one metric.
-
-    Attributes:
-        name: The ranking.
-        metric: The metric.
-        found: Both means, over the queries that both have, and their difference.
-        p_value: That of the comparison, corrected by Holm's method for the number of
-            rankings that are compared by this metric.
-    """
-
-    name: str
-    metric: str
-    found: Comparison
-    p_value: float
+    @property
+    def relevance(self) -> str:
+        """Return what makes a document relevant to the standard measures."""
+        if self.relevant_above is None:
+            return "true scores are grades"
+        return f"true scores above {self.relevant_above:g} are relevant"
 
 
 def benchmark_files(
@@ -129,6 +125,9 @@ def benchmark_files(
     """
     chosen = settings or RankingSettings()
     true = truth_scores(truth)
+    if chosen.threshold is None:
+        above = relevant_above(scores.values() for scores in true.values())
+        chosen = replace(chosen, threshold=above)
     return [
         _benchmark(true, path, name, chosen)
         for path, name in zip(rankings, _names(rankings), strict=True)
@@ -190,51 +189,46 @@ def _benchmark(
         },
         unjudged=sum(pair.unjudged for pair in pairs),
         absent=len(truth) - len(pairs),
+        relevant_above=chosen.threshold,
     )
 
 
 def _mean(numbers: Sequence[float], seed: int) -> Interval | None:
     """Return the mean of the numbers that are defined."""
     defined = [number for number in numbers if not isnan(number)]
-    return bootstrap_interval(defined, seed=seed) if defined else None
+    if not defined:
+        return None
+    return bootstrap_interval(defined, seed=seed, bounds=SHARE)
 
 
-def differences(benchmarks: Sequence[Benchmark], *, seed: int = 0) -> list[Difference]:
+def differences(
+    benchmarks: Sequence[Benchmark], *, seed: int = 0
+) -> tuple[Difference, ...]:
     """Return each ranking less the first one, metric by metric.
 
     Args:
         benchmarks: Rankings against the same truth.
         seed: Of the intervals and tests.
     """
-    found = []
-    for metric in benchmarks[0].values if benchmarks else ():
-        first = _defined(benchmarks[0], metric)
-        compared = []
-        for other in benchmarks[1:]:
-            second = _defined(other, metric)
-            both = [query for query in first if query in second]
-            if both:
-                one = [first[query] for query in both]
-                two = [second[query] for query in both]
-                compared.append((other.name, compare_paired(one, two, seed=seed)))
-        p_values = corrected([each.p_value for _, each in compared])
-        found += [
-            Difference(name=name, metric=metric, found=each, p_value=float(p_value))
-            for (name, each), p_value in zip(compared, p_values, strict=True)
-        ]
-    return found
-
-
-def _defined(benchmark: Benchmark, metric: str) -> dict[str, float]:
-    """Return a metric of the queries that have it."""
-    pairs = zip(benchmark.queries, benchmark.values[metric], strict=True)
-    return {query: value for query, value in pairs if not isnan(value)}
+    values = {
+        one.name: {
+            metric: {
+                query: number
+                for query, number in zip(one.queries, numbers, strict=True)
+                if not isnan(number)
+            }
+            for metric, numbers in one.values.items()
+        }
+        for one in benchmarks
+    }
+    first = benchmarks[0]
+    return compare_systems(values, first.name, metrics=list(first.values), seed=seed)
 
 
 def as_run(
     benchmark: Benchmark, truth: Path, ranking: Path, settings: RankingSettings
 ) -> EvalRun:
-    """Return a benchmark as a run of kind `zelo`; equal files give the same run.
+    """Return a benchmark as a run of kind `zelo`, see `EvalRun`.
 
     Args:
         benchmark: What was found.
@@ -242,16 +236,16 @@ def as_run(
         ranking: File of the ranking.
         settings: How they were compared.
     """
-    try:
-        commit = version("knowtrail")
-    except PackageNotFoundError:
-        commit = ""
     return EvalRun(
         kind="zelo",
         dataset=truth.stem,
-        configuration={"ranking": benchmark.name, **settings.as_dict()},
-        commit=commit,
-        key=f"{_digest(truth)}:{_digest(ranking)}:{settings.seed}",
+        configuration={
+            "ranking": benchmark.name,
+            **settings.as_dict(),
+            "relevance": benchmark.relevance,
+            "seed": settings.seed,
+        },
+        key=f"{_digest(truth)}:{_digest(ranking)}",
     )
 
 
@@ -265,7 +259,7 @@ def as_records(benchmark: Benchmark) -> Iterator[EvalRecord]:
     """Yield the queries of a benchmark as records of a run."""
     for place, query in enumerate(benchmark.queries):
         scores = {
-            _property(metric): numbers[place]
+            property_name(metric): numbers[place]
             for metric, numbers in benchmark.values.items()
             if not isnan(numbers[place])
         }
@@ -277,8 +271,3 @@ def as_metrics(benchmark: Benchmark) -> Iterator[Metric]:
     for metric, mean in benchmark.means.items():
         if mean is not None:
             yield Metric.of(metric, mean)
-
-
-def _property(metric: str) -> str:
-    """Return the name of a metric as a property: letters, digits and underscores."""
-    return "".join(char if char.isalnum() else "_" for char in metric)

@@ -14,37 +14,43 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from eval.zelo.asking import known_judgements, matchups, plan_key
-from eval.zelo.fit import REGULARISATION, fit_many
-from eval.zelo.judgements import battles_of
-from eval.zelo.scored_pairs import PairFile, pair_row, scored_row
-from retrieval.rerank.datasets import (
+from knowtrail.eval.zelo.asking import known_judgements, matchups, plan_key
+from knowtrail.eval.zelo.fit import REGULARISATION, fit_many
+from knowtrail.eval.zelo.judgements import battles_of
+from knowtrail.eval.zelo.scored_pairs import (
+    FITS,
+    SCORES,
+    PairFile,
+    pair_row,
+    scored_row,
+)
+from knowtrail.graph.files import whole_file
+from knowtrail.retrieval.rerank.datasets import (
     AnnotatedDocument,
     AnnotatedQueryDocuments,
     read_queries,
-    whole_file,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from eval.zelo.battles import Battles
-    from eval.zelo.fit import Fit, Method
-    from eval.zelo.journal import Journal
-    from eval.zelo.judgements import Judge, Judgement, Matchup
-    from eval.zelo.pairs import PairSettings
-    from retrieval.rerank.datasets import Document, Query
+    from knowtrail.eval.zelo.battles import Battles
+    from knowtrail.eval.zelo.fit import Fit, Method
+    from knowtrail.eval.zelo.journal import Journal
+    from knowtrail.eval.zelo.judgements import Judge, Judgement, Matchup
+    from knowtrail.eval.zelo.pairs import PairSettings
+    from knowtrail.retrieval.rerank.datasets import Document, Query
 
 __all__ = ["Composer", "FitSettings", "ScoredQuery", "pairs_of"]
 
-PAIRS, SCORES, FITS = "pairs.json", "ai_scores.json", "fits.jsonl"
+PAIRS = "pairs.json"
 _FITTED_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitSettings:
-    """How scores are found; see `eval.zelo.fit.fit_many`.
+    """How scores are found; see `knowtrail.eval.zelo.fit.fit_many`.
 
     Attributes:
         method: `maximum_likelihood` or `published`.
@@ -219,6 +225,7 @@ class Composer:
             [document.id for document in taken],
             (one for each in said for one in each),
             [judge.name for judge in self._judges],
+            failed=0.0 if self._fit.method == "published" else math.nan,
         )
         return query, documents, pairs, said, battles
 

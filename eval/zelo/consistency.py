@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eval.fields.coefficients import krippendorff_alpha
-from eval.zelo.battles import Battles, preferences
-from eval.zelo.fit import fit_battles
+from knowtrail.eval.fields.coefficients import krippendorff_alpha
+from knowtrail.eval.zelo.battles import Battles, preferences
+from knowtrail.eval.zelo.fit import fit_battles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -132,7 +132,7 @@ def kendall_w(battles: Battles, *, magnitude: bool = False) -> Concordance:
 
     Args:
         battles: Battles of one query.
-        magnitude: As in `eval.zelo.fit.fit_battles`.
+        magnitude: As in `knowtrail.eval.zelo.fit.fit_battles`.
 
     Returns:
         The concordance over the documents that every judge has judged, of the largest

@@ -2,10 +2,17 @@
 
     fit = fit_scores(n, left, right, preference)
 
-By default scores are those of greatest likelihood with standard errors (`newton`);
-`method="published"` follows the published iteration (`published`). Scores are natural
-logarithms of odds: a document that is 1 ahead wins with probability 0.73. They have
-mean 0 for each query, so those of two queries cannot be compared.
+The model is Bradley and Terry's (Biometrika 39, 1952): document i wins over j with
+probability 1 / (1 + exp(s_j - s_i)), so scores are natural logarithms of odds. They
+have mean 0 for each query: those of two queries cannot be compared.
+
+By default what is maximised is the log-likelihood less `regularisation / 2` times the
+sum of squared scores, a normal prior. It is strictly concave, so there is one best
+answer, reached from zeros in a few of Newton's steps, and it keeps documents that never
+lost finite. `method="published"` follows the published iteration step for step, to
+compare with results of others: it has no regulariser (the half win of each document
+over itself slows it down and no more), so the score of a document that never lost
+depends on when it stops.
 
 Only documents that are connected by battles can be compared. Each connected component
 has scores of its own, with mean 0, and `Fit.component` tells which is which; a document
@@ -15,31 +22,47 @@ documents have about 0.
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cache
 from math import isfinite
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from eval.zelo.battles import answers, document_numbers, preferences
-from eval.zelo.newton import Sample, solve_samples
-from eval.zelo.published import published_scores, win_matrix
-from graph.errors import InputError
+from knowtrail.eval.zelo.battles import answers, document_numbers, preferences
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from eval.zelo.battles import Battles
+    from knowtrail.eval.zelo.battles import Battles
 
-__all__ = ["REGULARISATION", "Fit", "Method", "fit_battles", "fit_many", "fit_scores"]
+__all__ = [
+    "REGULARISATION",
+    "Fit",
+    "Method",
+    "fit_battles",
+    "fit_many",
+    "fit_scores",
+    "win_matrix",
+]
 
 Method = Literal["maximum_likelihood", "published"]
 
 REGULARISATION = 0.1
 """Weight of the squared scores; that of a normal prior with standard deviation 3.2."""
+_STEPS = 100
+_STEP = 1e-6
+"""A step that moves no score by more than this is the last: the next would move it by
+about the square of it."""
+_HALVINGS = 40
+_PUBLISHED_STEPS = 1000
+_PUBLISHED_CHANGE = 1e-4
+_PUBLISHED_SELF = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +154,8 @@ def fit_scores(
     if not (np.isfinite(times) & (times >= 0)).all():
         bad = times[~(np.isfinite(times) & (times >= 0))][0]
         raise InputError(f"A weight is {bad}: it is finite and not below 0.")
-    (fit,) = _fit_all([(n, one, two, share, times)], method, regularisation)
+    given = _Given(n, one, two, share, times)
+    (fit,) = _fit_all([given], method, regularisation)
     return fit
 
 
@@ -156,17 +180,19 @@ def fit_many(
     method: Method = "maximum_likelihood",
     regularisation: float = REGULARISATION,
 ) -> list[Fit]:
-    """Return the scores of the documents of many queries, solved together.
+    """Return the scores of the documents of many queries.
 
     Every answer of a judge counts once: a vote for the document its score points at,
-    half a vote for each where it is 0. An answer that is missing counts nowhere.
+    half a vote for each where it is 0. Answers of one judge about one pair, in either
+    order, count once together. An answer that is missing counts nowhere.
 
     Args:
         queries: Battles of each query.
         magnitude: Whether a judge's score divides its vote, (1 + score) / 2 for the
             right document, instead of only naming the winner.
         method: `published` reads answers as it was published: each battle counts once,
-            0 is a vote for the left document, and magnitudes are not looked at.
+            also one that comes again, 0 is a vote for the left document, and magnitudes
+            are not looked at.
         regularisation: As in `fit_scores`.
 
     Raises:
@@ -175,29 +201,28 @@ def fit_many(
     reading: Literal["votes", "magnitude", "published"] = (
         "published" if method == "published" else "magnitude" if magnitude else "votes"
     )
-    return _fit_all(
-        [
-            (
-                battles.n,
-                battles.left,
-                battles.right,
-                preferences(battles.score, reading=reading),
-                answers(battles.score),
-            )
-            for battles in queries
-        ],
-        method,
-        regularisation,
-    )
+    given = []
+    for battles in queries:
+        weight = None if reading == "published" else answers(battles)
+        share = preferences(battles.score, reading=reading, weight=weight)
+        times = np.ones(len(share)) if weight is None else weight.sum(axis=1)
+        given.append(_Given(battles.n, battles.left, battles.right, share, times))
+    return _fit_all(given, method, regularisation)
 
 
-_Given = tuple[
-    int,
-    "NDArray[np.intp]",
-    "NDArray[np.intp]",
-    "NDArray[np.float64]",
-    "NDArray[np.float64]",
-]
+class _Given(NamedTuple):
+    """Battles of one query whose arrays are checked."""
+
+    n: int
+    left: NDArray[np.intp]
+    right: NDArray[np.intp]
+    share: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    def counted(self) -> _Given:
+        """Return the battles that count: judged, and of two different documents."""
+        counts = ~np.isnan(self.share) & (self.weight > 0) & (self.left != self.right)
+        return _Given(self.n, *(array[counts] for array in self[1:]))
 
 
 def _fit_all(queries: Sequence[_Given], method: str, ridge: float) -> list[Fit]:
@@ -209,104 +234,187 @@ def _fit_all(queries: Sequence[_Given], method: str, ridge: float) -> list[Fit]:
         raise InputError(f"The regularisation is {ridge}: it is finite, at least 0.")
     if method == "published":
         return [_published(given) for given in queries]
-    samples = _samples(queries)
+    counted = [given.counted() for given in queries]
+    groups = [_components(given) for given in counted]
     if ridge == 0:
-        for number, sample in enumerate(samples):
-            _check_finite(number, sample)
-    fits = []
-    for sample, solved in zip(
-        samples, solve_samples(samples, ridge=ridge), strict=True
-    ):
-        judged = sample.group >= 0
-        fits.append(
-            Fit(
-                scores=np.where(judged, solved.scores, np.nan),
-                standard_errors=np.where(judged, solved.errors, np.nan),
-                iterations=len(solved.losses) - 1,
-                losses=solved.losses,
-                converged=solved.settled,
-                component=sample.group,
-                degree=_degree(sample),
-                method="maximum_likelihood",
-            )
-        )
-    return fits
+        for number, (given, group) in enumerate(zip(counted, groups, strict=True)):
+            _check_finite(number, given, group)
+    with _one_thread():
+        return [
+            _likeliest(given, group, ridge)
+            for given, group in zip(counted, groups, strict=True)
+        ]
 
 
-def _samples(queries: Sequence[_Given]) -> list[Sample]:
-    """Return the battles that count: judged, and of two different documents."""
-    counted = []
-    for n, left, right, share, weight in queries:
-        counts = ~np.isnan(share) & (weight > 0) & (left != right)
-        parts = left[counts], right[counts], share[counts], weight[counts]
-        counted.append((n, *parts))
-    groups = _components([(n, left, right) for n, left, right, _, _ in counted])
-    return [
-        Sample(n=n, left=left, right=right, share=share, weight=weight, group=group)
-        for (n, left, right, share, weight), group in zip(counted, groups, strict=True)
-    ]
+def _likeliest(given: _Given, group: NDArray[np.intp], ridge: float) -> Fit:
+    """Return the scores of greatest likelihood, by Newton's method with line search."""
+    from scipy.linalg import lapack
+    from scipy.special import expit
+
+    n, left, right, share, weight = given
+    fixed, size = _fixed(group, ridge)
+    # LAPACK reads the upper triangle of a matrix in Fortran's order.
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    cells = np.concatenate([left * n + left, right * n + right, high * n + low])
+
+    def loss(scores: NDArray[np.float64]) -> float:
+        gap = scores[right] - scores[left]
+        fit = (weight * (np.logaddexp(0, gap) - share * gap)).sum()
+        return float(fit + ridge / 2 * (scores**2).sum())
+
+    def matrix(chance: NDArray[np.float64]) -> NDArray[np.float64]:
+        told = weight * chance * (1 - chance)
+        second = np.bincount(cells, np.concatenate([told, told, -told]), n * n)
+        return (fixed + second.reshape(n, n)).T
+
+    scores, settled = np.zeros(n), not len(left)
+    losses = [loss(scores)]
+    while not settled and len(losses) <= _STEPS:
+        chance = expit(scores[right] - scores[left])
+        surprise = weight * (share - chance)
+        won = np.bincount(right, surprise, n) - np.bincount(left, surprise, n)
+        slope = won - ridge * scores
+        _, step, failed = lapack.dposv(matrix(chance), slope)
+        if failed:  # numerically singular: going downhill is always possible
+            step = slope
+        settled = bool(np.abs(step).max() < _STEP)
+        most = losses[-1] + 1e-12 * (1 + abs(losses[-1]))
+        found = loss(scores + step)
+        for _ in range(_HALVINGS):
+            if found <= most:
+                break
+            step /= 2
+            found = loss(scores + step)
+        scores += step
+        losses.append(found)
+    errors = np.full(n, np.nan)
+    if len(left):
+        factor, failed = lapack.dpotrf(matrix(expit(scores[right] - scores[left])))
+        if not failed:
+            spread = lapack.dpotri(factor)[0].diagonal() - 1 / ((1 + ridge) * size)
+            errors = np.sqrt(np.maximum(spread, 0))
+    return Fit(
+        scores=np.where(group >= 0, scores, np.nan),
+        standard_errors=np.where(group >= 0, errors, np.nan),
+        iterations=len(losses) - 1,
+        losses=tuple(losses),
+        converged=settled,
+        component=group,
+        degree=_degree(given),
+        method="maximum_likelihood",
+    )
 
 
-def _components(
-    queries: Sequence[tuple[int, NDArray[np.intp], NDArray[np.intp]]],
-) -> list[NDArray[np.intp]]:
-    """Return, for each query, the component of each document; -1 without a battle."""
+def _fixed(
+    group: NDArray[np.intp], ridge: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the part of the matrix that no score changes, and sizes of components.
+
+    To the ridge is added, for each component, a matrix that is 1 / size between its
+    documents. It acts only along "all scores of the component move together", to which
+    the likelihood is blind, and so makes the matrix regular without touching the
+    answer, whose components have mean 0.
+    """
+    judged = group >= 0
+    size = np.where(judged, np.bincount(group + 1, minlength=1)[group + 1], 1)
+    together = (group[:, None] == group) & judged
+    fixed = together / size + np.diag(np.where(judged, ridge, 1.0))
+    return fixed, size.astype(np.float64)
+
+
+_ALONE = threading.Lock()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Keep linear algebra on one thread; callers wait for each other.
+
+    The matrices are small: on a busy machine, spreading each over threads takes five
+    times as long. The limit is the process's: without waiting, one caller's would
+    become the state that another one restores.
+    """
+    with _ALONE, _pools().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _pools() -> Any:
+    """Return what sets the threads of the libraries, once they are loaded."""
+    import scipy.linalg.lapack  # noqa: F401 - what is to be limited
+    from threadpoolctl import (  # type: ignore[import-untyped,unused-ignore]
+        ThreadpoolController,
+    )
+
+    return ThreadpoolController()
+
+
+def _components(given: _Given) -> NDArray[np.intp]:
+    """Return the component of each document, from 0 as they come; -1 for no battle."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    starts = np.cumsum([0, *(n for n, _, _ in queries)])
-    total = int(starts[-1])
-    if not total:
-        return [np.zeros(0, dtype=np.intp) for _ in queries]
-    pairs = list(zip(starts[:-1], queries, strict=True))
-    left = np.concatenate([start + left for start, (_, left, _) in pairs])
-    right = np.concatenate([start + right for start, (_, _, right) in pairs])
-    edges = coo_array((np.ones(len(left)), (left, right)), shape=(total, total))
+    n, left, right, _, _ = given
+    group = np.full(n, -1, dtype=np.intp)
+    if not len(left):
+        return group
+    edges = coo_array((np.ones(len(left)), (left, right)), shape=(n, n))
     _, label = connected_components(edges, directed=False)
-    judged = np.zeros(total, dtype=np.bool_)
-    judged[left] = judged[right] = True
-    return [
-        _numbered(label[start:end], judged[start:end])
-        for start, end in pairwise(starts)
-    ]
-
-
-def _numbered(label: NDArray[np.int32], judged: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return labels counted from 0 in the order they come, -1 where not judged."""
-    group = np.full(len(label), -1, dtype=np.intp)
+    judged = np.unique(np.concatenate([left, right]))
     _, first, place = np.unique(label[judged], return_index=True, return_inverse=True)
-    order = np.empty(len(first), dtype=np.intp)
-    order[np.argsort(first)] = np.arange(len(first))
-    group[judged] = order[place]
+    group[judged] = np.argsort(np.argsort(first))[place]
     return group
 
 
-def _degree(sample: Sample) -> NDArray[np.intp]:
+def _degree(given: _Given) -> NDArray[np.intp]:
     """Return in how many battles each document is."""
-    both = np.concatenate([sample.left, sample.right])
-    return np.bincount(both, minlength=sample.n).astype(np.intp)
+    both = np.concatenate([given.left, given.right])
+    return np.bincount(both, minlength=given.n).astype(np.intp)
 
 
 def _published(given: _Given) -> Fit:
-    """Fit by the published iteration."""
-    n, left, right, share, _ = given
-    judged = ~np.isnan(share)
-    wins = win_matrix(n, left[judged], right[judged], share[judged])
-    scores, losses, settled = published_scores(wins)
-    (sample,) = _samples([(n, left, right, share, np.ones(len(left)))])
+    """Fit by the published iteration: it stops when the loss hardly changes."""
+    from scipy.special import expit
+
+    n = given.n
+    wins = win_matrix(n, given.left, given.right, given.share)
+    scores, losses, settled = np.zeros(n), list[float](), n == 0
+    while not settled and len(losses) < _PUBLISHED_STEPS:
+        loses = wins * expit(scores - scores[:, None])
+        moved = np.log(loses.sum(axis=1)) - np.log(loses.sum(axis=0))
+        scores = scores + moved * (1 + len(losses)) ** -0.125
+        scores -= scores.mean()
+        gap = scores[:, None] - scores
+        losses.append(float((wins * np.logaddexp(0, -gap)).sum()))
+        settled = len(losses) >= 3 and abs(losses[-1] - losses[-2]) < _PUBLISHED_CHANGE
+    counted = given._replace(weight=np.ones(len(given.left))).counted()
     return Fit(
         scores=scores,
         standard_errors=np.full(n, np.nan),
         iterations=len(losses),
         losses=tuple(losses),
         converged=settled,
-        component=sample.group,
-        degree=_degree(sample),
+        component=_components(counted),
+        degree=_degree(counted),
         method="published",
     )
 
 
-def _check_finite(number: int, sample: Sample) -> None:
+def win_matrix(
+    n: int,
+    left: NDArray[np.intp],
+    right: NDArray[np.intp],
+    share: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return n x n wins, [i, j] of i over j, with half a win on the diagonal."""
+    judged = ~np.isnan(share)
+    left, right, share = left[judged], right[judged], share[judged]
+    wins = np.diag(np.full(n, _PUBLISHED_SELF))
+    np.add.at(wins, (right, left), share)
+    np.add.at(wins, (left, right), 1 - share)
+    return wins
+
+
+def _check_finite(number: int, given: _Given, group: NDArray[np.intp]) -> None:
     """Refuse battles whose likelihood grows for ever without regularisation.
 
     Ford's condition (American Mathematical Monthly 64, 1957): there is a finite answer
@@ -315,15 +423,15 @@ def _check_finite(number: int, sample: Sample) -> None:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    if not len(sample.left):
+    if not len(given.left):
         return
-    won, lost = sample.share > 0, sample.share < 1
-    source = np.concatenate([sample.right[won], sample.left[lost]])
-    target = np.concatenate([sample.left[won], sample.right[lost]])
-    ways = coo_array((np.ones(len(source)), (source, target)), shape=(sample.n,) * 2)
+    won, lost = given.share > 0, given.share < 1
+    source = np.concatenate([given.right[won], given.left[lost]])
+    target = np.concatenate([given.left[won], given.right[lost]])
+    ways = coo_array((np.ones(len(source)), (source, target)), shape=(given.n,) * 2)
     _, strong = connected_components(ways, directed=True, connection="strong")
-    judged = sample.group >= 0
-    if len(np.unique(strong[judged])) > int(sample.group.max()) + 1:
+    judged = group >= 0
+    if len(np.unique(strong[judged])) > int(group.max()) + 1:
         msg = (
             f"Query {number} has documents that only won or only lost against others: "
             "without regularisation they have no finite score. Give one, such as "

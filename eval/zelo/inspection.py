@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan
+from math import isnan, nan
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eval.zelo.consistency import agreement, judge_figures, kendall_w, triads
-from eval.zelo.fit import fit_battles
+from knowtrail.eval.zelo.consistency import agreement, judge_figures, kendall_w, triads
+from knowtrail.eval.zelo.fit import fit_battles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from eval.zelo.battles import Battles
-    from eval.zelo.consistency import Agreement, Concordance, JudgeFigures, Triads
-    from eval.zelo.judged import JudgedQuery
-    from retrieval.rerank.datasets import Document
+    from knowtrail.eval.zelo.battles import Battles
+    from knowtrail.eval.zelo.consistency import (
+        Agreement,
+        Concordance,
+        JudgeFigures,
+        Triads,
+    )
+    from knowtrail.eval.zelo.scored_pairs import JudgedQuery
+    from knowtrail.retrieval.rerank.datasets import Document
 
-__all__ = ["Fought", "Inspection", "Said", "inspected"]
+__all__ = ["Fought", "Inspection", "Said", "inspected", "verdict"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +46,29 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fought:
-    """One battle as a document sees it.
+    """The battle of two documents as one of them sees it.
 
     Attributes:
         other: Number of the other document.
         share: What this document got of the votes, from 0 to 1; NaN without answers.
-        said: What each judge said.
+        said: What each judge said; each time, where the pair came again.
     """
 
     other: int
     share: float
     said: tuple[Said, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Return how it ended."""
+        return verdict(self.share)
+
+
+def verdict(share: float) -> str:
+    """Return in words what a share of the votes comes to."""
+    if isnan(share):
+        return "not judged against"
+    return "even with" if share == 0.5 else "won over" if share > 0.5 else "lost to"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,13 +120,13 @@ class Inspection:
         """Return the battles of a document, the best opponents first."""
         own = self.judged.documents[number].id
         place = {one.id: at for at, one in enumerate(self.judged.documents)}
-        found: dict[tuple[str, str, int], list[Said]] = {}
+        found: dict[str, list[Said]] = {}
         for one in self.judged.judgements:
             if own not in {one.left_id, one.right_id} or one.left_id == one.right_id:
                 continue
-            key = one.left_id, one.right_id, one.repetition
             sign = 1 if own == one.right_id else -1
-            found.setdefault(key, []).append(
+            other = one.left_id if own == one.right_id else one.right_id
+            found.setdefault(other, []).append(
                 Said(
                     judge=one.judge,
                     score=None if one.score is None else sign * one.score + 0.0,
@@ -119,29 +136,25 @@ class Inspection:
             )
         rank = {at: n for n, at in enumerate(self.order())}
         battles = [
-            Fought(
-                other=place[left if own == right else right],
-                share=_share(said),
-                said=tuple(said),
-            )
-            for (left, right, _), said in found.items()
+            Fought(other=place[other], share=_share(said), said=tuple(said))
+            for other, said in found.items()
         ]
         return sorted(battles, key=lambda battle: rank[battle.other])
 
-    def lead(self) -> NDArray[np.float64]:
-        """Return by how much each document leads over each other, -1 to 1.
+    def shares(self) -> NDArray[np.float64]:
+        """Return what each document got of the votes against each other, 0 to 1.
 
         Returns:
-            n x n means of the judges' scores over all battles of the two, [i, j] being
-            of i over j; NaN where they had none.
+            n x n shares as `fought` has them, [i, j] being of i over j; NaN where no
+            judge answered.
         """
         n = self.battles.n
         total, count = np.zeros((n, n)), np.zeros((n, n))
         left, right = self.battles.left, self.battles.right
         given = ~np.isnan(self.battles.score)
-        sums = np.where(given, self.battles.score, 0).sum(axis=1)
+        votes = np.sign(np.where(given, self.battles.score, 0)).sum(axis=1)
         for row, column, sign in ((right, left, 1), (left, right, -1)):
-            np.add.at(total, (row, column), sign * sums)
+            np.add.at(total, (row, column), (given.sum(axis=1) + sign * votes) / 2)
             np.add.at(count, (row, column), given.sum(axis=1))
         mean = np.full((n, n), np.nan)
         np.divide(total, count, out=mean, where=count > 0)

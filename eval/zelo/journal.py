@@ -5,39 +5,31 @@ interrupted run continues: what it holds is not asked for again. Judgements are 
 by what was judged, by whom and from which texts, so a file may hold those of several
 runs, and changed texts are judged anew.
 
-A line is handed to the operating system whole when the judgement is there, which
-outlives the end of the process however it came; it is flushed to the disk at least once
-a second, which outlives the machine's. A last line that was cut is dropped.
+A line is on the disk after a second at most, see `knowtrail.eval.journal`.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import os
-import time
-from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
-import portalocker
-
-from eval.zelo.judgements import Judgement
-from graph.errors import InputError, StorageError
-from ingest.keys import content_key
+from knowtrail.eval.journal import LineJournal
+from knowtrail.eval.zelo.judgements import Judgement
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from eval.zelo.judgements import Judge, Matchup
+    from knowtrail.eval.zelo.judgements import Judge, Matchup
 
-__all__ = ["Journal", "State", "judgement_key", "open_journal", "read_journal"]
+__all__ = ["Journal", "State", "judgement_key"]
 
 _LOG = logging.getLogger(__name__)
 
 JOURNAL = "judgements.jsonl"
-LOCK = "lock"
 SYNC_SECONDS = 1.0
 
 State = Literal["scored", "useless", "unanswered"]
@@ -70,8 +62,8 @@ def _canonical(metadata: dict[str, Any]) -> str:
     return json.dumps(metadata, sort_keys=True, default=str)
 
 
-class Journal:
-    """The judgements of a working folder; made by `open_journal`.
+class Journal(LineJournal):
+    """The judgements of a working folder.
 
     Only keys and places are in memory, about 200 bytes a judgement.
 
@@ -80,22 +72,29 @@ class Journal:
         spent: What the judgements in the file cost, in USD.
     """
 
-    def __init__(self, folder: Path, *, flags: int = os.O_RDWR | os.O_CREAT) -> None:
+    def __init__(self, folder: Path, *, to_read: bool = False) -> None:
+        """Open the journal of a working folder, which is made where it is missing.
+
+        Args:
+            folder: The working folder.
+            to_read: Whether nothing is to be added; others may then add to it.
+
+        Raises:
+            InputError: If another run writes it.
+            StorageError: If it cannot be made or written.
+        """
+        super().__init__(folder / JOURNAL, to_read=to_read, sync_seconds=SYNC_SECONDS)
         self.folder = folder
         self.spent = 0.0
         self._places: dict[str, int] = {}
         self._failed: dict[str, State] = {}
         self._rounds: dict[str, list[list[tuple[int, int]]]] = {}
-        self._writes = flags != os.O_RDONLY
-        self._file = os.open(folder / JOURNAL, flags | os.O_APPEND, 0o644)
-        self._reader = (folder / JOURNAL).open("rb")
-        self._synced = time.monotonic()
-        self._end = self._read()
+        self.read(self._take)
 
-    @classmethod
-    def to_read(cls, folder: Path) -> Journal:
-        """Open a journal to which nothing can be added, without a lock."""
-        return cls(folder, flags=os.O_RDONLY)
+    def __iter__(self) -> Iterator[Judgement]:
+        """Yield the judgements, the last of each key, in the order they were made."""
+        for place in sorted(self._places.values()):
+            yield _judgement(self.row_at(place))
 
     def __contains__(self, key: str) -> bool:
         """Return whether there is a judgement of a key."""
@@ -110,8 +109,7 @@ class Journal:
         place = self._places.get(key)
         if place is None:
             return None
-        self._reader.seek(place)
-        return _judgement(json.loads(self._reader.readline()))
+        return _judgement(self.row_at(place))
 
     def state(self, key: str) -> State | None:
         """Return what became of a judgement, None where it was never asked for."""
@@ -135,7 +133,7 @@ class Journal:
         Raises:
             StorageError: If it cannot be written.
         """
-        self._note(key, self._append(_row_of(key, judgement)), judgement)
+        self._note(key, self.append(_row_of(key, judgement)), judgement)
 
     def _note(self, key: str, place: int, judgement: Judgement) -> None:
         """Take note of a judgement, which takes the place of an earlier one."""
@@ -156,67 +154,16 @@ class Journal:
     def add_round(self, plan: str, pairs: Iterable[tuple[int, int]]) -> None:
         """Append a round of pairs, as later answers would choose another."""
         chosen = list(pairs)
-        self._append({"plan": plan, "pairs": chosen})
+        self.append({"plan": plan, "pairs": chosen})
         self._rounds.setdefault(plan, []).append(chosen)
 
-    def close(self) -> None:
-        """Flush to the disk and close."""
-        try:
-            if self._writes:
-                os.fsync(self._file)
-        finally:
-            os.close(self._file)
-            self._reader.close()
-
-    def _append(self, row: dict[str, Any]) -> int:
-        """Append a line and return where it begins."""
-        line = (json.dumps(row) + "\n").encode()
-        begin = self._end
-        try:
-            written = os.write(self._file, line)
-            if written < len(line):
-                # The next attempt must not continue half a line.
-                os.ftruncate(self._file, begin)
-                msg = "No space left"
-                raise OSError(msg)
-            if time.monotonic() - self._synced >= SYNC_SECONDS:
-                os.fsync(self._file)
-                self._synced = time.monotonic()
-        except OSError as error:
-            where = self.folder / JOURNAL
-            msg = f"{where} cannot be written: {error.strerror or error}."
-            raise StorageError(msg) from error
-        self._end += len(line)
-        return begin
-
-    def _read(self) -> int:
-        """Read the file, drop half a line at its end, and return its length."""
-        end = 0
-        for number, line in enumerate(self._reader, start=1):
-            if not line.endswith(b"\n"):
-                if self._writes:
-                    _LOG.info("The last line of %s was cut: dropped.", self.folder)
-                    os.ftruncate(self._file, end)
-                break
-            self._take(line, end, number)
-            end += len(line)
-        return end
-
-    def _take(self, line: bytes, place: int, number: int) -> None:
+    def _take(self, place: int, row: Any) -> None:
         """Take note of a line."""
-        try:
-            row = json.loads(line)
-            if "plan" in row:
-                pairs = [(int(i), int(j)) for i, j in row["pairs"]]
-                self._rounds.setdefault(row["plan"], []).append(pairs)
-                return
+        if "plan" in row:
+            pairs = [(int(i), int(j)) for i, j in row["pairs"]]
+            self._rounds.setdefault(row["plan"], []).append(pairs)
+        else:
             self._note(row["key"], place, _judgement(row))
-        except (ValueError, KeyError, TypeError, RecursionError):
-            _LOG.warning(
-                "%s, line %d is damaged: its judgement will be asked for again.",
-                self.folder / JOURNAL,
-                number,
-            )
 
 
 def _row_of(key: str, judgement: Judgement) -> dict[str, Any]:
@@ -227,79 +174,3 @@ def _row_of(key: str, judgement: Judgement) -> dict[str, Any]:
 def _judgement(row: dict[str, Any]) -> Judgement:
     """Return the judgement of a line."""
     return Judgement(**{name: row[name] for name in row if name in _FIELDS})
-
-
-def read_journal(folder: Path) -> Iterator[Judgement]:
-    """Yield the judgements of a working folder, the last of each key, without a lock.
-
-    Args:
-        folder: The working folder.
-
-    Yields:
-        Judgements in the order in which they were made.
-
-    Raises:
-        InputError: If there are none.
-    """
-    path = folder / JOURNAL
-    if not path.is_file():
-        msg = f"{folder} is no working folder of an annotation: {JOURNAL} is missing."
-        raise InputError(msg)
-    last: dict[str, int] = {}
-    for number, row in _rows(path):
-        last[row["key"]] = number
-    for number, row in _rows(path):
-        if last[row["key"]] == number:
-            yield _judgement(row)
-
-
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the lines with judgements that are whole."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                row = json.loads(line)
-                whole = isinstance(row, dict) and "key" in row
-                whole = whole and bool(_judgement(row))
-            except (ValueError, TypeError, RecursionError):
-                continue
-            if whole:
-                yield number, row
-
-
-@contextmanager
-def open_journal(folder: Path) -> Iterator[Journal]:
-    """Yield the journal of a working folder, which nobody else may write meanwhile.
-
-    Args:
-        folder: The working folder, made where it is not there.
-
-    Raises:
-        InputError: If another run writes it.
-        StorageError: If it cannot be made or written.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / LOCK).open("a") as lock:
-            try:
-                portalocker.lock(
-                    lock,
-                    portalocker.LockFlags.EXCLUSIVE
-                    | portalocker.LockFlags.NON_BLOCKING,
-                )
-            except portalocker.LockException as error:
-                msg = (
-                    f"Another run writes {folder}: wait for its end, or choose "
-                    "another working folder."
-                )
-                raise InputError(msg) from error
-            journal = Journal(folder)
-            try:
-                yield journal
-            finally:
-                journal.close()
-    except (FileExistsError, NotADirectoryError, PermissionError) as error:
-        if isinstance(error, StorageError):
-            raise
-        msg = f"{folder} is no folder to work in: {error.strerror}."
-        raise StorageError(msg) from error

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from eval.zelo.battles import Battles
-from ingest.keys import content_key
+from knowtrail.eval.zelo.battles import Battles
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from retrieval.rerank.datasets import Document, Query
+    from knowtrail.retrieval.rerank.datasets import Document, Query
 
 __all__ = [
     "SWAPPED",
@@ -107,6 +107,9 @@ class Price:
 
 class Judge(Protocol):
     """Says which of two documents answers a query better.
+
+    One that may only be asked so fast has its limits as `pace`, an
+    `knowtrail.eval.zelo.chat_judges. Pace`; an estimate looks at them.
 
     Attributes:
         name: What results call it; different in an ensemble.
@@ -235,7 +238,11 @@ def judgement_of(
 
 
 def battles_of(
-    ids: Sequence[str], judgements: Iterable[Judgement], judges: Sequence[str]
+    ids: Sequence[str],
+    judgements: Iterable[Judgement],
+    judges: Sequence[str],
+    *,
+    failed: float = math.nan,
 ) -> Battles:
     """Return the judgements of one query as battles to be fitted.
 
@@ -243,6 +250,8 @@ def battles_of(
         ids: Ids of all its documents, in order.
         judgements: What was said of them; in any order.
         judges: Names of the judges, one a column.
+        failed: Score of a judgement that failed; NaN, for none, or 0 as it was
+            published.
 
     Returns:
         One row a pair and repetition, sorted by documents; NaN where a judge is
@@ -254,8 +263,7 @@ def battles_of(
     for one in judgements:
         place = (number[one.left_id], number[one.right_id], one.repetition)
         row = rows.setdefault(place, [math.nan] * len(judges))
-        if one.score is not None:
-            row[column[one.judge]] = one.score
+        row[column[one.judge]] = failed if one.score is None else one.score
     pairs = sorted(rows)
     return Battles.of(
         len(ids),

@@ -5,36 +5,223 @@ load_judges(["bm25", "embedding", "ollama:qwen2.5:7b", "openai"])
 
 from __future__ import annotations
 
-from functools import partial
-from importlib import import_module
+import math
+import re
+import tomllib
+from dataclasses import dataclass, field, fields, replace
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from eval.zelo.judge_prompt import SCHEMA
-from eval.zelo.judge_settings import PROVIDERS, read_judge_file
-from graph.errors import InputError, MissingExtraError, SettingsError
-from graph.settings import Settings, environment
-from retrieval.rerank.base import RERANKERS
+from knowtrail.eval.zelo.chat_judges import SCHEMA
+from knowtrail.eval.zelo.judgements import Price
+from knowtrail.graph.errors import InputError, SettingsError
+from knowtrail.graph.model_providers import PROVIDERS
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.rerank.base import RERANKERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from eval.zelo.judge_settings import JudgeFile, JudgeSettings
-    from eval.zelo.judgements import Judge, Price
-    from graph.embedders import Embedder
+    from knowtrail.eval.zelo.judgements import Judge
+    from knowtrail.graph.embedders import Embedder
 
-__all__ = ["load_judges"]
+__all__ = [
+    "KINDS",
+    "JudgeFile",
+    "JudgeSettings",
+    "bundled_text",
+    "load_judges",
+    "read_judge_file",
+]
 
-_KEYS = {
-    "openai": ("OPENAI_API_KEY",),
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-}
-_CLASSES = {
-    "openai": ("langchain_openai", "ChatOpenAI"),
-    "anthropic": ("langchain_anthropic", "ChatAnthropic"),
-    "google": ("langchain_google_genai", "ChatGoogleGenerativeAI"),
-}
+
+KINDS = (*PROVIDERS, "ollama", "reranker")
+"""Providers of judges."""
+
+_NAME = re.compile(r"[\w.:/-]{1,80}")
+_POSITIVE = (
+    "concurrency",
+    "requests_per_minute",
+    "tokens_per_minute",
+    "prompt_tokens",
+    "answer_tokens",
+    "seconds",
+    "tries",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSettings:
+    """One judge of the configuration.
+
+    Attributes:
+        provider: One of `KINDS`.
+        model: The model as its provider calls it, or the name of a reranker.
+        temperature: None leaves it to the provider.
+        concurrency: Judgements under way.
+        requests_per_minute: None for no limit.
+        tokens_per_minute: Of prompt and expected answer; None for no limit.
+        prompt_tokens: Longest prompt; documents are shortened to it.
+        answer_tokens: What an answer is expected to have.
+        seconds: Time limit of an answer.
+        tries: Attempts where no answer came.
+        base_url: Another address of the API.
+    """
+
+    provider: str
+    model: str
+    temperature: float | None = None
+    concurrency: int = 4
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    prompt_tokens: int = 16_000
+    answer_tokens: int = 300
+    seconds: float = 60.0
+    tries: int = 4
+    base_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeFile:
+    """A configuration of judges.
+
+    Attributes:
+        default: Names of those who are asked where none is named.
+        judges: Judges by name.
+        prices: Prices by model.
+    """
+
+    default: tuple[str, ...] = ()
+    judges: Mapping[str, JudgeSettings] = field(default_factory=dict)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+
+    def of_provider(self, provider: str, model: str) -> JudgeSettings:
+        """Return settings of a model that the file does not name.
+
+        Limits are those of a judge of the same provider where there is one.
+        """
+        for settings in self.judges.values():
+            if settings.provider == provider:
+                return replace(settings, model=model)
+        return JudgeSettings(provider=provider, model=model)
+
+    def price(self, settings: JudgeSettings) -> Price | None:
+        """Return the price of a judge, None where it is not known."""
+        if settings.provider == "ollama":
+            return Price()
+        return self.prices.get(settings.model)
+
+
+def bundled_text() -> str:
+    """Return the configuration that is used where none is named."""
+    file = resources.files("knowtrail.eval.zelo").joinpath("judges.toml")
+    return file.read_text("utf-8")
+
+
+def read_judge_file(path: Path | None = None) -> JudgeFile:
+    """Read a configuration of judges.
+
+    Args:
+        path: A TOML file; None takes the bundled one.
+
+    Raises:
+        SettingsError: If it cannot be read, or a name or value in it is no good.
+    """
+    where = "the bundled judges" if path is None else str(path)
+    try:
+        text = bundled_text() if path is None else path.read_text("utf-8-sig")
+        table = tomllib.loads(text)
+    except OSError as error:
+        msg = f"{where} cannot be read: {error.strerror or error}."
+        raise SettingsError(msg) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        msg = f"{where} is not TOML: {error}."
+        raise SettingsError(msg) from error
+    _known(table, ("default", "judges", "prices"), where)
+    judges = {
+        name: _checked_judge(name, value, where)
+        for name, value in _table(table.get("judges", {}), where, "judges").items()
+    }
+    prices = {
+        model: _checked_price(model, value, where)
+        for model, value in _table(table.get("prices", {}), where, "prices").items()
+    }
+    default = table.get("default", list(judges))
+    if not isinstance(default, list) or not all(name in judges for name in default):
+        msg = f"{where}: default is {default!r}: name judges of the file."
+        raise SettingsError(msg)
+    return JudgeFile(default=tuple(default), judges=judges, prices=prices)
+
+
+def _checked_judge(name: str, value: Any, where: str) -> JudgeSettings:
+    """Return the judge of a table."""
+    about = f"{where}, judge {name!r}"
+    if not _NAME.fullmatch(name):
+        raise SettingsError(f"{about}: use letters, digits, '_' and '-' for a name.")
+    table = _table(value, where, f"judges.{name}")
+    _known(table, tuple(f.name for f in fields(JudgeSettings)), about)
+    for key in ("provider", "model"):
+        if not isinstance(table.get(key), str) or not table[key].strip():
+            raise SettingsError(f"{about}: {key} is {table.get(key)!r}: write a text.")
+    if table["provider"] not in KINDS:
+        msg = f"{about}: provider is {table['provider']!r}: use one of "
+        raise SettingsError(msg + ", ".join(KINDS) + ".")
+    if not isinstance(table.get("base_url", ""), str):
+        raise SettingsError(
+            f"{about}: base_url is {table['base_url']!r}: write a text."
+        )
+    for key in _POSITIVE:
+        if key in table and not _is_number(table[key], above=0.0):
+            msg = f"{about}: {key} is {table[key]!r}: write a number above 0."
+            raise SettingsError(msg)
+    for key in ("concurrency", "prompt_tokens", "answer_tokens", "tries"):
+        if not isinstance(table.get(key, 1), int):
+            msg = f"{about}: {key} is {table[key]!r}: write a whole number."
+            raise SettingsError(msg)
+    if "temperature" in table and not _is_number(table["temperature"], least=0.0):
+        msg = (
+            f"{about}: temperature is {table['temperature']!r}: write a number from 0."
+        )
+        raise SettingsError(msg)
+    return JudgeSettings(**table)
+
+
+def _checked_price(model: str, value: Any, where: str) -> Price:
+    """Return the price of a table."""
+    about = f"{where}, price of {model!r}"
+    table = _table(value, where, f"prices.{model}")
+    _known(table, ("prompt", "completion"), about)
+    for key in ("prompt", "completion"):
+        if not _is_number(table.get(key), least=0.0):
+            msg = f"{about}: {key} is {table.get(key)!r}: write USD a million tokens."
+            raise SettingsError(msg)
+    return Price(prompt=float(table["prompt"]), completion=float(table["completion"]))
+
+
+def _is_number(
+    value: object, *, least: float = -math.inf, above: float = -math.inf
+) -> bool:
+    """Return whether a value is a finite number in a range."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) and value >= least and value > above
+
+
+def _table(value: Any, where: str, name: str) -> dict[str, Any]:
+    """Return a table."""
+    if not isinstance(value, dict):
+        raise SettingsError(f"{where}: {name} is {value!r}: write a table.")
+    return value
+
+
+def _known(table: dict[str, Any], names: tuple[str, ...], where: str) -> None:
+    """Refuse a key that means nothing."""
+    if unknown := sorted(set(table) - set(names)):
+        msg = f"{where}: unknown key {unknown[0]!r}: use {', '.join(sorted(names))}."
+        raise SettingsError(msg)
+
+
 _STRUCTURED: dict[str, dict[str, Any]] = {
     "openai": {"method": "json_schema", "strict": True},
     "google": {"method": "json_schema"},
@@ -83,7 +270,7 @@ def _judge(
         chosen = known.judges[name]
     else:
         provider, _, model = name.partition(":")
-        if provider in PROVIDERS and model:
+        if provider in KINDS and model:
             chosen = known.of_provider(provider, model)
         elif provider in RERANKERS:
             chosen = known.of_provider("reranker", name)
@@ -103,9 +290,9 @@ def _reranker(
     name: str, chosen: JudgeSettings, settings: Settings, embedder: Embedder | None
 ) -> Judge:
     """Return a reranker as a judge."""
-    from eval.zelo.judgements import Price
-    from eval.zelo.offline_judges import RerankerJudge
-    from retrieval.rerank.base import load_reranker
+    from knowtrail.eval.zelo.judgements import Price
+    from knowtrail.eval.zelo.offline_judges import RerankerJudge
+    from knowtrail.retrieval.rerank.base import load_reranker
 
     reranker = load_reranker(chosen.model, settings=settings, embedder=embedder)
     paid = chosen.model.startswith("zeroentropy")
@@ -116,17 +303,24 @@ def _chat(
     name: str, chosen: JudgeSettings, price: Price | None, settings: Settings
 ) -> Judge:
     """Return a chat model as a judge."""
-    from eval.zelo.chat_judges import ChatJudge
-    from eval.zelo.limits import Pace
+    from knowtrail.eval.zelo.chat_judges import ChatJudge, Pace
 
-    if chosen.provider == "ollama":
-        from graph.language_models import load_language_model
+    if chosen.provider in {"ollama", "langchain"}:
+        from knowtrail.graph.language_models import load_language_model
 
-        model: Any = load_language_model(chosen.model, settings=settings)
+        named = f"{chosen.provider}:{chosen.model}"
+        model: Any = load_language_model(named, settings=settings)
         advice = ""  # its errors say what to do
     else:
-        model = _client(name, chosen)
-        keys = " or ".join(_KEYS[chosen.provider])
+        provider = PROVIDERS[chosen.provider]
+        model = provider.chat(
+            chosen.model,
+            temperature=chosen.temperature,
+            seconds=chosen.seconds,
+            base_url=chosen.base_url,
+            otherwise=f", or judge offline with {_OFFLINE}",
+        )
+        keys = " or ".join(provider.keys)
         advice = f"Look at its model, {chosen.model!r}, and at {keys}."
     return ChatJudge(
         model,
@@ -146,44 +340,3 @@ def _chat(
         schema=_DIALECTS.get(chosen.provider, SCHEMA),
         advice=advice,
     )
-
-
-def _client(name: str, chosen: JudgeSettings) -> Any:
-    """Return LangChain's client of a provider, which does not try again by itself."""
-    package, kind = _CLASSES[chosen.provider]
-    try:
-        make = getattr(import_module(package), kind)
-    except ImportError as error:
-        msg = (
-            f"Judge {name!r} needs an extra: pip install 'knowtrail[judges]', or judge "
-            f"offline with {_OFFLINE}."
-        )
-        raise MissingExtraError(msg) from error
-    keys = _KEYS[chosen.provider]
-    key = next((environment()[k] for k in keys if environment().get(k)), None)
-    if key is None:
-        msg = (
-            f"Judge {name!r} needs a key: set {' or '.join(keys)}, or judge offline "
-            f"with {_OFFLINE}."
-        )
-        raise SettingsError(msg)
-    options: dict[str, Any] = {
-        "model": chosen.model,
-        "api_key": key,
-        "timeout": chosen.seconds,
-        "max_retries": 0,
-    }
-    if chosen.temperature is not None:
-        options["temperature"] = chosen.temperature
-    if chosen.provider == "google":
-        options |= {"transport": "rest", "max_retries": 1}
-        if chosen.base_url:
-            options["client_options"] = {"api_endpoint": chosen.base_url}
-    elif chosen.base_url:
-        options["base_url"] = chosen.base_url
-    chat = make(**options)
-    if chosen.provider == "google":
-        # Below LangChain's client is one that would try again for ten minutes.
-        call = chat.client.generate_content
-        chat.client.generate_content = partial(call, retry=None)
-    return chat

@@ -19,43 +19,57 @@ number for each query of the ranking, in its order; NaN is one that is not defin
 
 nDCG has the gain exp(score of the truth) and the discount log2(rank + 1), over all
 documents. zELO scores are logarithms of odds, so the gain is the odds, and the best
-document has most of it. What others call nDCG is in `standard`.
+document has most of it.
+
+What others call nDCG, RR and recall are the standard measures of `ir-measures`, for
+which the truth is turned into grades first. Where all scores of a data set are whole
+numbers from 0 up, they are grades as they are; else those above a threshold are
+relevant (grade 1), which by default is 0, the mean of a query's zELO scores: half of
+its documents. That is decided once a data set, never query by query: see
+`relevant_above`. Documents with equal scores are ranked likewise, the later one higher.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import floor
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
-from graph.errors import InputError
-from retrieval.rerank.datasets import read_annotated
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.rerank.datasets import read_annotated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
-    from retrieval.rerank.datasets import AnnotatedQueryDocuments
+    from knowtrail.retrieval.rerank.datasets import AnnotatedQueryDocuments
 
     Annotated = str | Path | Iterable[AnnotatedQueryDocuments]
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
+    "STANDARD",
     "Ties",
     "TwoScores",
     "accuracy",
     "benchmark_accuracy",
     "benchmark_ndcg",
+    "grades",
     "ndcg",
     "ranked",
     "recall",
     "recall_at_k",
+    "relevant_above",
+    "standard_measures",
     "truth_scores",
     "two_scores",
 ]
+
 
 Ties = Literal["wrong", "half"]
 
@@ -324,3 +338,85 @@ def recall(
         return float("nan")
     best = np.intersect1d(ranked(truth)[:wanted], ranked(test)[:k])
     return len(best) / wanted
+
+
+_Number = TypeVar("_Number", int, float)
+
+STANDARD = ("nDCG@10", "RR", "R@10")
+"""Normalised discounted gain of the first ten, reciprocal rank of the first relevant
+document, share of the relevant ones among the first ten."""
+
+
+def standard_measures(
+    queries: Iterable[TwoScores],
+    names: Sequence[str] = STANDARD,
+    *,
+    threshold: float | None = None,
+) -> dict[str, list[float]]:
+    """Return measures of each query, NaN where it has no relevant document.
+
+    Args:
+        queries: Queries with true scores and scores under test.
+        names: Measures as ir-measures writes them, such as `nDCG@5` or `AP`.
+        threshold: Above which a true score is relevant; None decides by the scores of
+            all these queries.
+
+    Raises:
+        InputError: If ir-measures knows no such measure.
+    """
+    import ir_measures
+
+    try:
+        measures = {name: ir_measures.parse_measure(name) for name in names}
+    except (NameError, ValueError, SyntaxError) as error:
+        msg = f"ir-measures has none of {list(names)}: {error}."
+        raise InputError(msg) from error
+    asked = list(queries)
+    if threshold is None:
+        threshold = relevant_above(query.truth.tolist() for query in asked)
+    truth: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    order = []
+    for query in asked:
+        order.append(query.query_id)
+        found = grades(query.truth, threshold=threshold)
+        if not found.any():
+            continue
+        truth[query.query_id] = _by_name(query, found.tolist())
+        place = np.empty(len(found))
+        place[ranked(query.test)] = -np.arange(len(found), dtype=np.float64)
+        run[query.query_id] = _by_name(query, place.tolist())
+    values = {
+        (str(metric.measure), metric.query_id): float(metric.value)
+        for metric in ir_measures.iter_calc(list(measures.values()), truth, run)
+    }
+    return {
+        name: [values.get((str(measure), query), float("nan")) for query in order]
+        for name, measure in measures.items()
+    }
+
+
+def relevant_above(truths: Iterable[Iterable[float]]) -> float | None:
+    """Return above which true scores are relevant; None where they are grades.
+
+    Args:
+        truths: The true scores of each query of a data set.
+    """
+    whole = all(score >= 0 and score == floor(score) for t in truths for score in t)
+    return None if whole else 0.0
+
+
+def grades(truth: NDArray[np.float64], *, threshold: float | None) -> NDArray[np.int64]:
+    """Return true scores as whole numbers from 0 up; see the module.
+
+    Args:
+        truth: True scores of a query.
+        threshold: Above which a score is relevant; None where they are grades.
+    """
+    found = truth if threshold is None else truth > threshold
+    return found.astype(np.int64)
+
+
+def _by_name(query: TwoScores, values: list[_Number]) -> dict[str, _Number]:
+    """Return the values of a query's documents by their ids."""
+    return dict(zip(query.documents, values, strict=True))

@@ -12,15 +12,16 @@ import asyncio
 import math
 from typing import TYPE_CHECKING
 
-from eval.zelo.judgements import Answer, Price
-from retrieval.rerank.base import achecked_scores, reranker_name
+from knowtrail.eval.zelo.judgements import Answer, Price
+from knowtrail.graph.errors import KnowtrailError
+from knowtrail.retrieval.rerank.order import achecked_scores, reranker_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eval.zelo.judgements import Matchup
-    from retrieval.rerank.base import BaseReranker
-    from retrieval.rerank.datasets import Document, Query
+    from knowtrail.eval.zelo.judgements import Matchup
+    from knowtrail.retrieval.rerank.base import BaseReranker
+    from knowtrail.retrieval.rerank.datasets import Document, Query
 
 __all__ = ["FunctionJudge", "RerankerJudge", "squashed"]
 
@@ -58,7 +59,7 @@ class FunctionJudge:
         Args:
             name: What results call it.
             function: Takes the query and two documents, returns a score in [-1, 1],
-                below 0 for the first one; None is a failure.
+                below 0 for the first one; None is a failure, and so is an exception.
             fingerprint: Another one where the function changes; None takes the name.
         """
         self.name = name
@@ -68,8 +69,18 @@ class FunctionJudge:
         self._function = function
 
     async def judge(self, matchup: Matchup) -> Answer:
-        """Ask the function."""
-        return Answer(score=self._function(matchup.query, matchup.left, matchup.right))
+        """Ask the function; where it raises, the judgement fails, to be made again.
+
+        Raises:
+            KnowtrailError: If the function says by it that it cannot judge at all.
+        """
+        try:
+            score = self._function(matchup.query, matchup.left, matchup.right)
+            return Answer(score=None if score is None else float(score))
+        except KnowtrailError:
+            raise
+        except Exception as error:  # functions are anybody's, and one pair is one pair
+            return Answer(error=f"{type(error).__name__}: {error}", came=False)
 
     def expected(self, matchup: Matchup) -> tuple[int, int]:
         """Return no tokens."""

@@ -2,41 +2,45 @@
 
 - `cycles`: the documents are put in a random circle and each is judged against the
   next, `cycle_num` times. A circle of n has n pairs, each document stands on the left
-  in one and on the right in another, and all are connected. Circles are drawn
-  independently, so a pair may come again: it is then judged again.
+  in one and on the right in another, and all are connected. Where a later circle has
+  a pair again, in either order, a new one of documents with few pairs takes its place;
+  where there are no more new ones, all are taken, which is `dense`. With
+  `cycles="published"` circles are drawn without looking at each other, and a pair that
+  comes again is judged again.
 - `dense`: every two documents once, n (n - 1) / 2 pairs.
 - `adaptive`: one circle, then as many further pairs as `cycles` has, in rounds of n;
-  each round takes the pairs that reduce the uncertainty of the scores most, given what
-  was answered (`most_informative`).
+  each round takes the new pairs that reduce the uncertainty of the scores most, given
+  what was answered (`most_informative`).
 
 No document is judged against itself. One document alone needs no pairs, nor does none;
-two have the pair in both orders in each circle, and `adaptive` and `dense` treat them
-as any others.
+two have one, and by `published` both orders in each circle.
 
 A circle is drawn from seed, query id, document ids and its number alone: it does not
 depend on the order of queries or documents or on what else runs, and asking for more
-circles keeps the first ones.
+circles keeps the pairs of the first ones.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from graph.errors import InputError
-from ingest.keys import content_key
+from knowtrail.graph.errors import InputError
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from retrieval.rerank.datasets import Document
+    from knowtrail.retrieval.rerank.datasets import Document
 
 __all__ = [
     "Coverage",
+    "Cycles",
     "Pair",
     "PairMode",
     "PairSettings",
@@ -47,6 +51,7 @@ __all__ = [
 ]
 
 PairMode = Literal["cycles", "dense", "adaptive"]
+Cycles = Literal["distinct", "published"]
 Pair = tuple[int, int]
 """Numbers of the left and the right document, counted from 0."""
 
@@ -64,12 +69,14 @@ class PairSettings:
         document_threshold: Take the first so many documents of a query, in the order
             of the file; None takes all.
         seed: Of the circles.
+        cycles: Whether circles of mode `cycles` look at each other, see the module.
     """
 
     mode: PairMode = "cycles"
     cycle_num: int = 4
     document_threshold: int | None = None
     seed: int = 0
+    cycles: Cycles = "distinct"
 
     def __post_init__(self) -> None:
         """Check the values.
@@ -80,6 +87,9 @@ class PairSettings:
         if self.mode not in get_args(PairMode):
             msg = f"No mode of pairs {self.mode!r}: use {', '.join(get_args(PairMode))}"
             raise InputError(msg + ".")
+        if self.cycles not in get_args(Cycles):
+            msg = f"No cycles {self.cycles!r}: use {', '.join(get_args(Cycles))}."
+            raise InputError(msg)
         for name in ("cycle_num", "document_threshold"):
             value = getattr(self, name)
             if value is None and name == "document_threshold":
@@ -113,13 +123,23 @@ class PairSettings:
         if self.mode == "dense":
             return dense_pairs(len(ids))
         count = 1 if self.mode == "adaptive" else self.cycle_num
-        return cycle_pairs(query_id, ids, cycle_num=count, seed=self.seed)
+        return cycle_pairs(
+            query_id, ids, cycle_num=count, seed=self.seed, again=self._again
+        )
 
     def planned(self, n: int) -> int:
         """Return how many pairs n documents will have in all."""
         if n < 2:
             return 0
-        return n * (n - 1) // 2 if self.mode == "dense" else self.cycle_num * n
+        every, circles = n * (n - 1) // 2, self.cycle_num * n
+        if self.mode == "dense":
+            return every
+        return circles if self._again else min(circles, every)
+
+    @property
+    def _again(self) -> bool:
+        """Return whether a pair may come again while others never came."""
+        return self.mode == "cycles" and self.cycles == "published"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +167,12 @@ class Coverage:
 
 
 def cycle_pairs(
-    query_id: str, ids: Sequence[str], *, cycle_num: int = 4, seed: int = 0
+    query_id: str,
+    ids: Sequence[str],
+    *,
+    cycle_num: int = 4,
+    seed: int = 0,
+    again: bool = False,
 ) -> list[Pair]:
     """Return the pairs of random circles through all documents.
 
@@ -156,9 +181,11 @@ def cycle_pairs(
         ids: Different ids of its documents.
         cycle_num: How many circles.
         seed: For other circles.
+        again: Whether a pair may come again, as it was published.
 
     Returns:
-        The circles one after the other, n pairs each; none for fewer than 2 documents.
+        The circles one after the other, n pairs each, as long as there are new ones;
+        none for fewer than 2 documents.
     """
     if len(ids) < 2:
         return []
@@ -169,8 +196,36 @@ def cycle_pairs(
             range(len(ids)),
             key=lambda i: content_key("zelo-circle", seed, query_id, cycle, ids[i]),
         )
-        pairs += zip(circle, [*circle[1:], circle[0]], strict=True)
+        drawn = list(zip(circle, [*circle[1:], circle[0]], strict=True))
+        pairs += drawn if again else _new(drawn, pairs)
     return pairs
+
+
+def _new(drawn: Sequence[Pair], pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs of a circle, new ones in place of those that came before."""
+    n = len(drawn)
+    met = {frozenset(pair) for pair in pairs}
+    found: list[Pair] = []
+    for pair in drawn:
+        if frozenset(pair) not in met:
+            met.add(frozenset(pair))
+            found.append(pair)
+    lefts = Counter(left for left, _ in (*pairs, *found))
+    degree = lefts + Counter(right for _, right in (*pairs, *found))
+    for _ in range(min(len(pairs) + n, n * (n - 1) // 2) - len(pairs) - len(found)):
+        order = sorted((left for left, _ in drawn), key=degree.__getitem__)
+        one, two = next(
+            (one, two)
+            for one in order
+            for two in order
+            if one != two and frozenset((one, two)) not in met
+        )
+        pair = (two, one) if lefts[one] > lefts[two] else (one, two)
+        met.add(frozenset(pair))
+        found.append(pair)
+        lefts[pair[0]] += 1
+        degree.update(pair)
+    return found
 
 
 def dense_pairs(n: int) -> list[Pair]:
@@ -268,17 +323,7 @@ def _greedy(
     met: NDArray[np.bool_],
     count: int,
 ) -> Iterator[Pair]:
-    """Yield pairs, each of which takes most from the sum of the variances.
-
-    Args:
-        spread: Covariance of the scores; it is changed.
-        weights: What a pair would tell, for every two.
-        met: Pairs that are only taken when all are met; it is changed where it has any.
-        count: How many pairs.
-
-    Yields:
-        The lower number first.
-    """
+    """Yield pairs, each of which takes most from the sum of the variances."""
     one, two = np.triu_indices(len(spread), 1)
     weight = weights[one, two]
     counting = bool(met.any())

@@ -1,4 +1,4 @@
-"""Battles, scores and rankings as PNG and SVG; see `retrieval.views.drawing`.
+"""Battles, scores and rankings as PNG and SVG; see `knowtrail.retrieval.views.drawing`.
 
 Green and red are hard to tell apart for many people: who wins is blue here, who loses
 red, as dark as it is clear.
@@ -6,30 +6,37 @@ red, as dark as it is clear.
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from retrieval.views.drawing import drawing, empty_figure, picture_bytes
-from retrieval.views.labels import cut
-from retrieval.views.layout import Heading
-from retrieval.views.palette import COLORS
+from knowtrail.retrieval.views.drawing import drawing, empty_figure, picture_bytes
+from knowtrail.retrieval.views.labels import cut_apart
+from knowtrail.retrieval.views.layout import Heading
+from knowtrail.retrieval.views.palette import COLORS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from eval.zelo.comparison import Benchmark
-    from eval.zelo.inspection import Inspection
-    from eval.zelo.simulation import Noise, Point
+    from knowtrail.eval.zelo.comparison import Benchmark
+    from knowtrail.eval.zelo.inspection import Inspection
 
-__all__ = ["battles_picture", "cycles_picture", "histogram_picture"]
+__all__ = ["BATTLES", "battles_picture", "bin_counts", "histogram_picture"]
 
 LOSES_WINS = ("#67001f", "#d6604d", "#f7f7f7", "#4393c3", "#053061")
 """Brewer's red to blue; in the middle nobody wins."""
 _NONE = "#d9dde2"
+_BINS = 30
+BATTLES = (
+    "Blue: the document of the row has most of the votes against that of the column; "
+    "red: it has fewer; grey: they did not meet. In zELO order, the best first, "
+    "consistent judges leave blue above the diagonal and red below. Scores with their "
+    "standard errors."
+)
+"""What a picture of battles shows, in words."""
 _NAMED = 40
 """With more documents than this only some are named along a side."""
 
@@ -46,24 +53,19 @@ def battles_picture(one: Inspection, suffix: str) -> bytes:
     """
     said = Heading(
         title=one.judged.query.query,
-        about=(
-            "Blue: the document of the row beats that of the column; red: it loses; "
-            "grey: they did not meet. In zELO order, the best first, consistent judges "
-            "leave blue above the diagonal and red below. Scores with their standard "
-            "errors."
-        ),
+        about=BATTLES,
     )
     with drawing():
         figure, axes = empty_figure(said, (14.4, 6.4), 1, 3)
-        lead, order = one.lead(), one.order()
-        names = [document.id for document in one.judged.documents]
+        shares, order = one.shares(), one.order()
+        names = cut_apart([document.id for document in one.judged.documents], 14)
         given = list(range(len(names)))
-        drawn = _matrix(axes[0], lead, given, names, "input order")
-        _matrix(axes[1], lead, order, names, "zELO order")
+        drawn = _matrix(axes[0], shares, given, names, "input order")
+        _matrix(axes[1], shares, order, names, "zELO order")
         figure.colorbar(
             drawn,
             ax=axes[1],
-            label="mean score of the judges for the row",
+            label="share of the votes for the row",
             shrink=0.6,
             pad=0.02,
         )
@@ -72,7 +74,7 @@ def battles_picture(one: Inspection, suffix: str) -> bytes:
 
 
 def _matrix(
-    axes: Axes, lead: Any, order: Sequence[int], names: Sequence[str], title: str
+    axes: Axes, shares: Any, order: Sequence[int], names: Sequence[str], title: str
 ) -> Any:
     """Draw who beats whom."""
     from matplotlib.colors import LinearSegmentedColormap
@@ -80,9 +82,9 @@ def _matrix(
     colors = LinearSegmentedColormap.from_list("knowtrail-battles", LOSES_WINS)
     colors.set_bad(_NONE)
     drawn = axes.imshow(
-        np.ma.masked_invalid(lead[np.ix_(order, order)]),
+        np.ma.masked_invalid(shares[np.ix_(order, order)]),
         cmap=colors,
-        vmin=-1,
+        vmin=0,
         vmax=1,
         interpolation="nearest",
         aspect="equal",
@@ -96,7 +98,7 @@ def _names(axes: Axes, names: Sequence[str], *, both: bool) -> None:
     """Name the rows, and the columns where wanted; some of them where many."""
     step = max(1, ceil(len(names) / _NAMED))
     places = list(range(0, len(names), step))
-    shown = [cut(names[place], 14) for place in places]
+    shown = [names[place] for place in places]
     size = 8 if len(places) <= 25 else 6
     axes.set_yticks(places, shown, fontsize=size)
     if both:
@@ -133,6 +135,12 @@ def _scores(
     _names(axes, [names[place] for place in order], both=False)
 
 
+def bin_counts(values: Sequence[float]) -> list[int]:
+    """Return how many numbers from 0 to 1 are in each bin; NaN in none."""
+    known = [value for value in values if isfinite(value)]
+    return [int(n) for n in np.histogram(known, bins=_BINS, range=(0, 1))[0]]
+
+
 def histogram_picture(truth: str, found: Sequence[Benchmark], suffix: str) -> bytes:
     """Draw how the nDCGs of the queries are distributed, one panel a ranking.
 
@@ -157,12 +165,13 @@ def histogram_picture(truth: str, found: Sequence[Benchmark], suffix: str) -> by
         figure, cells = empty_figure(said, size, rows, columns)
         for axes in cells[len(found) :]:
             axes.set_axis_off()
+        names = cut_apart([one.name for one in found], 40)
+        top = max(count for one in found for count in bin_counts(one.values["ndcg"]))
         for place, (axes, one) in enumerate(zip(cells, found, strict=False)):
-            values = np.array(one.values["ndcg"])
-            axes.hist(
-                values[np.isfinite(values)],
-                bins=30,
-                range=(0, 1),
+            axes.stairs(
+                bin_counts(one.values["ndcg"]),
+                np.linspace(0, 1, _BINS + 1),
+                fill=True,
                 color=COLORS[place % len(COLORS)],
             )
             mean = one.means["ndcg"]
@@ -170,74 +179,11 @@ def histogram_picture(truth: str, found: Sequence[Benchmark], suffix: str) -> by
                 if mean.low == mean.low:
                     axes.axvspan(mean.low, mean.high, color="#1d2329", alpha=0.15)
                 axes.axvline(mean.value, color="#1d2329", linewidth=1.4)
-                axes.set_title(f"{cut(one.name, 40)}: {mean.value:.3f}", fontsize=10)
+                axes.set_title(f"{names[place]}: {mean.value:.3f}", fontsize=10)
             axes.set_xlim(0, 1)
+            axes.set_ylim(0, max(1, top) * 1.05)
             axes.set_xlabel("nDCG")
             axes.set_ylabel("queries")
             axes.yaxis.set_major_locator(MaxNLocator(integer=True))
             axes.spines[["top", "right"]].set_visible(False)
         return picture_bytes(figure, suffix)
-
-
-def cycles_picture(points: Mapping[Noise, Sequence[Point]], suffix: str) -> bytes:
-    """Draw what cycles bring: tau to the dense fit, and standard errors.
-
-    Args:
-        points: What was measured, by the kind of noise.
-        suffix: `.png` or `.svg`.
-
-    Raises:
-        MissingExtraError: If the extra `view` is not installed.
-    """
-    runs = next(iter(points.values()))[0].to_dense.n
-    said = Heading(
-        title="How much of the dense order do few cycles recover?",
-        about=(
-            "Three simulated judges with pair accuracies of 0.85 to 0.95. Left: near "
-            "pairs are harder. Middle: all pairs are equally hard. Bands are 95 % "
-            f"intervals over {runs} runs; the dotted line is at 4 cycles."
-        ),
-    )
-    titles = {
-        "scores": "noise on scores",
-        "flips": "noise on votes",
-    }
-    with drawing():
-        figure, cells = empty_figure(said, (13.2, 5.0), 1, len(points) + 1)
-        for axes, (noise, found) in zip(cells, points.items(), strict=False):
-            _curves(axes, found, "to_dense")
-            axes.set_title(titles[noise], fontsize=10)
-            axes.set_ylabel("Kendall's tau to the fit of all pairs")
-            axes.set_ylim(0.4, 1)
-        _curves(cells[-1], next(iter(points.values())), "error")
-        cells[-1].set_title("standard error, noise on scores", fontsize=10)
-        cells[-1].set_ylabel("mean standard error of a score")
-        cells[-1].set_ylim(0, None)
-        cells[0].legend(loc="lower right", frameon=False)
-        return picture_bytes(figure, suffix)
-
-
-def _curves(axes: Axes, points: Sequence[Point], what: str) -> None:
-    """Draw a figure by cycles, one curve for each number of documents."""
-    axes.axvline(4, color="#9aa8b5", linewidth=1, linestyle=":")
-    for place, size in enumerate(sorted({point.documents for point in points})):
-        some = [point for point in points if point.documents == size]
-        cycles = [point.cycles for point in some]
-        found = [getattr(point, what) for point in some]
-        color = COLORS[place]
-        axes.fill_between(
-            cycles,
-            [each.low for each in found],
-            [each.high for each in found],
-            color=color,
-            alpha=0.2,
-            linewidth=0,
-        )
-        values = [each.value for each in found]
-        axes.plot(
-            cycles, values, marker="o", markersize=3, color=color, label=f"K = {size}"
-        )
-    axes.set_xticks([1, 2, 4, 6, 8, 10, 12, 14, 16])
-    axes.set_xlabel("cycles")
-    axes.grid(axis="y", color="#e3e6ea")
-    axes.spines[["top", "right"]].set_visible(False)

@@ -1,4 +1,4 @@
-"""Pairs and their scores as JSON files, for people and other programs.
+"""Pairs and their scores as JSON files, for people and other programs; read back.
 
 `pairs.json` is `{"pairs": [...]}`, each with pair_id (query id, left and right document
 id, joined by hyphens; not unique, as a pair can come again), query_id, query, and
@@ -6,21 +6,37 @@ document_a and document_b with document_id, metadata and content. `ai_scores.jso
 `{"scored_pairs": [...]}`, each with `pair` and, for each judge, `NAME_score` with
 `thought` and `score`; where a judge failed its score is null, `error` says why, and a
 judge that was not asked is missing.
+
+Read back, a score that is no number in [-1, 1] is a failed judgement.
 """
 
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.eval.zelo.judgements import SWAPPED, Judgement, battles_of
+from knowtrail.graph.errors import InputError, KnowtrailError, SourceError
+from knowtrail.retrieval.rerank.datasets import Document, Query, read_queries
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
     from typing import TextIO
 
-    from eval.zelo.judgements import Judgement, Matchup
-    from retrieval.rerank.datasets import Document
+    from knowtrail.eval.zelo.battles import Battles
+    from knowtrail.eval.zelo.judgements import Matchup
 
-__all__ = ["PairFile", "pair_row", "scored_row"]
+__all__ = [
+    "JudgedQuery",
+    "PairFile",
+    "one_judged",
+    "pair_row",
+    "read_judged",
+    "scored_row",
+]
 
 
 def pair_row(matchup: Matchup) -> dict[str, Any]:
@@ -30,12 +46,12 @@ def pair_row(matchup: Matchup) -> dict[str, Any]:
         "pair_id": f"{query.id}-{left.id}-{right.id}",
         "query_id": query.id,
         "query": query.query,
-        "document_a": _document(left),
-        "document_b": _document(right),
+        "document_a": _document_row(left),
+        "document_b": _document_row(right),
     }
 
 
-def _document(document: Document) -> dict[str, Any]:
+def _document_row(document: Document) -> dict[str, Any]:
     return {
         "document_id": document.id,
         "metadata": document.metadata,
@@ -81,3 +97,274 @@ class PairFile:
     def end(self) -> None:
         """End the list."""
         self._file.write("\n]}\n")
+
+
+SCORES, FITS = "ai_scores.json", "fits.jsonl"
+_SUFFIX = "_score"
+_HEAD = '{"scored_pairs": [\n'
+"""The first line of a file of ours; each pair then has a line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedQuery:
+    """A query with everything that was judged of it.
+
+    Attributes:
+        query: The query.
+        documents: Its documents in the order of their file where that is known, else in
+            the order in which they come in the pairs.
+        judges: Names of the judges, in the order of the file.
+        judgements: What they said.
+        fitted: Score and standard error of each document, NaN where there is none, as
+            the annotation fitted them; None where that is not known.
+    """
+
+    query: Query
+    documents: tuple[Document, ...]
+    judges: tuple[str, ...]
+    judgements: tuple[Judgement, ...]
+    fitted: dict[str, tuple[float, float]] | None = None
+
+    def battles(self) -> Battles:
+        """Return the judgements as battles, documents numbered in their order."""
+        ids = [document.id for document in self.documents]
+        return battles_of(ids, self.judgements, self.judges)
+
+
+def read_judged(
+    source: Path, *, documents: Path | None = None, query_id: str | None = None
+) -> list[JudgedQuery]:
+    """Return the judged queries of an annotation, in the order of the file.
+
+    Args:
+        source: The file of scored pairs, the working folder that has it, or the
+            annotated file beside that folder.
+        documents: File of the queries with their documents, which gives their order
+            and those that were not judged.
+        query_id: Only this query.
+
+    Raises:
+        SourceError: If a file is missing or no good; the message says where.
+    """
+    path = _scores_file(source)
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for number, row in enumerate(_rows(path)):
+        name = _pair(row, f"{path}, scored pair {number}")["query_id"]
+        if query_id in {None, name}:
+            rows.setdefault(name, []).append(row)
+    order: dict[str, tuple[Document, ...]] = {}
+    if documents is not None:
+        order = {
+            item.query.id: item.documents
+            for item in read_queries(documents)
+            if item.query.id in rows
+        }
+    fits = _fits(path.with_name(FITS), set(rows))
+    return [
+        _judged(found, order.get(name, ()), fits.get(name))
+        for name, found in rows.items()
+    ]
+
+
+def _scores_file(source: Path) -> Path:
+    """Return the file of scored pairs that a path stands for."""
+    if source.is_dir():
+        return source / SCORES
+    folder = source.with_name(f"{source.name}.zelo")
+    return folder / SCORES if folder.is_dir() else source
+
+
+def _fits(path: Path, wanted: set[str]) -> dict[str, list[dict[str, Any]]]:
+    """Return the documents of fitted queries, where there is such a file."""
+    if not path.is_file():
+        return {}
+    found = {}
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for row in map(json.loads, lines):
+                name = row["query"]["id"]
+                if name in wanted:
+                    found[name] = [one for one in row["documents"] if one["id"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SourceError(f"{path} is no good: {error!r}. Annotate again.") from error
+    return found
+
+
+def one_judged(
+    source: Path, query_id: str | None, documents: Path | None
+) -> JudgedQuery:
+    """Return one judged query of an annotation.
+
+    Args:
+        source: As in `read_judged`.
+        query_id: Which; None for the only one.
+        documents: As in `read_judged`.
+
+    Raises:
+        InputError: If there is no such query, or several and none is named.
+        SourceError: As `read_judged`.
+    """
+    found = read_judged(source, documents=documents, query_id=query_id)
+    if len(found) == 1:
+        return found[0]
+    if query_id is not None:
+        known = ", ".join(_some(read_judged(source)))
+        msg = f"No query {query_id!r:.80} was judged in {source}: there are {known}."
+        raise InputError(msg)
+    if not found:
+        raise InputError(f"Nothing was judged in {source}: annotate first.")
+    msg = f"{source} has {len(found)} queries: name one of {', '.join(_some(found))}."
+    raise InputError(msg)
+
+
+def _some(queries: Iterable[JudgedQuery]) -> list[str]:
+    """Return the first ids, as they are shown."""
+    names = [judged.query.id for judged in queries]
+    shown = [f"{name!r:.60}" for name in names[:5]]
+    return [*shown, "..."] if len(names) > len(shown) else shown or ["none"]
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the scored pairs of a file, one in memory at a time where we wrote it."""
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            rows = _lines(lines) if next(lines, "") == _HEAD else _whole(path)
+            for row in rows:
+                if not isinstance(row, dict):
+                    raise SourceError(_other(path))
+                yield row
+    except KnowtrailError:
+        raise
+    except OSError as error:
+        msg = (
+            f"{path} cannot be read: {error.strerror or error}. Name the {SCORES} of "
+            "an annotation, or its working folder."
+        )
+        raise SourceError(msg) from error
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{path} is no JSON: {error}.") from error
+
+
+def _lines(lines: Iterable[str]) -> Iterator[Any]:
+    """Yield the pairs of a file that has one a line, up to the end of their list."""
+    for line in lines:
+        text = line.strip().removesuffix(",")
+        if text == "]}":
+            return
+        yield json.loads(text)
+    msg = "it ends before its list does"
+    raise ValueError(msg)
+
+
+def _whole(path: Path) -> list[Any]:
+    """Return the pairs of a file that another program wrote."""
+    data = json.loads(path.read_text("utf-8-sig"))
+    rows = data.get("scored_pairs") if isinstance(data, dict) else None
+    if not isinstance(rows, list):
+        raise SourceError(_other(path))
+    return rows
+
+
+def _other(path: Path) -> str:
+    """Return the message about a file that has another content."""
+    return f"{path} has no list scored_pairs of objects: name a file of {SCORES}."
+
+
+def _pair(row: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the pair of a row, checked as far as it is used."""
+    pair = row.get("pair")
+    texts = ("query_id", "query")
+    sides = ("document_a", "document_b")
+    if (
+        not isinstance(pair, dict)
+        or not all(isinstance(pair.get(name), str) for name in texts)
+        or not all(isinstance(pair.get(name), dict) for name in sides)
+        or not all(
+            isinstance(pair[side].get(name), str)
+            for side in sides
+            for name in ("document_id", "content")
+        )
+    ):
+        msg = f"{where} has no pair with query_id, query, document_a and document_b."
+        raise SourceError(msg)
+    return pair
+
+
+def _judged(
+    rows: list[dict[str, Any]],
+    known: tuple[Document, ...],
+    fits: list[dict[str, Any]] | None,
+) -> JudgedQuery:
+    """Return the judgements of one query."""
+    documents: dict[str, Document | None] = {one["id"]: None for one in fits or ()}
+    documents |= {document.id: document for document in known}
+    judges: dict[str, None] = {}
+    judgements: list[Judgement] = []
+    times: dict[tuple[str, str], int] = {}
+    for row in rows:
+        pair = row["pair"]
+        for side in ("document_a", "document_b"):
+            document = _document(pair[side])
+            documents[document.id] = documents.get(document.id) or document
+        names = pair["document_a"]["document_id"], pair["document_b"]["document_id"]
+        again = times.get(names, 0)
+        times[names] = again + 1
+        for key, said in row.items():
+            if key.endswith(_SUFFIX) and isinstance(said, dict):
+                judge = key.removesuffix(_SUFFIX)
+                judges.setdefault(judge)
+                judgements.append(_judgement(pair, judge, said, again))
+    first = rows[0]["pair"]
+    return JudgedQuery(
+        query=Query(id=first["query_id"], query=first["query"]),
+        documents=tuple(
+            Document(id=name, content="") if document is None else document
+            for name, document in documents.items()
+        ),
+        judges=tuple(judges),
+        judgements=tuple(judgements),
+        fitted=None
+        if fits is None
+        else {
+            one["id"]: (_number(one.get("score")), _number(one.get("standard_error")))
+            for one in fits
+        },
+    )
+
+
+def _number(value: object) -> float:
+    """Return a number, NaN for what is none."""
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def _document(row: dict[str, Any]) -> Document:
+    """Return a document of a pair."""
+    metadata = row.get("metadata")
+    return Document(
+        id=row["document_id"],
+        content=row["content"],
+        metadata=metadata if isinstance(metadata, dict) else {},
+    )
+
+
+def _judgement(
+    pair: dict[str, Any], judge: str, said: dict[str, Any], again: int
+) -> Judgement:
+    """Return what a judge said of a pair."""
+    score, error = said.get("score"), said.get("error")
+    number = isinstance(score, int | float) and not isinstance(score, bool)
+    if score is not None and not (number and math.isfinite(score) and -1 <= score <= 1):
+        score, error = None, f"The score {score!r:.40} is not in [-1, 1]."
+    thought = said.get("thought")
+    reasoning = thought if isinstance(thought, str) else ""
+    return Judgement(
+        query_id=pair["query_id"],
+        left_id=pair["document_a"]["document_id"],
+        right_id=pair["document_b"]["document_id"],
+        repetition=again,
+        judge=judge,
+        score=None if score is None else float(score),
+        reasoning=reasoning,
+        swapped=reasoning.startswith(SWAPPED),
+        error=error if isinstance(error, str) else None,
+    )

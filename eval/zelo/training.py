@@ -23,25 +23,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eval.statistics import Comparison, Interval, bootstrap_interval, compare_paired
-from eval.zelo.metrics import ndcg
-from graph.embedders import dimensions_of, embedder_name
-from graph.errors import InputError
-from graph.progress import silent
-from ingest.keys import content_key
-from retrieval.rerank.datasets import read_annotated
-from retrieval.rerank.features import features
-from retrieval.rerank.model_file import PointwiseModel
+from knowtrail.eval.statistics import (
+    SHARE,
+    Comparison,
+    Interval,
+    bootstrap_interval,
+    compare_paired,
+)
+from knowtrail.eval.zelo.metrics import ndcg
+from knowtrail.graph.embedders import dimensions_of, embedder_name
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.progress import silent
+from knowtrail.ingest.keys import content_key
+from knowtrail.retrieval.rerank.datasets import read_annotated
+from knowtrail.retrieval.rerank.pointwise import PointwiseModel, features
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from graph.embedders import Embedder
-    from graph.progress import Progress
-    from retrieval.protocols import Vector
-    from retrieval.rerank.datasets import AnnotatedQueryDocuments
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.progress import Progress
+    from knowtrail.retrieval.protocols import Vector
+    from knowtrail.retrieval.rerank.datasets import AnnotatedQueryDocuments
 
 __all__ = ["PENALTIES", "Training", "held_out", "train"]
 
@@ -60,7 +65,7 @@ class Training:
         held_out: Ids of the queries that it was measured on.
         documents: Documents of all queries.
         penalty: The ridge penalty that cross-validation chose.
-        ndcg: nDCG on the held-out queries, see `eval.zelo.metrics`.
+        ndcg: nDCG on the held-out queries, see `knowtrail.eval.zelo.metrics`.
         against_embedding: The cosine (first) and the model (second) on these.
         against_bm25: BM25 (first) and the model (second).
     """
@@ -151,7 +156,7 @@ def train(
         held_out=tuple(row.query_id for row in test),
         documents=sum(len(row.scores) for row in rows),
         penalty=penalty,
-        ndcg=bootstrap_interval(measured, seed=seed),
+        ndcg=bootstrap_interval(measured, seed=seed, bounds=SHARE),
         against_embedding=_compared(test, -2, measured, seed),
         against_bm25=_compared(test, -1, measured, seed),
     )
@@ -198,7 +203,7 @@ def _compared(
 ) -> Comparison:
     """Compare the ranking by one feature with the model's."""
     other = [ndcg(row.scores, row.exact[:, column]) for row in test]
-    return compare_paired(other, measured, seed=seed)
+    return compare_paired(other, measured, seed=seed, bounds=SHARE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -261,9 +266,6 @@ def _chosen_penalty(rows: Sequence[_Rows], seed: int) -> float:
     """Return the penalty with the best nDCG over folds of whole queries.
 
     Of equal ones the largest is taken, which trusts the data least.
-
-    Raises:
-        InputError: If the documents of every query have equal scores.
     """
     if not any(row.centred[1].any() for row in rows):
         msg = (

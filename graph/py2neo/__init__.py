@@ -1,7 +1,7 @@
 """A driver in the manner of py2neo, over the official one: change the import.
 
 ```python
-from graph.py2neo import Graph, Node, Relationship  # was: from py2neo import ...
+from knowtrail.graph.py2neo import Graph, Node  # was: from py2neo import ...
 ```
 
 Made from py2neo's handbook; `docs/how-to/py2neo.md` says what is the same, what
@@ -10,8 +10,8 @@ differs, and what is not there.
 
 from __future__ import annotations
 
-from graph.py2neo.cursors import Cursor
-from graph.py2neo.data import (
+from knowtrail.graph.py2neo.cypher import Cursor, Record
+from knowtrail.graph.py2neo.data import (
     Entity,
     Node,
     Path,
@@ -21,14 +21,15 @@ from graph.py2neo.data import (
     Walkable,
     walk,
 )
-from graph.py2neo.database import (
+from knowtrail.graph.py2neo.database import (
     Graph,
     GraphService,
+    Schema,
     SystemGraph,
     Transaction,
     TransactionFinished,
 )
-from graph.py2neo.errors import (
+from knowtrail.graph.py2neo.errors import (
     AuthenticationError,
     ClientError,
     ConnectionBroken,
@@ -42,7 +43,7 @@ from graph.py2neo.errors import (
     UnsupportedValueError,
     WriteServiceUnavailable,
 )
-from graph.py2neo.matching import (
+from knowtrail.graph.py2neo.matching import (
     AND,
     CONTAINS,
     ENDS_WITH,
@@ -90,10 +91,8 @@ from graph.py2neo.matching import (
     StartsWith,
     identity_function,
 )
-from graph.py2neo.profiles import ConnectionProfile, ServiceProfile
-from graph.py2neo.records import Record
-from graph.py2neo.schema import Schema
-from graph.py2neo.table import Table
+from knowtrail.graph.py2neo.profiles import ConnectionProfile, ServiceProfile
+from knowtrail.graph.py2neo.table import Table
 
 __all__ = [
     "AND",

@@ -8,19 +8,20 @@ itself, and so takes any amount of data from a generator.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import InputError
-from graph.py2neo.bulk_rows import EndShape, RowShape, labels_text, parsed_key
-from graph.py2neo.errors import UnsupportedValueError
-from graph.py2neo.graph import Graph
-from graph.py2neo.matches import type_names
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.py2neo.cypher_writing import cypher_escape
+from knowtrail.graph.py2neo.data import Node
+from knowtrail.graph.py2neo.database import Graph, Transaction
+from knowtrail.graph.py2neo.errors import UnsupportedValueError
+from knowtrail.graph.py2neo.matching import identity_function, type_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable
 
-    from graph.py2neo.transactions import Transaction
 
 __all__ = ["create_nodes", "create_relationships", "merge_nodes", "merge_relationships"]
 
@@ -49,9 +50,8 @@ def create_nodes(
         InputError: If a row has not a value for each key, or a name is empty.
         TypeError: If a row is neither dictionary nor list.
     """
-    shape = RowShape(base="r", keys=_keys(keys))
-    create = f"CREATE (_{labels_text(labels)})"
-    text = f"{_UNWIND}\n{create}{_set('', shape.always())}"
+    shape = _Properties("r", keys)
+    text = f"{_UNWIND}\nCREATE (_{_labels_text(labels)}){shape.sets()}"
     _run(tx, data, shape.sent, lambda _: text)
 
 
@@ -80,14 +80,11 @@ def merge_nodes(
             not a value for each key.
         TypeError: If a row is neither dictionary nor list.
     """
-    own, merged = parsed_key(merge_key)
-    shape = _shape("r", keys, merged, preserve)
-    more = labels_text(labels)
-    text = (
-        f"{_UNWIND}\nMERGE (_{labels_text(own)}{shape.pattern()})"
-        f"{_set('ON CREATE ', shape.first())}{_set('', shape.always())}"
-        f"{f' SET _{more}' if more else ''}"
-    )
+    own, merged = _parsed_key(merge_key)
+    shape = _Properties("r", keys, merged, preserve)
+    text = f"{_UNWIND}\nMERGE (_{_labels_text(own)}{shape.pattern()}){shape.sets()}"
+    if more := _labels_text(labels):
+        text += f" SET _{more}"
     _run(tx, data, shape.sent, lambda _: text)
 
 
@@ -120,8 +117,8 @@ def create_relationships(
         TypeError: If something is no identity.
     """
     types = _one_type(rel_type)
-    shape = RowShape(base="r[1]", keys=_keys(keys))
-    write = f"CREATE (a)-[_:{types}]->(b){_set('', shape.always())}"
+    shape = _Properties("r[1]", keys)
+    write = f"CREATE (a)-[_:{types}]->(b){shape.sets()}"
     _relate(tx, data, shape, write, start_node_key, end_node_key)
 
 
@@ -156,23 +153,20 @@ def merge_relationships(
         msg = "There is nothing to merge by: give a type, such as 'KNOWS'."
         raise InputError(msg)
     types = _one_type(parts[0])
-    shape = _shape("r[1]", keys, parts[1:], preserve)
-    write = (
-        f"MERGE (a)-[_:{types}{shape.pattern()}]->(b)"
-        f"{_set('ON CREATE ', shape.first())}{_set('', shape.always())}"
-    )
+    shape = _Properties("r[1]", keys, parts[1:], preserve)
+    write = f"MERGE (a)-[_:{types}{shape.pattern()}]->(b){shape.sets()}"
     _relate(tx, data, shape, write, start_node_key, end_node_key)
 
 
 def _relate(
     tx: Transaction | Graph,
     data: Iterable[Any],
-    shape: RowShape,
+    shape: _Properties,
     write: str,
     *keys: Sequence[Any] | None,
 ) -> None:
     """Write a relationship for each row."""
-    start, end = EndShape("a", 0, keys[0]), EndShape("b", 2, keys[1])
+    start, end = _End("a", "r[0]", keys[0]), _End("b", "r[2]", keys[1])
 
     def sent(row: Any, number: int) -> list[Any]:
         if not isinstance(row, list | tuple) or len(row) != 3:
@@ -185,7 +179,8 @@ def _relate(
         ]
 
     def text(rows: Sequence[Any]) -> str:
-        return "\n".join((_UNWIND, start.clause(rows), end.clause(rows), write))
+        ends = (part.clause([r[i] for r in rows]) for i, part in ((0, start), (2, end)))
+        return "\n".join((_UNWIND, *ends, write))
 
     _run(tx, data, sent, text)
 
@@ -196,55 +191,185 @@ def _run(
     sent: Callable[[Any, int], Any],
     text: Callable[[Sequence[Any]], str],
 ) -> None:
-    """Send rows with the statement that takes them."""
+    """Send rows with the statement that takes them, all of them where it is one."""
     rows = (sent(row, number) for number, row in enumerate(data, start=1))
-    one = not isinstance(tx, Graph) and tx._auto
-    for batch in [list(rows)] if one else _batches(rows):
+    if isinstance(tx, Transaction) and tx._auto:
+        batch = list(rows)
+        tx.run(text(batch), {"data": batch})
+    while batch := list(islice(rows, BATCH)):
         tx.run(text(batch), {"data": batch})
 
 
-def _batches(rows: Iterator[Any]) -> Iterator[list[Any]]:
-    """Yield the rows in lists; nothing where there are none."""
-    while batch := list(islice(rows, BATCH)):
-        yield batch
+class _Properties:
+    """How the properties of a row are sent and read.
 
+    Lists are sent as they are and read by position; dictionaries are read by key, and
+    are split beforehand where some of their properties are only for what is new.
 
-def _shape(
-    base: str,
-    keys: Iterable[str] | None,
-    merged: Sequence[str],
-    preserve: Iterable[str] | None,
-) -> RowShape:
-    """Return the shape of rows that are merged."""
-    kept = (preserve,) if isinstance(preserve, str) else preserve or ()
-    return RowShape(
-        base=base, keys=_keys(keys), merged=tuple(merged), kept=frozenset(kept)
-    )
-
-
-def _keys(keys: Iterable[str] | None) -> tuple[str, ...] | None:
-    """Return the keys of lists of values, None where rows are dictionaries.
-
-    Raises:
-        InputError: If they are one text.
+    Args:
+        base: Cypher of the properties of a row, such as `r`.
+        keys: Keys of the values, where rows are lists; None for dictionaries.
+        merged: Keys that a node or relationship is found by.
+        preserve: Keys that are only set in what is new.
     """
-    if isinstance(keys, str):
-        msg = f"keys={keys!r} is one text: give a list, such as keys=[{keys!r}]."
+
+    def __init__(
+        self,
+        base: str,
+        keys: Iterable[str] | None,
+        merged: Sequence[str] = (),
+        preserve: Iterable[str] | None = None,
+    ) -> None:
+        if isinstance(keys, str):
+            msg = f"keys={keys!r} is one text: give a list, such as keys=[{keys!r}]."
+            raise InputError(msg)
+        kept = (preserve,) if isinstance(preserve, str) else preserve or ()
+        self._base, self._merged = base, merged
+        self._keys = None if keys is None else tuple(keys)
+        self._kept = dict.fromkeys(key for key in kept if key not in merged)
+        self._split = self._keys is None and bool(self._kept)
+        names = self._keys or ()
+        for key in (*names, *merged, *self._kept):
+            cypher_escape(key)
+        if len(set(names)) < len(names):
+            msg = f"The keys {list(names)} name a property twice: give each once."
+            raise InputError(msg)
+        missing = [key for key in merged if key not in names]
+        if missing and self._keys is not None:
+            msg = f"{missing[0]!r} is to merge by, but is not among the keys {names}."
+            raise InputError(msg)
+
+    def _map(self, keys: Iterable[str]) -> str:
+        pairs = []
+        for key in keys:
+            value = f"{self._base}{'[0]' if self._split else ''}.{cypher_escape(key)}"
+            if self._keys is not None:
+                value = f"{self._base}[{self._keys.index(key)}]"
+            pairs.append(f"{cypher_escape(key)}: {value}")
+        return f"{{{', '.join(pairs)}}}" if pairs else ""
+
+    def pattern(self) -> str:
+        """Return the Cypher of the properties to merge by, empty without any."""
+        return f" {self._map(self._merged)}" if self._merged else ""
+
+    def sets(self) -> str:
+        """Return the clauses that set properties: of what is new, and of all."""
+        first, always = "", self._base
+        if self._keys is not None:
+            ours = [key for key in self._keys if key not in self._merged]
+            first = self._map(key for key in ours if key in self._kept)
+            always = self._map(key for key in ours if key not in self._kept)
+        elif self._split:
+            first, always = f"{self._base}[1]", f"{self._base}[0]"
+        texts = {" ON CREATE SET _ += ": first, " SET _ += ": always}
+        return "".join(clause + value for clause, value in texts.items() if value)
+
+    def sent(self, row: Any, number: int) -> Any:
+        """Return a row as it is sent; its number is for messages."""
+        if self._keys is not None:
+            row = self._values(row, self._keys, number)
+        elif row is None:
+            row = {}
+        elif type(row) is not dict:
+            if not isinstance(row, Mapping):
+                msg = f"Row {number} is no dictionary: for lists give keys=[...]."
+                raise UnsupportedValueError(msg)
+            row = dict(row)
+        for key in self._merged:
+            if (
+                row.get(key) if self._keys is None else row[self._keys.index(key)]
+            ) is None:
+                msg = f"Row {number} has no value for {key!r}, which it is merged by."
+                raise InputError(msg)
+        if not self._split:
+            return row
+        parts: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+        for key, value in row.items():
+            parts[key in self._kept][key] = value
+        return parts
+
+    @staticmethod
+    def _values(row: Any, keys: tuple[str, ...], number: int) -> list[Any]:
+        """Return the values of a row in the order of the keys."""
+        if type(row) is list and len(row) == len(keys):
+            return row
+        if isinstance(row, Mapping):
+            return [row.get(key) for key in keys]
+        if not isinstance(row, Sequence) or isinstance(row, str | bytes):
+            msg = f"Row {number} is no list of values: {row!r}."
+            raise UnsupportedValueError(msg)
+        if len(row) != len(keys):
+            msg = (
+                f"Row {number} has {len(row)} values for {len(keys)} keys: give as "
+                "many, None where there is none."
+            )
+            raise InputError(msg)
+        return list(row)
+
+
+class _End:
+    """How an end of a relationship is sent and found.
+
+    Args:
+        variable: Variable of the node.
+        source: Cypher of what it is found by.
+        key: Label and property keys; None for identities.
+    """
+
+    def __init__(self, variable: str, source: str, key: Sequence[Any] | None) -> None:
+        self._variable, self._source = variable, source
+        self._labels, self._keys = ((), ()) if key is None else _parsed_key(key)
+
+    def clause(self, ends: Sequence[Any]) -> str:
+        """Return the clause that finds the node; identities must be of one kind."""
+        node, source = self._variable, self._source
+        if not self._keys:
+            return f"MATCH ({node}) WHERE {identity_function(ends)}({node}) = {source}"
+        many = len(self._keys) > 1
+        pairs = ", ".join(
+            f"{cypher_escape(key)}: {source}{f'[{place}]' if many else ''}"
+            for place, key in enumerate(self._keys)
+        )
+        return f"MATCH ({node}{_labels_text(self._labels)} {{{pairs}}})"
+
+    def sent(self, end: Any, number: int) -> Any:
+        """Return an end, an identity, node or value a key, as it is sent."""
+        if not self._keys and isinstance(end, Node):
+            if end.identity is None:
+                msg = f"Row {number} has a node that is not stored: {end!r}."
+                raise InputError(msg)
+            return end.identity
+        if len(self._keys) < 2:
+            return end
+        if not isinstance(end, list | tuple) or len(end) != len(self._keys):
+            keys = ", ".join(self._keys)
+            msg = f"Row {number} finds a node by {keys}: give a value for each."
+            raise InputError(msg)
+        return list(end)
+
+
+def _parsed_key(key: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return labels and property keys of a key such as `("Person", "name")`."""
+    if isinstance(key, str) or not isinstance(key, Sequence) or len(key) < 2:
+        msg = (
+            f"{key!r} finds no node: give a label and keys, such as ('Person', 'name')."
+        )
         raise InputError(msg)
-    return None if keys is None else tuple(keys)
+    labels = (key[0],) if isinstance(key[0], str) else tuple(key[0])
+    for name in (*labels, *key[1:]):
+        cypher_escape(name)
+    return labels, tuple(key[1:])
 
 
-def _set(when: str, properties: str | None) -> str:
-    """Return the clause that sets properties, empty without any."""
-    return f" {when}SET _ += {properties}" if properties else ""
+def _labels_text(labels: Iterable[str] | None) -> str:
+    """Return labels, or one label, as Cypher writes them behind a variable."""
+    if isinstance(labels, str):
+        labels = (labels,)
+    return "".join(f":{name}" for name in sorted(map(cypher_escape, labels or ())))
 
 
 def _one_type(rel_type: Any) -> str:
-    """Return the escaped name of a type.
-
-    Raises:
-        TypeError: If it is not one type.
-    """
+    """Return the escaped name of a type."""
     if rel_type is None or isinstance(rel_type, list | tuple | set | frozenset):
         msg = f"{rel_type!r} is not one type of relationships."
         raise UnsupportedValueError(msg)

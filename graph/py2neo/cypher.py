@@ -2,22 +2,470 @@
 
 from __future__ import annotations
 
-from graph.py2neo.cursors import Cursor
-from graph.py2neo.cypher_writing import (
+from importlib import import_module
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from knowtrail.graph.errors import InputError, MissingExtraError
+from knowtrail.graph.extras import installing
+from knowtrail.graph.py2neo.cypher_writing import (
     CypherExpression,
     cypher_escape,
     cypher_join,
     cypher_repr,
     cypher_str,
+    value_text,
 )
-from graph.py2neo.records import Record
+from knowtrail.graph.py2neo.data import Subgraph
+from knowtrail.graph.py2neo.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    import neo4j
 
 __all__ = [
     "Cursor",
     "CypherExpression",
+    "CypherPlan",
+    "CypherStats",
     "Record",
     "cypher_escape",
     "cypher_join",
     "cypher_repr",
     "cypher_str",
 ]
+
+PLAIN = frozenset({type(None), bool, int, float, str})
+"""Types of values that stay what they are."""
+_AHEAD = 1000
+"""Records made at a time, so that what they lack is read with one statement."""
+
+
+class Record(tuple[Any, ...]):
+    """A row: a tuple of values that are also found by the names of their columns.
+
+    Iteration gives the values; `keys`, `values`, `items`, `get`, `data` and `dict` see
+    it as a mapping.
+
+    Args:
+        keys: Names of the columns.
+        values: As many values.
+    """
+
+    _keys: tuple[str, ...]
+
+    def __new__(cls, keys: Iterable[str], values: Iterable[Any]) -> Record:
+        """Make a row."""
+        record = super().__new__(cls, values)
+        record._keys = tuple(keys)
+        return record
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return Record(self._keys[key], tuple.__getitem__(self, key))
+        if isinstance(key, str):
+            key = self.index(key)
+        try:
+            return tuple.__getitem__(self, key)
+        except IndexError:
+            msg = f"There is no column {key}: the row has {len(self)}."
+            raise IndexError(msg) from None
+
+    def index(self, key: Any, *_: Any) -> int:
+        """Return the position of a key, or a position that there is.
+
+        Raises:
+            IndexError: If there is no such position.
+            KeyError: If there is no such key.
+        """
+        if isinstance(key, str):
+            if key not in self._keys:
+                raise KeyError(key)
+            return self._keys.index(key)
+        if not 0 <= key < len(self):
+            raise IndexError(key)
+        return int(key)
+
+    def get(self, key: int | str, default: Any = None) -> Any:
+        """Return the value at a position or under a key, or what stands in for it."""
+        try:
+            return self[key]
+        except (IndexError, KeyError):
+            return default
+
+    def keys(self) -> list[str]:
+        """Return the names of the columns."""
+        return list(self._keys)
+
+    def values(self, *keys: int | str) -> list[Any]:
+        """Return all values, or those of some columns; None for keys that are not."""
+        return [value for _, value in self.items(*keys)]
+
+    def items(self, *keys: int | str) -> list[tuple[str, Any]]:
+        """Return names with values, of all or of some columns.
+
+        Raises:
+            IndexError: If there is no such position.
+        """
+        if not keys:
+            return list(zip(self._keys, self, strict=True))
+        return [
+            (
+                key if isinstance(key, str) else self._keys[self.index(key)],
+                self.get(key),
+            )
+            for key in keys
+        ]
+
+    def data(self, *keys: int | str) -> dict[str, Any]:
+        """Return a dictionary of all or of some columns."""
+        return dict(self.items(*keys))
+
+    def to_subgraph(self) -> Subgraph | None:
+        """Return all nodes, relationships and paths as one; None without any."""
+        return _united(self)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, dict):
+            return self.data() == other
+        keys = other._keys if isinstance(other, Record) else self._keys
+        return self._keys == keys and tuple(self) == other
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Record({self.data()!r})"
+
+    def __str__(self) -> str:
+        return "\t".join(map(value_text, self))
+
+    def __reduce__(self) -> Any:
+        return Record, (self._keys, tuple(self))
+
+
+def _united(values: Iterable[Any]) -> Subgraph | None:
+    """Return the union of what is a subgraph, also inside lists; None without any."""
+    parts = list(_subgraphs(values))
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    edges = dict.fromkeys(chain.from_iterable(part.relationships for part in parts))
+    return Subgraph(chain.from_iterable(part.nodes for part in parts), edges)
+
+
+def _subgraphs(values: Iterable[Any]) -> Iterator[Subgraph]:
+    """Yield the values that are subgraphs, also those inside lists and maps."""
+    for value in values:
+        if isinstance(value, Subgraph):
+            yield value
+        elif isinstance(value, list | Record):
+            yield from _subgraphs(value)
+        elif isinstance(value, dict):
+            yield from _subgraphs(value.values())
+
+
+class Cursor:
+    """A window on rows that moves forward only, and begins before the first.
+
+    The rows have all been read, and the server's side is closed, when a statement
+    returns its cursor; so a cursor may be kept, left or dropped at any row.
+
+    Args:
+        keys: Names of the columns.
+        rows: The values of each row, as the driver gave them.
+        summary: What the driver says of the whole, None where nothing was run.
+        hydrate: Makes our values of the driver's.
+
+    Attributes:
+        current: The row that the cursor is at, None before the first.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        *,
+        summary: neo4j.ResultSummary | None = None,
+        hydrate: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self._keys = tuple(keys)
+        self._rows = rows
+        self._next = 0
+        self._summary = summary
+        self._hydrate = hydrate
+        self.current: Record | None = None
+        self._made: list[Record] = []
+        self._first_made = 0
+
+    @property
+    def closed(self) -> bool:
+        """Return whether no row is left."""
+        return self._next >= len(self._rows)
+
+    def close(self) -> None:
+        """Drop the rows that are left."""
+        self._next = len(self._rows)
+
+    def keys(self) -> list[str]:
+        """Return the names of the columns."""
+        return list(self._keys)
+
+    def summary(self) -> neo4j.ResultSummary | None:
+        """Return what the driver says of the whole result."""
+        return self._summary
+
+    def plan(self) -> CypherPlan | None:
+        """Return how the server runs an `EXPLAIN` or `PROFILE`, None for others."""
+        found = self.profile or getattr(self._summary, "plan", None)
+        return CypherPlan(found) if found else None
+
+    @property
+    def profile(self) -> dict[str, Any] | None:
+        """Return the measured plan of a `PROFILE`, None for other statements."""
+        return getattr(self._summary, "profile", None)
+
+    def stats(self) -> CypherStats:
+        """Return what was changed: `stats().nodes_created`, or by that name."""
+        return CypherStats(getattr(self._summary, "counters", None))
+
+    def forward(self, amount: int = 1) -> int:
+        """Move on by some rows, as far as there are any.
+
+        Args:
+            amount: How many rows.
+
+        Returns:
+            How many it was.
+
+        Raises:
+            InputError: If the amount is negative.
+        """
+        if amount < 0:
+            msg = f"forward({amount}): a cursor moves forward only, give 0 or more."
+            raise InputError(msg)
+        moved = min(amount, len(self._rows) - self._next)
+        if moved:
+            self._next += moved
+            self.current = self._record(self._next - 1)
+        return moved
+
+    def next(self) -> Record:
+        """Move on by one row and return it.
+
+        Raises:
+            StopIteration: If there is none.
+        """
+        return next(self)
+
+    def __next__(self) -> Record:
+        if not self.forward() or self.current is None:
+            raise StopIteration
+        return self.current
+
+    def __iter__(self) -> Iterator[Record]:
+        return self
+
+    def __getitem__(self, key: int | str) -> Any:
+        if self.current is None:
+            msg = "The cursor is at no row yet: move it forward first."
+            raise IndexError(msg)
+        return self.current[key]
+
+    def _record(self, index: int) -> Record:
+        """Return the record of a row, made with those that follow."""
+        place = index - self._first_made
+        if not 0 <= place < len(self._made):
+            rows = self._rows[index : index + _AHEAD]
+            self._made = [Record(self._keys, self._values(row)) for row in rows]
+            self._first_made, place = index, 0
+        return self._made[place]
+
+    def _values(self, row: Sequence[Any]) -> Iterable[Any]:
+        """Return our values of a row; one of plain values is left as it is."""
+        if self._hydrate is None or PLAIN.issuperset(map(type, row)):
+            return row
+        return [self._hydrate(value) for value in row]
+
+    def _rest(self) -> list[Record]:
+        """Move to the last row and return the records of all that were left."""
+        rows = self._rows[self._next :]
+        rest = [Record(self._keys, self._values(row)) for row in rows]
+        if rest:
+            self._next, self.current = len(self._rows), rest[-1]
+        return rest
+
+    def evaluate(self, field: int | str = 0) -> Any:
+        """Move on by one row and return one value of it.
+
+        Args:
+            field: Position or name of the column.
+
+        Returns:
+            The value; None where there is no row or no such position.
+
+        Raises:
+            KeyError: If there is no column of that name.
+        """
+        if not self.forward() or self.current is None:
+            return None
+        if isinstance(field, int) and field >= len(self.current):
+            return None
+        return self.current[field]
+
+    def data(self, *keys: int | str) -> list[dict[str, Any]]:
+        """Return the rows that are left as dictionaries.
+
+        Args:
+            *keys: Positions or names of the columns to keep; all without any.
+
+        Raises:
+            IndexError: If there is no such position.
+        """
+        if keys:
+            return [record.data(*keys) for record in self._rest()]
+        rows, names = self._rows[self._next :], self._keys
+        made = [dict(zip(names, self._values(row), strict=True)) for row in rows]
+        if made:
+            self._next = len(self._rows)
+            self.current = Record(names, made[-1].values())
+        return made
+
+    def preview(self, limit: int | None = None) -> Table | None:
+        """Return the next rows as a table, without moving.
+
+        Args:
+            limit: How many rows; 3 where nothing is said.
+
+        Returns:
+            The table; None for a result without columns.
+        """
+        if not self._keys:
+            return None
+        stop = min(len(self._rows), self._next + (3 if limit is None else limit))
+        rows = [self._record(index) for index in range(self._next, stop)]
+        return Table(rows, self.keys())
+
+    def to_table(self) -> Table:
+        """Return the rows that are left as a table."""
+        return Table(self._rest(), self.keys())
+
+    def to_subgraph(self) -> Subgraph | None:
+        """Return all nodes, relationships and paths of the rows that are left as one.
+
+        Returns:
+            Their union; None where there are none.
+        """
+        return _united(self._rest())
+
+    def to_ndarray(self, dtype: Any = None, order: str = "K") -> Any:
+        """Return the rows that are left as an array of numpy.
+
+        Raises:
+            MissingExtraError: If numpy is not installed.
+        """
+        rows = list(map(list, self._rest()))
+        return _imported("numpy").array(rows, dtype=dtype, order=order)
+
+    def to_series(
+        self, field: int | str = 0, index: Any = None, dtype: Any = None
+    ) -> Any:
+        """Return a column of the rows that are left as a series of pandas.
+
+        Raises:
+            MissingExtraError: If pandas is not installed.
+        """
+        pandas = _imported("pandas")
+        values = [record[field] for record in self._rest()]
+        return pandas.Series(values, index=index, dtype=dtype)
+
+    def to_data_frame(
+        self, index: Any = None, columns: Any = None, dtype: Any = None
+    ) -> Any:
+        """Return the rows that are left as a data frame of pandas.
+
+        Args:
+            index: Labels of the rows.
+            columns: Columns to keep, in order; all as they came without any.
+            dtype: Type to force on all values.
+
+        Raises:
+            MissingExtraError: If pandas is not installed.
+        """
+        pandas = _imported("pandas")
+        wanted = self.keys() if columns is None else list(columns)
+        rows = [record.values(*wanted) for record in self._rest()]
+        return pandas.DataFrame(rows, index=index, columns=wanted, dtype=dtype)
+
+    def to_matrix(self, *, mutable: bool = False) -> Any:
+        """Return the rows that are left as a matrix of sympy.
+
+        Args:
+            mutable: Whether the matrix can be changed.
+
+        Raises:
+            MissingExtraError: If sympy is not installed.
+        """
+        sympy = _imported("sympy")
+        made = sympy.MutableMatrix if mutable else sympy.ImmutableMatrix
+        return made(list(map(list, self._rest())))
+
+    def __repr__(self) -> str:
+        table = self.preview()
+        return "" if table is None else repr(table)
+
+
+def _imported(name: str) -> Any:
+    """Import a library that only some results need."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        msg = f"This needs {name}: {installing(name)}."
+        raise MissingExtraError(msg) from error
+
+
+class _Named(dict[str, Any]):
+    """Values by name that are attributes too."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            return self[name]
+        msg = f"{type(self).__name__} has no {name!r}: there are {', '.join(self)}."
+        raise AttributeError(msg)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {value!r}" for name, value in self.items())
+
+
+class CypherStats(_Named):
+    """What a statement changed: every count, 0 too, and `contained_updates`.
+
+    Args:
+        counters: What the driver counted; None where nothing was run.
+    """
+
+    def __init__(self, counters: neo4j.SummaryCounters | None = None) -> None:
+        from neo4j import SummaryCounters
+
+        names = sorted(SummaryCounters.__annotations__)
+        counts = {name: int(getattr(counters, name, 0) or 0) for name in names}
+        super().__init__(counts | {"contained_updates": any(counts.values())})
+
+
+class CypherPlan(_Named):
+    """A step of a plan: `operator_type`, `identifiers`, `args` and `children`.
+
+    Args:
+        plan: The plan as the driver has it.
+    """
+
+    def __init__(self, plan: Mapping[str, Any]) -> None:
+        super().__init__({
+            "operator_type": plan.get("operatorType"),
+            "identifiers": list(plan.get("identifiers") or ()),
+            "args": dict(plan.get("args") or {}),
+            "children": [CypherPlan(child) for child in plan.get("children") or ()],
+        })

@@ -6,8 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import InputError
-from graph.py2neo.errors import UnsupportedValueError
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.py2neo.errors import UnsupportedValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,19 +46,11 @@ class CypherExpression:
         value: The expression.
     """
 
-    __slots__ = ("_value",)
-
     def __init__(self, value: str) -> None:
-        self._value = value
-
-    @property
-    def value(self) -> str:
-        """Return the expression."""
-        return self._value
+        self.value = value
 
     def __repr__(self) -> str:
-        """Return the class with its expression."""
-        return f"CypherExpression({self._value!r})"
+        return f"CypherExpression({self.value!r})"
 
 
 def cypher_escape(identifier: str) -> str:
@@ -118,14 +110,7 @@ def cypher_join(*clauses: Any, **parameters: Any) -> tuple[str, dict[str, Any]]:
 
 
 def clause_parts(clause: Any) -> tuple[str, Mapping[str, Any]]:
-    """Return text and parameters of a clause.
-
-    Args:
-        clause: A text, or a tuple of a text and a dictionary of parameters.
-
-    Raises:
-        TypeError: If it is neither.
-    """
+    """Return text and parameters of a clause, which is text or a tuple of both."""
     if isinstance(clause, str):
         return clause, {}
     if isinstance(clause, tuple) and len(clause) == 2 and isinstance(clause[0], str):
@@ -135,15 +120,7 @@ def clause_parts(clause: Any) -> tuple[str, Mapping[str, Any]]:
 
 
 def add_parameters(to: dict[str, Any], parameters: Mapping[str, Any]) -> None:
-    """Add parameters to others.
-
-    Args:
-        to: What they are added to.
-        parameters: Names and values.
-
-    Raises:
-        InputError: If one is there with another value.
-    """
+    """Add parameters to others, none of which may be there with another value."""
     for name, value in parameters.items():
         if name in to and (to[name] is not value and to[name] != value):
             msg = f"Two clauses give ${name} different values: rename one of them."
@@ -182,15 +159,7 @@ def cypher_repr(value: Any, *, quote: str | None = None) -> str:
 
 
 def cypher_str(value: Any) -> str:
-    """Return a value as people read it: texts as they are, the rest as `cypher_repr`.
-
-    Args:
-        value: As for `cypher_repr`.
-
-    Raises:
-        InputError: As for `cypher_repr`.
-        TypeError: As for `cypher_repr`.
-    """
+    """Return a text as it is, and anything else as `cypher_repr` does."""
     return value if isinstance(value, str) else cypher_repr(value)
 
 
@@ -211,7 +180,6 @@ def value_text(value: Any) -> str:
 
 
 def _integer_text(value: int) -> str:
-    """Return a whole number."""
     if not -(2**63) <= value < 2**63:
         msg = f"{value} needs more than the 64 bits of a number in Neo4j."
         raise InputError(msg)
@@ -219,7 +187,6 @@ def _integer_text(value: int) -> str:
 
 
 def _float_text(value: float) -> str:
-    """Return a number with a fraction, or the name of one that is not finite."""
     if math.isfinite(value):
         return repr(float(value))
     if math.isnan(value):
@@ -228,24 +195,19 @@ def _float_text(value: float) -> str:
 
 
 def _quoted(text: str, quote: str | None) -> str:
-    """Return a text in quotes, with control characters and quotes escaped."""
     mark = quote or ('"' if "'" in text and '"' not in text else "'")
     escaped = text.replace("\\", "\\\\").replace(mark, f"\\{mark}")
     return mark + _CONTROL.sub(_code, escaped) + mark
 
 
 def _code(found: re.Match[str]) -> str:
-    """Return the escape of a character."""
     return _NAMED.get(found[0]) or f"\\u{ord(found[0]):04x}"
 
 
 def _composite_text(value: Any, quote: str | None) -> str:
-    """Return a list, dictionary, temporal or spatial value, or entity."""
     from neo4j.spatial import Point
 
-    from graph.py2neo.subgraphs import Subgraph
-
-    if isinstance(value, Subgraph):
+    if hasattr(value, "relationships"):
         return str(value)
     if isinstance(value, Point):
         axes = zip("xyz", value, strict=False)
@@ -263,11 +225,6 @@ def _composite_text(value: Any, quote: str | None) -> str:
 
 
 def _temporal_text(value: Any) -> str:
-    """Return a date, time or duration as the call that makes it.
-
-    Raises:
-        TypeError: If it is none.
-    """
     function = _TEMPORAL.get(type(value).__name__)
     if function is None:
         msg = f"Cypher has no literal for {type(value).__name__}: use a parameter."

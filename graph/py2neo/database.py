@@ -2,11 +2,46 @@
 
 from __future__ import annotations
 
-from graph.py2neo.errors import TransactionFinished
-from graph.py2neo.graph import Graph, SystemGraph
-from graph.py2neo.schema import Schema
-from graph.py2neo.services import GraphService
-from graph.py2neo.transactions import Transaction
+import atexit
+import logging
+import threading
+import weakref
+from contextlib import ExitStack
+from functools import cache
+from inspect import isgenerator
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import neo4j
+from neo4j.exceptions import DriverError, Neo4jError
+
+from knowtrail.graph.driver import driver_options, is_loopback
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.py2neo.cypher_writing import cypher_escape
+from knowtrail.graph.py2neo.errors import (
+    ClientError,
+    ConnectionUnavailable,
+    ServiceUnavailable,
+    TransactionFinished,
+    UnsupportedValueError,
+    WriteServiceUnavailable,
+    translated,
+)
+from knowtrail.graph.py2neo.matching import (
+    NodeMatcher,
+    RelationshipMatch,
+    RelationshipMatcher,
+)
+from knowtrail.graph.py2neo.parameters import sendable
+from knowtrail.graph.py2neo.profiles import ConnectionProfile, ServiceProfile
+from knowtrail.graph.py2neo.transactions import Transaction, Values, read_all
+from knowtrail.graph.settings import Settings
+from knowtrail.graph.statements import statement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from knowtrail.graph.py2neo.cypher import Cursor
+    from knowtrail.graph.py2neo.data import Node, Relationship, Subgraph
 
 __all__ = [
     "Graph",
@@ -16,3 +51,652 @@ __all__ = [
     "Transaction",
     "TransactionFinished",
 ]
+
+Profile: TypeAlias = "str | ConnectionProfile | None"
+_LOG = logging.getLogger(__name__)
+_OPTIONS = {
+    "user_agent": "user_agent",
+    "max_connections": "max_connection_pool_size",
+    "connection_timeout": "connection_timeout",
+}
+"""Setting of a service -> option of the driver."""
+
+
+class Version(tuple[int, ...]):
+    """A version: its numbers, and the text that it was written as.
+
+    Args:
+        text: The version, such as `5.26.30`.
+    """
+
+    _text: str
+
+    def __new__(cls, text: str) -> Version:
+        """Read the numbers, up to what follows a hyphen or plus sign."""
+        numbers = text.partition("-")[0].partition("+")[0].split(".")
+        version = super().__new__(cls, (int(n) for n in numbers if n.isdigit()))
+        version._text = text
+        return version
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __reduce__(self) -> tuple[type[Version], tuple[str]]:
+        return Version, (self._text,)
+
+
+class GraphService:
+    """A Neo4j server, and the graphs in it.
+
+    It holds one driver, which opens connections as they are needed and may be shared
+    by threads. The driver is closed with `close`, or when the service is forgotten.
+    Services are equal when they speak to one address, whoever speaks.
+
+    Args:
+        profile: Address as a URI or profile. Without it and any setting, the server
+            that Knowtrail's settings name (`NEO4J_URI`), or else the managed local
+            server, which is started where it does not run.
+        settings: Single settings of a `ServiceProfile`; and `user_agent`,
+            `max_connections` (40) and `connection_timeout` in seconds.
+
+    Attributes:
+        profile: Where the server is, and as whom it is spoken to.
+
+    Raises:
+        ConnectionUnavailable: If nothing answers, or the credentials are refused.
+        SettingsError: If a setting is not known.
+    """
+
+    def __init__(self, profile: Profile = None, **settings: Any) -> None:
+        wishes = {option: settings.pop(name, None) for name, option in _OPTIONS.items()}
+        self._database: str | None = None
+        self.profile, ours = self._resolve(profile, settings)
+        options = {"max_connection_pool_size": 40} | driver_options(ours)
+        options |= {name: wish for name, wish in wishes.items() if wish is not None}
+        with translated(self.uri):
+            driver = neo4j.GraphDatabase.driver(
+                self.uri, auth=self.profile.auth, **options
+            )
+        self._driver = driver
+        self._closing = weakref.finalize(self, driver.close)
+        try:
+            with translated(self.uri):
+                driver.verify_connectivity()
+        except BaseException as error:
+            self.close()
+            if isinstance(error, ServiceUnavailable):
+                raise ConnectionUnavailable(str(error)) from error
+            raise
+
+    def _resolve(
+        self, profile: Profile, settings: dict[str, Any]
+    ) -> tuple[ServiceProfile, Settings]:
+        """Find out where the server is, and start the managed one if it is that."""
+        ours = Settings.from_env()
+        if profile is None and not settings:
+            if ours.uri is None:
+                with _LOCK:
+                    ours = _managed_server(ours)
+            self._database = ours.database
+            settings = {"auth": (ours.username, ours.password or "")}
+        if profile is None and not {"host", "address"} & set(settings):
+            profile = ours.uri
+        found = ServiceProfile(profile, **settings)
+        user, password = found.auth
+        return found, ours.with_server(
+            uri=found.uri, username=user, password=password, managed=ours.managed
+        )
+
+    def close(self) -> None:
+        """Close the driver; nothing can be run any more."""
+        self._closing()
+
+    def __enter__(self) -> GraphService:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def uri(self) -> str:
+        """Return the address of the server."""
+        return self.profile.uri
+
+    @property
+    def default_graph(self) -> Graph:
+        """Return the graph that is used where none is named."""
+        return Graph._of(self, self._database)
+
+    @property
+    def system_graph(self) -> SystemGraph:
+        """Return the graph that describes the server."""
+        return SystemGraph._of(self, "system")
+
+    def keys(self) -> list[str]:
+        """Return the names of all graphs."""
+        cursor = self.system_graph.query("SHOW DATABASES YIELD name RETURN name")
+        return sorted({record[0] for record in cursor})
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __getitem__(self, name: str | None) -> Graph:
+        if name is None:
+            return self.default_graph
+        if name not in self.keys():
+            msg = f"Graph {name!r} does not exist for service {self.uri!r}."
+            raise KeyError(msg)
+        return Graph._of(self, name)
+
+    def _component(self) -> tuple[str, str, str]:
+        """Return product, version and edition of the server."""
+        rows = self.default_graph.call("dbms.components").data()
+        row = next((r for r in rows if r["name"].startswith("Neo4j")), rows[0])
+        return row["name"], row["versions"][0], row["edition"]
+
+    @property
+    def kernel_version(self) -> Version:
+        """Return the version of Neo4j in numbers, such as `(5, 26, 30)`."""
+        return Version(self._component()[1])
+
+    @property
+    def product(self) -> str:
+        """Return name, version and edition of the product."""
+        name, version, edition = self._component()
+        return f"{name} {version} ({edition.title()})"
+
+    @property
+    def config(self) -> dict[str, str]:
+        """Return the settings of the server by name."""
+        text = "SHOW SETTINGS YIELD name, value RETURN name, value"
+        return dict(map(tuple, self.default_graph.query(text)))
+
+    def _address(self) -> tuple[str, int]:
+        host, port = self.profile.address
+        return "localhost" if is_loopback(host) else host.lower(), port
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GraphService) and self._address() == other._address()
+
+    def __hash__(self) -> int:
+        return hash(self._address())
+
+    def __repr__(self) -> str:
+        return f"<GraphService uri={self.uri!r}>"
+
+
+_LOCK = threading.Lock()
+_HELD = ExitStack()
+"""Managed servers, until the process ends."""
+atexit.register(_HELD.close)
+
+
+@cache
+def _managed_server(settings: Settings) -> Settings:
+    """Join or start the managed server, and return the settings that point to it."""
+    from knowtrail.graph.cli_session import served
+
+    _LOG.warning(
+        "No address of a server is given: Knowtrail's own in %s is used, and started "
+        "where it does not run. Set NEO4J_URI for another.",
+        settings.home,
+    )
+    return _HELD.enter_context(served(settings))
+
+
+class Graph:
+    """A database of a Neo4j server.
+
+    It may be shared by threads; each statement has a session of its own, closed when
+    the statement returns. Statements of one service see its earlier writes. A graph
+    is always true, also one without relationships, which `len` counts.
+
+    Args:
+        profile: Address as a URI or profile; see `GraphService` for none.
+        name: Name of the database; None for the default of the server.
+        settings: Single settings, as `GraphService` takes them.
+
+    Attributes:
+        service: The server that it is a graph of.
+        name: Its name, None for the default of the server.
+
+    Raises:
+        ConnectionUnavailable: If nothing answers, or the credentials are refused.
+        SettingsError: If a setting is not known.
+        TypeError: If the name is no text.
+
+    Example:
+        ```python
+        graph = Graph("bolt://localhost:7687", auth=("neo4j", "password"))
+        graph.create(Node("Person", name="Alice"))
+        ```
+    """
+
+    def __init__(
+        self, profile: Profile = None, name: str | None = None, **settings: Any
+    ) -> None:
+        if name is not None and not isinstance(name, str):
+            msg = f"The name of a graph is text, not {type(name).__name__}: {name!r}."
+            raise UnsupportedValueError(msg)
+        self.service = GraphService(profile, **settings)
+        self.name = self.service._database if name is None else name
+        self._shown = name
+
+    @classmethod
+    def _of(cls, service: GraphService, name: str | None) -> Self:
+        """Make the handle of a graph of a service that is open."""
+        graph = cls.__new__(cls)
+        graph.service = service
+        graph.name = graph._shown = name
+        return graph
+
+    @property
+    def schema(self) -> Schema:
+        """Return its constraints and indexes."""
+        return Schema(self)
+
+    @property
+    def nodes(self) -> NodeMatcher:
+        """Return a matcher of its nodes: `graph.nodes.match("Person").first()`."""
+        return NodeMatcher(self)
+
+    @property
+    def relationships(self) -> RelationshipMatcher:
+        """Return a matcher of its relationships."""
+        return RelationshipMatcher(self)
+
+    @property
+    def call(self) -> ProcedureLibrary:
+        """Return the procedures of the server: `graph.call.dbms.components()`."""
+        return ProcedureLibrary(self)
+
+    def _session(self, *, readonly: bool = False) -> neo4j.Session:
+        driver = self.service._driver
+        if not self.service._closing.alive:
+            msg = f"The service {self.service.uri!r} was closed: open a new graph."
+            raise ConnectionUnavailable(msg)
+        return driver.session(
+            database=self.name,
+            default_access_mode="READ" if readonly else "WRITE",
+            bookmark_manager=driver.execute_query_bookmark_manager,
+        )
+
+    def auto(self, readonly: bool = False) -> Transaction:
+        """Return a transaction of one statement, committed with it."""
+        return Transaction(self, autocommit=True, readonly=readonly)
+
+    def begin(self, readonly: bool = False) -> Transaction:
+        """Begin a transaction."""
+        return Transaction(self, readonly=readonly)
+
+    def commit(self, tx: Transaction) -> None:
+        """Make all of a transaction take effect.
+
+        Raises:
+            TransactionFinished: If it is finished.
+        """
+        tx.commit()
+
+    def rollback(self, tx: Transaction) -> None:
+        """Make nothing of a transaction take effect."""
+        tx.rollback()
+
+    def run(self, cypher: str, parameters: Values = None, **more: Any) -> Cursor:
+        """Run a statement, once, in a transaction of its own and return its rows.
+
+        Args:
+            cypher: The statement.
+            parameters: Its parameters.
+            **more: More of them, which win.
+
+        Raises:
+            ClientError: If the server refuses the statement or its data.
+            ServiceUnavailable: If the server went away.
+            UnsupportedValueError: If a parameter is of a type that Neo4j lacks.
+        """
+        return self.auto().run(cypher, parameters, **more)
+
+    def evaluate(self, cypher: str, parameters: Values = None, **more: Any) -> Any:
+        """Run a statement and return the first value of its first row, or None."""
+        return self.run(cypher, parameters, **more).evaluate()
+
+    def query(
+        self,
+        cypher: str,
+        parameters: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> Cursor:
+        """Run a statement that only reads, again where that may help.
+
+        Args:
+            cypher: The statement.
+            parameters: Its parameters.
+            timeout: Seconds that the server gives each attempt.
+
+        Raises:
+            ClientError: If the server refuses the statement, or it would write.
+            ServiceUnavailable: If the server went away.
+        """
+
+        @neo4j.unit_of_work(timeout=timeout)
+        def work(tx: neo4j.ManagedTransaction) -> Cursor:
+            return read_all(tx.run(cypher, sendable(dict(parameters or {}))), self)
+
+        with (
+            translated(self.service.uri),
+            self._session(readonly=True) as session,
+        ):
+            return session.execute_read(work)
+
+    def update(
+        self,
+        cypher: str | Callable[..., object],
+        parameters: Any = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Run a piece of work that writes and returns nothing, again where that helps.
+
+        Args:
+            cypher: A statement, or a function of a transaction, which may be called
+                more than once; where it is a generator, it is run to its end.
+            parameters: Parameters of the statement; keyword arguments (a dictionary)
+                or further arguments (a sequence) of the function.
+            timeout: Seconds that the server gives each attempt.
+
+        Raises:
+            ClientError: If the server refuses.
+            TypeError: If the work is neither text nor function.
+            WriteServiceUnavailable: If the server went away.
+        """
+        if not isinstance(cypher, str) and not callable(cypher):
+            msg = f"Work is a statement or a function, not {cypher!r}."
+            raise TypeError(msg)
+        own: list[BaseException] = []
+
+        @neo4j.unit_of_work(timeout=timeout)
+        def work(bolt: neo4j.ManagedTransaction) -> None:
+            tx = Transaction(self, _bolt=bolt)
+            try:
+                _do(tx, cypher, parameters)
+                tx._check_open("commit what was rolled back")
+            except BaseException as error:
+                tx._undo()
+                if isinstance(error.__cause__, Neo4jError | DriverError):
+                    raise error.__cause__ from None  # for the driver to judge
+                own.append(error)
+                raise
+            tx._finish()
+
+        try:
+            with translated(self.service.uri), self._session() as session:
+                session.execute_write(work)
+        except ServiceUnavailable as error:
+            raise WriteServiceUnavailable(str(error)) from error
+        except InputError:
+            if own:  # an error of the function, not one of the driver
+                raise own[-1] from None
+            raise
+
+    def create(self, subgraph: Subgraph) -> None:
+        """Store all that is local in a subgraph; see `Transaction.create`."""
+        self.auto().create(subgraph)
+
+    def merge(
+        self, subgraph: Subgraph, label: str | None = None, *property_keys: Any
+    ) -> None:
+        """Store a subgraph over what is stored and like it; see `Transaction.merge`.
+
+        Args:
+            subgraph: What to store.
+            label: Primary label of its nodes.
+            property_keys: Property keys that together are their primary key.
+        """
+        keys: list[Any] = []
+        for key in property_keys:
+            keys += key if isinstance(key, list | tuple) else [key]
+        self.auto().merge(subgraph, label, tuple(keys))
+
+    def push(self, subgraph: Subgraph) -> None:
+        """Change what is stored as it is here; see `Transaction.push`."""
+        self.auto().push(subgraph)
+
+    def pull(self, subgraph: Subgraph) -> None:
+        """Change what is here as it is stored; see `Transaction.pull`."""
+        self.auto(readonly=True).pull(subgraph)
+
+    def delete(self, subgraph: Subgraph) -> None:
+        """Delete what is stored of a subgraph; see `Transaction.delete`."""
+        self.auto().delete(subgraph)
+
+    def separate(self, subgraph: Subgraph) -> None:
+        """Delete the relationships of a subgraph; see `Transaction.separate`."""
+        self.auto().separate(subgraph)
+
+    def exists(self, subgraph: Subgraph) -> bool:
+        """Return whether all of a subgraph is stored."""
+        return self.auto(readonly=True).exists(subgraph)
+
+    def delete_all(self) -> None:
+        """Delete every node and relationship of the graph, in batches."""
+        self.run(statement("py2neo/delete_all_relationships"))
+        self.run(statement("py2neo/delete_all"))
+
+    def match(
+        self,
+        nodes: Collection[Node | None] | None = None,
+        r_type: Any = None,
+        limit: int | None = None,
+    ) -> RelationshipMatch:
+        """Return a match of relationships.
+
+        Args:
+            nodes: Start and end node in order; a set for either direction; None in
+                the place of a node for any.
+            r_type: Type or types; None for any.
+            limit: The most of them; None for all.
+        """
+        return self.relationships.match(nodes, r_type).limit(limit)
+
+    def match_one(
+        self, nodes: Collection[Node | None] | None = None, r_type: Any = None
+    ) -> Relationship | None:
+        """Return one relationship, see `match`; None where there is none."""
+        return self.match(nodes, r_type).first()
+
+    def __len__(self) -> int:
+        return len(self.relationships)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Graph):
+            return False
+        return self.service == other.service and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash((self.service, self.name))
+
+    def __repr__(self) -> str:
+        name = "" if self._shown is None else f", name={self._shown!r}"
+        return f"{type(self).__name__}({self.service.uri!r}{name})"
+
+
+class SystemGraph(Graph):
+    """The database that describes a server: its databases, users and rights.
+
+    Args:
+        profile: Address as a URI or profile; see `GraphService` for none.
+        settings: Single settings, as `GraphService` takes them.
+    """
+
+    def __init__(self, profile: Profile = None, **settings: Any) -> None:
+        super().__init__(profile, "system", **settings)
+
+    def __repr__(self) -> str:
+        return f"SystemGraph({self.service.uri!r})"
+
+
+def _do(tx: Transaction, work: str | Callable[..., object], parameters: Any) -> None:
+    """Run a statement, or call a function with a transaction."""
+    if isinstance(work, str):
+        tx.run(work, parameters)
+        return
+    named = isinstance(parameters, dict)
+    done = work(tx, **parameters) if named else work(tx, *(parameters or ()))
+    if isgenerator(done):
+        for _ in done:
+            pass
+
+
+class Schema:
+    """The schema as py2neo saw it: labels, types, indexes, uniqueness constraints.
+
+    Args:
+        graph: The graph.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    @property
+    def node_labels(self) -> frozenset[str]:
+        """Return the labels that the graph knows, of nodes and of its schema."""
+        return frozenset(r[0] for r in self.graph.query(statement("py2neo/labels")))
+
+    @property
+    def relationship_types(self) -> frozenset[str]:
+        """Return the types that the graph knows, of relationships and of its schema."""
+        return frozenset(r[0] for r in self.graph.query(statement("py2neo/types")))
+
+    def create_index(self, label: str, *property_keys: str) -> None:
+        """Create an index on one property, or on several together.
+
+        Raises:
+            ClientError: If there is such an index already.
+            InputError: If there is no key, or a name is empty.
+        """
+        if not property_keys:
+            msg = f"An index on {label!r} needs a property: give at least one key."
+            raise InputError(msg)
+        keys = ", ".join(f"_.{cypher_escape(key)}" for key in property_keys)
+        self.graph.update(f"CREATE INDEX FOR (_:{cypher_escape(label)}) ON ({keys})")
+
+    def create_uniqueness_constraint(self, label: str, property_key: str) -> None:
+        """Say that no two nodes of a label have one value of a property.
+
+        Raises:
+            ClientError: If there is such a constraint already, or nodes break it.
+            InputError: If a name is empty.
+        """
+        self.graph.update(
+            f"CREATE CONSTRAINT FOR (_:{cypher_escape(label)}) "
+            f"REQUIRE _.{cypher_escape(property_key)} IS UNIQUE"
+        )
+
+    def drop_index(self, label: str, *property_keys: str) -> None:
+        """Drop the index on one property, or on several in its order.
+
+        Raises:
+            ClientError: If there is no such index.
+        """
+        self._drop("index", "indexes", label, property_keys)
+
+    def drop_uniqueness_constraint(self, label: str, property_key: str) -> None:
+        """Drop the uniqueness constraint on a property.
+
+        Raises:
+            ClientError: If there is no such constraint.
+        """
+        self._drop("constraint", "constraints", label, (property_key,))
+
+    def get_indexes(self, label: str) -> list[tuple[str, ...]]:
+        """Return the keys of each index on a label.
+
+        Returns:
+            A tuple of keys an index; those that belong to a constraint are left out.
+        """
+        return [keys for _, keys in self._listed("indexes", label)]
+
+    def get_uniqueness_constraints(self, label: str) -> list[str]:
+        """Return the properties that are unique on a label.
+
+        Returns:
+            The key of each constraint on one property.
+        """
+        found = self._listed("constraints", label)
+        return [keys[0] for _, keys in found if len(keys) == 1]
+
+    def _listed(self, what: str, label: str) -> list[tuple[str, tuple[str, ...]]]:
+        """Return names with keys of what a statement lists for a label."""
+        cypher_escape(label)
+        found = self.graph.query(statement(f"py2neo/{what}"), {"label": label})
+        return [(name, tuple(keys)) for name, keys in found]
+
+    def _drop(self, what: str, these: str, label: str, keys: tuple[str, ...]) -> None:
+        found = (name for name, own in self._listed(these, label) if own == keys)
+        name = next(found, None)
+        if name is None:
+            msg = f"There is no {what} on :{label}({', '.join(keys)})."
+            raise ClientError(msg, f"Neo.ClientError.Schema.{what.title()}NotFound")
+        self.graph.update(f"DROP {what.upper()} {cypher_escape(name)}")
+
+
+class ProcedureLibrary:
+    """The procedures of a server: `call.db.labels()`, `call["db.labels"]()`."""
+
+    def __init__(self, graph: Graph, name: str = "") -> None:
+        self._graph = graph
+        self._name = name
+
+    def __getattr__(self, name: str) -> Procedure:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Procedure:
+        return Procedure(self._graph, f"{self._name}.{name}".removeprefix("."))
+
+    def __call__(self, procedure: str, *args: Any) -> Cursor:
+        """Run a procedure by its name."""
+        return self[procedure](*args)
+
+    def __iter__(self) -> Iterator[str]:
+        cursor = self._graph.query("SHOW PROCEDURES YIELD name RETURN name")
+        return iter([record[0] for record in cursor])
+
+    def __dir__(self) -> list[str]:
+        return list(self)
+
+
+class Procedure(ProcedureLibrary):
+    """A procedure, or the beginning of the name of some.
+
+    `graph.call.dbms.components` is one, and calling it runs it.
+    """
+
+    def __dir__(self) -> list[str]:
+        start = f"{self._name}."
+        names = [n.removeprefix(start) for n in self if n.startswith(start)]
+        return sorted({name.split(".")[0] for name in names})
+
+    def __call__(self, *args: Any, keys: Iterable[str] | None = None) -> Cursor:
+        """Run the procedure.
+
+        Args:
+            *args: Its arguments.
+            keys: The columns to keep; all of them without any.
+
+        Raises:
+            ClientError: If there is no such procedure, or it fails.
+        """
+        name = ".".join(map(cypher_escape, self._name.split(".")))
+        values = {f"p{place}": value for place, value in enumerate(args)}
+        text = f"CALL {name}({', '.join(f'${key}' for key in values)})"
+        if keys is not None:
+            columns = ", ".join(map(cypher_escape, keys))
+            text += f" YIELD {columns} RETURN {columns}"
+        return self._graph.run(text, values)
+
+    def __repr__(self) -> str:
+        return f"<Procedure {self._name}>"

@@ -20,7 +20,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from graph import errors as ours
+from knowtrail.graph import errors as ours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,15 +50,21 @@ class Neo4jError(ours.DatabaseError):
     Args:
         message: What the server said.
         code: Status code of Neo4j, such as `Neo.ClientError.Statement.SyntaxError`.
+
+    Attributes:
+        classification: The second part of the code, such as `ClientError`.
+        category: The third part of the code, such as `Statement`.
+        title: The fourth part of the code, such as `SyntaxError`.
     """
 
     def __init__(self, message: str, code: str = "") -> None:
         super().__init__(message, code)
         self.message = message
         self.code = code
+        parts = [*code.split("."), "", "", ""]
+        _, self.classification, self.category, self.title = parts[:4]
 
     def __str__(self) -> str:
-        """Return category and title of the code, and the message."""
         if not self.category:
             return self.message
         return f"[{self.category}.{self.title}] {self.message}"
@@ -75,26 +81,6 @@ class Neo4jError(ours.DatabaseError):
             msg = f"{code!r} is no status code of Neo4j: they are Neo.X.Y.Z."
             raise ours.InputError(msg)
         return parts[1], parts[2], parts[3]
-
-    @property
-    def classification(self) -> str:
-        """Return the second part of the code, such as `ClientError`."""
-        return self._part(1)
-
-    @property
-    def category(self) -> str:
-        """Return the third part of the code, such as `Statement`."""
-        return self._part(2)
-
-    @property
-    def title(self) -> str:
-        """Return the fourth part of the code, such as `SyntaxError`."""
-        return self._part(3)
-
-    def _part(self, index: int) -> str:
-        """Return a part of the code, empty where it has none."""
-        parts = self.code.split(".")
-        return parts[index] if len(parts) > index else ""
 
 
 class ClientError(Neo4jError):
@@ -159,16 +145,14 @@ _HALF = "Map keys must be strings, not <class 'str'>"
 
 @contextmanager
 def translated(where: str = "Neo4j") -> Iterator[None]:
-    """Turn errors of the driver into those of this module.
-
-    Args:
-        where: What to call the server in messages.
-    """
+    """Turn errors of the driver, at a place, into those of this module."""
     from neo4j import exceptions as ne
 
     try:
         yield
-    except ours.KnowtrailError:
+    except ours.KnowtrailError as error:
+        if type(error) is ours.UnavailableError:  # of what finds the address
+            raise ServiceUnavailable(str(error)) from error
         raise
     except ne.Neo4jError as error:
         raise _from_server(error, where) from error
@@ -207,7 +191,6 @@ def translated(where: str = "Neo4j") -> Iterator[None]:
 
 
 def _from_server(error: Exception, where: str) -> Exception:
-    """Return our error for one that the server sent."""
     code = str(getattr(error, "code", "") or "")
     message = str(getattr(error, "message", "") or _line(error))
     if code in {
@@ -216,16 +199,11 @@ def _from_server(error: Exception, where: str) -> Exception:
     }:
         msg = f"{where} refused the user name or password: {message}"
         return AuthenticationError(msg, code)
-    kinds = {
-        "ClientError": ClientError,
-        "TransientError": TransientError,
-        "DatabaseError": DatabaseError,
-    }
+    kinds = {kind.__name__: kind for kind in (ClientError, TransientError)}
     part = code.split(".")[1] if code.count(".") == 3 else ""
     return kinds.get(part, DatabaseError)(message, code)
 
 
 def _line(error: BaseException) -> str:
-    """Return the first line of an error's text, without its full stop."""
     text = (str(error).splitlines() or [type(error).__name__])[0]
     return text.partition(" (resolved to ")[0].rstrip(".:")

@@ -1,61 +1,31 @@
-"""Matching: `graph.nodes`, `graph.relationships`, and the predicates for them."""
+"""Matching: `graph.nodes`, `graph.relationships`, and the predicates for them.
+
+A match is a description; it is asked of the server each time that it is iterated,
+counted or otherwise evaluated. Labels, types and property keys are escaped and every
+value is a parameter, so that none can change what a statement means. Texts in `where`
+and `order_by` are Cypher that the calling programmer wrote, with `_` for the node or
+relationship: they are passed on as they are and must never be made from data.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-from graph.py2neo.entities import Node
-from graph.py2neo.errors import UnsupportedValueError
-from graph.py2neo.matches import NodeMatch, RelationshipMatch, property_predicates
-from graph.py2neo.predicates import (
-    AND,
-    CONTAINS,
-    ENDS_WITH,
-    EQ,
-    EQUAL_TO,
-    GE,
-    GREATER_THAN,
-    GREATER_THAN_OR_EQUAL_TO,
-    GT,
-    IN,
-    IS_NOT_NULL,
-    IS_NULL,
-    LE,
-    LESS_THAN,
-    LESS_THAN_OR_EQUAL_TO,
-    LIKE,
-    LT,
-    NE,
-    NOT_EQUAL_TO,
-    OR,
-    STARTS_WITH,
-    XOR,
-    And,
-    Connective,
-    Contains,
-    EitherOr,
-    EndsWith,
-    EqualTo,
-    GreaterThan,
-    GreaterThanOrEqualTo,
-    In,
-    IsNotNull,
-    IsNull,
-    LessThan,
-    LessThanOrEqualTo,
-    Like,
-    NotEqualTo,
-    Or,
-    Predicate,
-    Predicate1,
-    StartsWith,
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.py2neo.cypher_writing import (
+    add_parameters,
+    clause_parts,
+    cypher_escape,
 )
-from graph.py2neo.relationships import Relationship
+from knowtrail.graph.py2neo.data import Node, Relationship
+from knowtrail.graph.py2neo.errors import UnsupportedValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable
 
-    from graph.py2neo.graph import Graph
+    from knowtrail.graph.py2neo.database import Graph
 
 __all__ = [
     "AND",
@@ -107,28 +77,539 @@ __all__ = [
 ]
 
 E = TypeVar("E", Node, Relationship)
+_FLAGS = {re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x"}
+"""Flags of Python's patterns -> letters of the server's."""
+
+
+class Predicate:
+    """A condition on one value, such as `GE(1964)`."""
+
+    operator: ClassVar[str]
+
+    def compile(self, subject: str, parameter: Callable[[Any], str]) -> str:
+        """Return the condition as Cypher.
+
+        Args:
+            subject: Cypher of the value that is tested.
+            parameter: Makes a parameter of a value, and returns what stands for it.
+        """
+        return f"{subject} {self.operator}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class IsNull(Predicate):
+    """There is no value: `x IS NULL`."""
+
+    operator = "IS NULL"
+
+
+class IsNotNull(Predicate):
+    """There is a value: `x IS NOT NULL`."""
+
+    operator = "IS NOT NULL"
+
+
+class Predicate1(Predicate):
+    """A condition that compares with a value.
+
+    Args:
+        value: What to compare with.
+    """
+
+    def __init__(self, value: Any) -> None:
+        if isinstance(value, Predicate) or _is_predicate_class(value):
+            msg = f"{type(self).__name__} compares with a value; {value!r} is none."
+            raise UnsupportedValueError(msg)
+        self.value = value
+
+    def compile(self, subject: str, parameter: Callable[[Any], str]) -> str:
+        """Return the condition as Cypher."""
+        return f"{subject} {self.operator} {parameter(self.value)}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.value!r})"
+
+
+class EqualTo(Predicate1):
+    """The value is equal: `x = value`."""
+
+    operator = "="
+
+
+class NotEqualTo(Predicate1):
+    """The value is not equal: `x <> value`."""
+
+    operator = "<>"
+
+
+class LessThan(Predicate1):
+    """The value is less: `x < value`."""
+
+    operator = "<"
+
+
+class LessThanOrEqualTo(Predicate1):
+    """The value is less or equal: `x <= value`."""
+
+    operator = "<="
+
+
+class GreaterThan(Predicate1):
+    """The value is greater: `x > value`."""
+
+    operator = ">"
+
+
+class GreaterThanOrEqualTo(Predicate1):
+    """The value is greater or equal: `x >= value`."""
+
+    operator = ">="
+
+
+class StartsWith(Predicate1):
+    """The text begins so: `x STARTS WITH value`."""
+
+    operator = "STARTS WITH"
+
+
+class EndsWith(Predicate1):
+    """The text ends so: `x ENDS WITH value`."""
+
+    operator = "ENDS WITH"
+
+
+class Contains(Predicate1):
+    """The text has this in it: `x CONTAINS value`."""
+
+    operator = "CONTAINS"
+
+
+class Like(Predicate1):
+    """The whole text matches a regular expression: `x =~ value`.
+
+    The server reads it as Java does.
+
+    Args:
+        value: The expression; of a compiled pattern its flags count too.
+    """
+
+    operator = "=~"
+
+    def __init__(self, value: str | re.Pattern[str]) -> None:
+        text: Any = value
+        if isinstance(value, re.Pattern):
+            text = value.pattern
+            letters = "".join(_FLAGS[flag] for flag in _FLAGS if value.flags & flag)
+            if value.flags & re.IGNORECASE:
+                letters += "i" if value.flags & re.ASCII else "iu"
+            if letters and isinstance(text, str):
+                text = f"(?{letters}){text}"
+        if not isinstance(text, str):
+            msg = f"LIKE takes a regular expression as text, not {text!r}."
+            raise UnsupportedValueError(msg)
+        super().__init__(text)
+
+
+class In(Predicate1):
+    """The value is one of these: `x IN values`.
+
+    Args:
+        value: A list, a set, or anything else that yields values.
+    """
+
+    operator = "IN"
+
+    def __init__(self, value: Iterable[Any]) -> None:
+        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+            msg = f"IN takes a list of values, not {value!r}."
+            raise UnsupportedValueError(msg)
+        super().__init__(list(value))
+
+
+class Connective(Predicate):
+    """Several conditions on one value.
+
+    Args:
+        *values: Predicates, and values that are to be equal.
+
+    Raises:
+        InputError: If there is none.
+    """
+
+    def __init__(self, *values: Any) -> None:
+        if not values:
+            msg = f"{type(self).__name__} joins conditions: give at least one."
+            raise InputError(msg)
+        self.predicates = tuple(predicate_of(value) for value in values)
+
+    def compile(self, subject: str, parameter: Callable[[Any], str]) -> str:
+        """Return the conditions as Cypher, in parentheses."""
+        parts = (each.compile(subject, parameter) for each in self.predicates)
+        return f"({f' {self.operator} '.join(parts)})"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.predicates))})"
+
+
+class And(Connective):
+    """All of the conditions hold."""
+
+    operator = "AND"
+
+
+class Or(Connective):
+    """At least one of the conditions holds."""
+
+    operator = "OR"
+
+
+class EitherOr(Connective):
+    """One of two conditions holds and the other does not; of more, an odd number."""
+
+    operator = "XOR"
+
+
+IS_NULL = IsNull
+IS_NOT_NULL = IsNotNull
+EQ = EQUAL_TO = EqualTo
+NE = NOT_EQUAL_TO = NotEqualTo
+LT = LESS_THAN = LessThan
+LE = LESS_THAN_OR_EQUAL_TO = LessThanOrEqualTo
+GT = GREATER_THAN = GreaterThan
+GE = GREATER_THAN_OR_EQUAL_TO = GreaterThanOrEqualTo
+STARTS_WITH = StartsWith
+ENDS_WITH = EndsWith
+CONTAINS = Contains
+LIKE = Like
+IN = In
+AND = And
+OR = Or
+XOR = EitherOr
+
+
+def predicate_of(value: Any) -> Predicate:
+    """Return the condition that a value stands for.
+
+    A predicate is its own; None is no value, a tuple or set one of its members, and
+    anything else, lists too, what is equal.
+    """
+    if isinstance(value, Predicate):
+        return value
+    if _is_predicate_class(value):
+        msg = f"{value.__name__} is not called: write {value.__name__}(...)."
+        raise UnsupportedValueError(msg)
+    if value is None:
+        return IsNull()
+    if type(value) is tuple or isinstance(value, set | frozenset):
+        return In(value)
+    return EqualTo(value)
+
+
+def _is_predicate_class(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Predicate)
+
+
+class _Match(Generic[E]):
+    """What matches of nodes and of relationships have in common; immutable."""
+
+    _returned = "_"
+
+    def __init__(
+        self,
+        graph: Graph,
+        predicates: Iterable[Any] = (),
+        order_by: Iterable[str] = (),
+        skip: int | None = None,
+        limit: int | None = None,
+    ) -> None:
+        self._graph = graph
+        self._predicates = tuple(map(_checked_predicate, predicates))
+        self._order_by = tuple(map(_checked_field, order_by))
+        self._skip = _checked_amount("skip", skip)
+        self._limit = _checked_amount("limit", limit)
+
+    def _with(self, **changes: Any) -> Self:
+        """Return a copy that differs in some attributes."""
+        copy = type(self).__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy.__dict__.update({f"_{name}": value for name, value in changes.items()})
+        return copy
+
+    def where(self, /, *predicates: Any, **properties: Any) -> Self:
+        """Return a match that asks for more.
+
+        Args:
+            *predicates: Cypher with `_` for what is matched, or tuples of such a text
+                and a dictionary of its parameters.
+            **properties: Property keys with the values or predicates that they are to
+                have; None is no value, a tuple or set is one of its members.
+
+        Raises:
+            InputError: If a text or a key is empty.
+            TypeError: If a predicate is no text.
+        """
+        added: list[tuple[str, Any]] = list(map(_checked_predicate, predicates))
+        added += _property_predicates(properties)
+        return self._with(predicates=(*self._predicates, *added))
+
+    def order_by(self, *fields: str) -> Self:
+        """Return a match in another order.
+
+        Args:
+            *fields: Cypher expressions with `_` for what is matched, each with `DESC`
+                behind it where wanted; they take the place of those before.
+        """
+        return self._with(order_by=tuple(map(_checked_field, fields)))
+
+    def skip(self, amount: int | None) -> Self:
+        """Return a match that leaves out so many members first; None for none."""
+        return self._with(skip=_checked_amount("skip", amount))
+
+    def limit(self, amount: int | None) -> Self:
+        """Return a match of at most so many members; None for all."""
+        return self._with(limit=_checked_amount("limit", amount))
+
+    def first(self) -> E | None:
+        """Return the first member; None where there is none."""
+        least = 1 if self._limit is None else min(1, self._limit)
+        return next(iter(self.limit(least)), None)
+
+    def all(self) -> list[E]:
+        """Return all members."""
+        return list(iter(self))
+
+    def count(self) -> int:
+        """Return how many members there are, of those that `skip` and `limit` leave."""
+        return int(self._evaluated("RETURN count(_)"))
+
+    def exists(self) -> bool:
+        """Return whether there is any member."""
+        return bool(self._evaluated("RETURN true LIMIT 1"))
+
+    __len__ = count
+    __bool__ = exists
+
+    def __iter__(self) -> Iterator[E]:
+        for record in self._graph.query(*self._statement()):
+            yield record[0]
+
+    def _statement(self) -> tuple[str, dict[str, Any]]:
+        """Return the statement that reads the members, with its parameters."""
+        text, parameters = self._matched()
+        text += f"RETURN {self._returned}"
+        if self._order_by:
+            text += "\nORDER BY " + ", ".join(f"{field}\n" for field in self._order_by)
+        return text + self._cut(parameters), parameters
+
+    def _evaluated(self, returned: str) -> Any:
+        """Return the one value that is asked of the members."""
+        text, parameters = self._matched()
+        if cut := self._cut(parameters):
+            text += f"WITH _{cut}\n"
+        return self._graph.query(text + returned, parameters).evaluate()
+
+    def _cut(self, parameters: dict[str, Any]) -> str:
+        """Return the clauses of `skip` and `limit`, and add their parameters."""
+        amounts = {"SKIP": self._skip, "LIMIT": self._limit}
+        return "".join(
+            f" {name} {_parameter(parameters, amount)}"
+            for name, amount in amounts.items()
+            if amount is not None
+        )
+
+    def _matched(self) -> tuple[str, dict[str, Any]]:
+        """Return the clauses that match, each in a line, and their parameters."""
+        parameters: dict[str, Any] = {}
+        for _, second in self._predicates:
+            if not isinstance(second, Predicate):
+                add_parameters(parameters, second)
+
+        def parameter(value: Any) -> str:
+            return _parameter(parameters, value)
+
+        pattern, conditions = self._pattern(parameters)
+        for first, second in self._predicates:
+            if isinstance(second, Predicate):
+                written = second.compile(f"_.{cypher_escape(first)}", parameter)
+                conditions.append(written)
+            else:
+                conditions.append(f"({first}\n)")
+        where = f"WHERE {' AND '.join(conditions)}\n" if conditions else ""
+        return f"MATCH {pattern}\n{where}", parameters
+
+    def _pattern(self, parameters: dict[str, Any]) -> tuple[str, list[str]]:
+        """Return the pattern to match and the conditions that belong to it."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        text, parameters = self._statement()
+        return f"<{type(self).__name__} {text!r} {parameters!r}>"
+
+
+class NodeMatch(_Match[Node]):
+    """A selection of nodes; immutable, evaluated when it is used.
+
+    Args:
+        graph: The graph.
+        labels: Labels that each node has.
+        options: `predicates` as for `where`, `order_by`, `skip` and `limit`.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        labels: Iterable[str] = frozenset(),
+        *options: Any,
+        **more: Any,
+    ) -> None:
+        super().__init__(graph, *options, **more)
+        names = (labels,) if isinstance(labels, str) else labels
+        self._labels = sorted({cypher_escape(label) for label in names})
+
+    def _pattern(self, parameters: dict[str, Any]) -> tuple[str, list[str]]:
+        return f"({':'.join(('_', *self._labels))})", []
+
+
+class RelationshipMatch(_Match[Relationship]):
+    """A selection of relationships; immutable, evaluated when it is used.
+
+    Args:
+        graph: The graph.
+        nodes: A sequence of start and end node, or a set of one or two nodes in any
+            direction; None stands for any node.
+        r_type: A type, a class of relationships, or several of them; None for any.
+        options: `predicates` as for `where`, `order_by`, `skip` and `limit`.
+
+    Raises:
+        InputError: If there are more than two nodes, or one is not of the graph.
+        TypeError: If something else is given in place of nodes or types.
+    """
+
+    _returned = "_, startNode(_), endNode(_)"
+
+    def __init__(
+        self,
+        graph: Graph,
+        nodes: Any = None,
+        r_type: Any = None,
+        *options: Any,
+        **more: Any,
+    ) -> None:
+        super().__init__(graph, *options, **more)
+        self._ends = _checked_ends(graph, nodes)
+        self._directed = not isinstance(nodes, Set) or not self._ends
+        self._types = type_names(r_type)
+
+    def _pattern(self, parameters: dict[str, Any]) -> tuple[str, list[str]]:
+        conditions = [
+            f"elementId({end}) = {_parameter(parameters, node.identity)}"
+            for end, node in zip("ab", self._ends, strict=False)
+            if node is not None
+        ]
+        types = f":{'|'.join(self._types)}" if self._types else ""
+        return f"(a)-[_{types}]-{'>' if self._directed else ''}(b)", conditions
+
+
+def _parameter(parameters: dict[str, Any], value: Any) -> str:
+    """Add a value to the parameters and return what stands for it."""
+    number = len(parameters)
+    while f"p{number}" in parameters:
+        number += 1
+    parameters[f"p{number}"] = value
+    return f"$p{number}"
+
+
+def _property_predicates(properties: dict[str, Any]) -> list[tuple[str, Predicate]]:
+    for key in properties:
+        cypher_escape(key)
+    return [(key, predicate_of(value)) for key, value in properties.items()]
+
+
+def _checked_predicate(predicate: Any) -> tuple[str, Any]:
+    """Return a predicate as (key, predicate) or as (Cypher, parameters)."""
+    pair = isinstance(predicate, tuple) and len(predicate) == 2
+    if pair and isinstance(predicate[1], Predicate):
+        return predicate[0], predicate[1]
+    text, parameters = clause_parts(predicate)
+    if not text.strip():
+        msg = "A predicate is empty: leave it out, or write one such as '_.age > 30'."
+        raise InputError(msg)
+    return text, parameters
+
+
+def _checked_field(field: Any) -> str:
+    text, _ = clause_parts(field)
+    if not isinstance(field, str) or not text.strip():
+        msg = f"{field!r} is nothing to order by: write a field such as '_.name'."
+        raise InputError(msg)
+    return text
+
+
+def _checked_amount(name: str, amount: Any) -> int | None:
+    if amount is None:
+        return None
+    if type(amount) is not int:
+        msg = f"{name}({amount!r}): give a whole number."
+        raise UnsupportedValueError(msg)
+    if amount < 0:
+        msg = f"{name}({amount}): give 0 or more."
+        raise InputError(msg)
+    return amount
+
+
+def _checked_ends(graph: Graph, nodes: Any) -> tuple[Node | None, ...]:
+    """Return the nodes at the ends of a relationship, without those that are any."""
+    if nodes is None:
+        return ()
+    if not isinstance(nodes, Sequence | Set) or isinstance(nodes, str | bytes):
+        msg = f"{nodes!r} is no sequence or set of nodes: write (node,) for one node."
+        raise InputError(msg)
+    ends = tuple(nodes)
+    if isinstance(nodes, Set):
+        ends = tuple(node for node in ends if node is not None)
+    if len(ends) > 2:
+        msg = f"A relationship has two ends, not {len(ends)}."
+        raise InputError(msg)
+    for node in ends:
+        if node is not None and not isinstance(node, Node):
+            msg = f"A relationship joins nodes; {node!r} is none."
+            raise UnsupportedValueError(msg)
+        if node is not None and not node._bound_to(graph):
+            msg = f"{node!r} is not of this graph: create or merge it first."
+            raise InputError(msg)
+    return ends
+
+
+def type_names(r_type: Any) -> list[str]:
+    """Return the escaped names of types: texts, classes, or several of them."""
+    if r_type is None:
+        return []
+    if isinstance(r_type, str) or not isinstance(r_type, Iterable):
+        r_type = (r_type,)
+    names = {
+        each.__name__
+        if isinstance(each, type) and issubclass(each, Relationship)
+        else each
+        for each in r_type
+    }
+    return sorted(map(cypher_escape, names))
 
 
 class _Matcher(Generic[E]):
-    """What matchers of nodes and of relationships have in common.
-
-    Args:
-        graph: The graph to match in.
-    """
+    """What matchers of nodes and of relationships have in common."""
 
     _kind: str
+    _match: Any
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
 
-    def _all(self) -> Any:
-        """Return the match of everything."""
-        raise NotImplementedError
-
     def _identified(self, identity: Any) -> Any:
-        """Return the match of one identity."""
         function = identity_function([identity])
-        return self._all().where((f"{function}(_) = $identity", {"identity": identity}))
+        condition = (f"{function}(_) = $identity", {"identity": identity})
+        return self._match(self.graph).where(condition)
 
     def get(self, identity: str | int) -> E | None:
         """Return the member of an identity; None where there is none.
@@ -144,11 +625,6 @@ class _Matcher(Generic[E]):
         return found
 
     def __getitem__(self, identity: str | int) -> E:
-        """Return the member of an identity.
-
-        Raises:
-            KeyError: If there is none.
-        """
         found = self.get(identity)
         if found is None:
             msg = f"There is no {self._kind} {identity!r}."
@@ -156,32 +632,25 @@ class _Matcher(Generic[E]):
         return found
 
     def __contains__(self, identity: object) -> bool:
-        """Return whether there is a member of an identity."""
         return bool(self._identified(identity).exists())
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the identity of each member."""
-        text, parameters = self._all()._matched()
-        for record in self.graph.query(f"{text}RETURN elementId(_)", parameters):
+        text, _ = self._match(self.graph)._matched()
+        for record in self.graph.query(f"{text}RETURN elementId(_)"):
             yield record[0]
 
     def __len__(self) -> int:
-        """Count the members."""
-        return int(self._all().count())
+        return int(self._match(self.graph).count())
 
     def __bool__(self) -> bool:
-        """Return whether there is any member."""
-        return bool(self._all().exists())
+        return bool(self._match(self.graph).exists())
 
 
 class NodeMatcher(_Matcher[Node]):
     """Selects nodes: iteration and `len` are of all nodes, `[...]` of one."""
 
     _kind = "node"
-
-    def _all(self) -> NodeMatch:
-        """Return the match of all nodes."""
-        return NodeMatch(self.graph)
+    _match = NodeMatch
 
     def match(self, /, *labels: str, **properties: Any) -> NodeMatch:
         """Return a match by labels and properties.
@@ -195,29 +664,20 @@ class NodeMatcher(_Matcher[Node]):
             graph.nodes.match("Person", name="Keanu Reeves").first()
             ```
         """
-        return NodeMatch(self.graph, labels, property_predicates(properties))
+        return NodeMatch(self.graph, labels, _property_predicates(properties))
 
 
 class RelationshipMatcher(_Matcher[Relationship]):
     """Selects relationships: iteration and `len` are of all, `[...]` of one."""
 
     _kind = "relationship"
-
-    def _all(self) -> RelationshipMatch:
-        """Return the match of all relationships."""
-        return RelationshipMatch(self.graph)
+    _match = RelationshipMatch
 
     def match(
         self, /, nodes: Any = None, r_type: Any = None, **properties: Any
     ) -> RelationshipMatch:
-        """Return a match by ends, type and properties.
-
-        Args:
-            nodes: As for `RelationshipMatch`.
-            r_type: As for `RelationshipMatch`.
-            **properties: As for `RelationshipMatch.where`.
-        """
-        predicates = property_predicates(properties)
+        """Return a `RelationshipMatch` of nodes and type, and `where` of properties."""
+        predicates = _property_predicates(properties)
         return RelationshipMatch(self.graph, nodes, r_type, predicates)
 
 

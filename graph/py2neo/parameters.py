@@ -21,15 +21,12 @@ _PLAIN = frozenset({str, int, float, bool, type(None), bytes, bytearray})
 def sendable(value: Any) -> Any:
     """Return a value with times that the driver can send; mostly the value itself.
 
-    Args:
-        value: A parameter, or a dictionary of them; lists, tuples and dictionaries are
-            looked through, and copied only where something in them is changed.
+    Lists, tuples and dictionaries are copied only where something in them is changed.
     """
     return _changed(value) if _has_zone(value) else value
 
 
 def _has_zone(value: Any) -> bool:
-    """Return whether there is a time with a zone in a value."""
     kind = type(value)
     if kind in _PLAIN:
         return False
@@ -43,7 +40,6 @@ def _has_zone(value: Any) -> bool:
 
 
 def _changed(value: Any) -> Any:
-    """Return a copy of a value in which times have other zones."""
     kind = type(value)
     if isinstance(value, dict):
         return {key: _changed(item) for key, item in value.items()}
@@ -59,7 +55,6 @@ def _changed(value: Any) -> Any:
 
 
 def _time(value: datetime.time) -> Any:
-    """Return a time of day with its offset as one of the driver."""
     from neo4j.time import Time
 
     offset = value.utcoffset()
@@ -73,12 +68,7 @@ def _time(value: datetime.time) -> Any:
 
 
 class Zone(datetime.tzinfo):
-    """A zone at one moment.
-
-    Args:
-        key: Its name in the IANA database; None for a mere offset.
-        offset: Its offset from UTC at the moment.
-    """
+    """A zone at one moment: its name (IANA), None for a mere offset from UTC."""
 
     def __init__(self, key: str | None, offset: datetime.timedelta | None) -> None:
         self.key = key

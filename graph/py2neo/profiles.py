@@ -10,18 +10,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from graph.errors import SettingsError
-from graph.py2neo.errors import UnsupportedValueError
-from graph.settings import Settings
+from knowtrail.graph.errors import SettingsError
+from knowtrail.graph.py2neo.errors import UnsupportedValueError
+from knowtrail.graph.settings import Settings
 
 __all__ = ["ConnectionProfile", "ServiceProfile"]
 
-DEFAULT_PORT = 7687
-DEFAULT_USER = "neo4j"
-DEFAULT_PASSWORD = "password"  # noqa: S105
-"""What py2neo tries where no password is known."""
-
-_KNOWN = frozenset({
+_PORT = 7687
+_KNOWN = frozenset([
     "uri",
     "scheme",
     "protocol",
@@ -35,7 +31,7 @@ _KNOWN = frozenset({
     "auth",
     "user",
     "password",
-})
+])
 _SUFFIXES = {"": (False, True), "s": (True, True), "ssc": (True, False)}
 
 
@@ -61,14 +57,11 @@ class ConnectionProfile(Mapping[str, Any]):
             msg = f"Unknown setting {unknown[0]!r}: use one of {sorted(_KNOWN)}."
             raise SettingsError(msg)
         profile = settings.pop("uri", None) if profile is None else profile
-        self.routing = False
-        self.secure = False
-        self.verify = True
-        self.host = "localhost"
-        self.port = DEFAULT_PORT
-        from_env = Settings.from_env()
-        self.user = from_env.username or DEFAULT_USER
-        self.password = from_env.password or DEFAULT_PASSWORD
+        self.routing, self.secure, self.verify = False, False, True
+        self.host, self.port = "localhost", _PORT
+        ours = Settings.from_env()
+        self.user = ours.username or "neo4j"
+        self.password = ours.password or "password"  # what py2neo tries
         if isinstance(profile, ConnectionProfile):
             self.__dict__.update(profile.__dict__)
         elif isinstance(profile, str):
@@ -79,7 +72,6 @@ class ConnectionProfile(Mapping[str, Any]):
         self._apply(settings)
 
     def _read_uri(self, uri: str) -> None:
-        """Take over what a URI says."""
         try:
             parts = urlsplit(uri if "://" in uri else f"bolt://{uri}")
             port = parts.port
@@ -88,14 +80,13 @@ class ConnectionProfile(Mapping[str, Any]):
             raise SettingsError(msg) from error
         self._read_scheme(parts.scheme)
         self.host = parts.hostname or "localhost"
-        self.port = port or DEFAULT_PORT
+        self.port = port or _PORT
         if parts.username:
             self.user = unquote(parts.username)
         if parts.password is not None:
             self.password = unquote(parts.password)
 
     def _read_scheme(self, scheme: str) -> None:
-        """Take over what a scheme says."""
         name, _, suffix = scheme.partition("+")
         if name in {"http", "https"}:
             msg = "HTTP is not spoken here: use the Bolt address, such as bolt://HOST:7687."
@@ -107,19 +98,22 @@ class ConnectionProfile(Mapping[str, Any]):
         self.secure, self.verify = _SUFFIXES[suffix]
 
     def _apply(self, settings: Mapping[str, Any]) -> None:
-        """Take over single settings."""
+        given = {name: wish for name, wish in settings.items() if wish is not None}
         for name in ("protocol", "scheme"):
-            if settings.get(name) is not None:
-                self._read_scheme(settings[name])
+            if name in given:
+                self._read_scheme(given[name])
         for name in ("routing", "secure", "verify", "host", "user", "password"):
-            if settings.get(name) is not None:
-                setattr(self, name, settings[name])
-        if settings.get("address") is not None:
-            self.host, self.port = settings["address"][0], settings["address"][1]
-        for name in ("port_number", "port"):
-            if settings.get(name) is not None:
-                self.port = _port(settings[name])
-        auth = settings.get("auth")
+            if name in given:
+                setattr(self, name, given[name])
+        if "address" in given:
+            self.host, self.port = given["address"][:2]
+        port = given.get("port", given.get("port_number", self.port))
+        try:
+            self.port = int(port)
+        except (TypeError, ValueError) as error:
+            msg = f"{port!r} is no port: give a whole number, such as 7687."
+            raise SettingsError(msg) from error
+        auth = given.get("auth")
         if isinstance(auth, str):
             self.user, _, self.password = auth.partition(":")
         elif isinstance(auth, list | tuple) and len(auth) == 2:
@@ -166,45 +160,26 @@ class ConnectionProfile(Mapping[str, Any]):
         return {name: getattr(self, name) for name in sorted(names)}
 
     def __getitem__(self, key: str) -> Any:
-        """Return a setting."""
         if key not in _KNOWN:
             raise KeyError(key)
         return getattr(self, key)
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names of the settings."""
         return iter(sorted(_KNOWN))
 
     def __len__(self) -> int:
-        """Count the settings."""
         return len(_KNOWN)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether address and credentials are the same."""
         if not isinstance(other, ConnectionProfile):
             return False
         return (self.uri, self.auth) == (other.uri, other.auth)
 
     def __hash__(self) -> int:
-        """Return a hash of address and credentials."""
         return hash((self.uri, self.auth))
 
     def __repr__(self) -> str:
-        """Return the class with the address."""
         return f"{type(self).__name__}({self.uri!r})"
-
-
-def _port(value: Any) -> int:
-    """Return a port.
-
-    Raises:
-        SettingsError: If it is no whole number.
-    """
-    try:
-        return int(value)
-    except (TypeError, ValueError) as error:
-        msg = f"{value!r} is no port: give a whole number, such as 7687."
-        raise SettingsError(msg) from error
 
 
 class ServiceProfile(ConnectionProfile):

@@ -6,15 +6,17 @@ import io
 import re
 import sys
 import unicodedata
+from functools import partialmethod
 from html import escape
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import InputError
-from graph.py2neo.cypher_writing import cypher_str
-from graph.rows import plain_value
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.py2neo.cypher_writing import cypher_str
+from knowtrail.graph.rows import plain_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import TextIO
 
 __all__ = ["Table"]
@@ -84,7 +86,6 @@ class Table(list[Any]):
         }
 
     def _place(self, key: int | str) -> int:
-        """Return the place of a field."""
         if isinstance(key, int):
             return range(len(self._keys))[key]
         if key not in self._keys:
@@ -92,13 +93,11 @@ class Table(list[Any]):
         return self._keys.index(key)
 
     def __repr__(self) -> str:
-        """Return the table as `write` draws it, with its header."""
         file = io.StringIO()
         self.write(file, header=True)
         return file.getvalue()
 
     def _repr_html_(self) -> str:
-        """Return the table for a notebook."""
         file = io.StringIO()
         self.write_html(file, header=True)
         return file.getvalue()
@@ -135,10 +134,9 @@ class Table(list[Any]):
         cells = [[_display(value).split("\n") for value in row] for row in rows]
         if header:
             cells.insert(0, [_display(key).split("\n") for key in self._keys])
-        widths = [
-            max(map(_width, _flat(column))) for column in zip(*cells, strict=True)
-        ]
-        right = [auto_align and self.field(i)["numeric"] for i in range(len(widths))]
+        columns = zip(*cells, strict=True)
+        widths = [max(map(_width, chain.from_iterable(cell))) for cell in columns]
+        right = self._right(auto_align)
         pad = " " * padding
         out = file or sys.stdout
         for number, row in enumerate(cells):
@@ -163,21 +161,10 @@ class Table(list[Any]):
     ) -> int:
         """Write the table as an HTML `table`, every text escaped.
 
-        Args:
-            file: As for `write`.
-            header: As for `write`.
-            skip: As for `write`.
-            limit: As for `write`.
-            auto_align: As for `write`.
-
-        Returns:
-            How many records were written.
+        Its arguments, and what it returns, are those of `write`.
         """
         rows = self._rows(skip, limit)
-        sides = [
-            "right" if auto_align and self.field(place)["numeric"] else "left"
-            for place in range(len(self._keys))
-        ]
+        sides = ["right" if right else "left" for right in self._right(auto_align)]
         out = file or sys.stdout
         out.write("<table>")
         if header:
@@ -201,20 +188,11 @@ class Table(list[Any]):
     ) -> int:
         """Write the table in Markdown as GitHub reads it; it always has a header.
 
-        Args:
-            file: As for `write`.
-            skip: As for `write`.
-            limit: As for `write`.
-            auto_align: As for `write`.
-
-        Returns:
-            How many records were written.
+        Its arguments, and what it returns, are those of `write`.
         """
         rows = self._rows(skip, limit)
-        rules = [
-            "---:" if auto_align and rows and self.field(place)["numeric"] else "---"
-            for place in range(len(self._keys))
-        ]
+        align = auto_align and bool(rows)
+        rules = ["---:" if right else "---" for right in self._right(align)]
         out = file or sys.stdout
         head = (_markdown(key) for key in self._keys)
         for line in (head, rules, *(map(_markdown, row) for row in rows)):
@@ -234,19 +212,9 @@ class Table(list[Any]):
         """Write a line a record, its values with a separator between them.
 
         None is an empty field, texts are as they are and quoted where they need it,
-        dates and times are in ISO 8601, anything else is as Cypher writes it.
-
-        Args:
-            separator: What stands between values.
-            file: As for `write`.
-            header: As for `write`; a name of a style counts as yes.
-            skip: As for `write`.
-            limit: As for `write`.
-            newline: End of each line.
-            quote: Mark around values that hold a separator, quote or line end.
-
-        Returns:
-            How many records were written.
+        dates and times are in ISO 8601, anything else is as Cypher writes it. Values
+        that hold a separator, quote or line end stand in quotes. The other arguments,
+        and what it returns, are those of `write`; a name of a style is a header too.
         """
         rows = self._rows(skip, limit)
         out = file or sys.stdout
@@ -255,32 +223,17 @@ class Table(list[Any]):
             out.write(separator.join(fields) + newline)
         return len(rows)
 
-    def write_csv(
-        self,
-        file: TextIO | None = None,
-        header: Any = None,
-        skip: int | None = None,
-        limit: int | None = None,
-    ) -> int:
-        """Write comma-separated values (RFC 4180), see `write_separated_values`."""
-        return self.write_separated_values(",", file, header, skip, limit)
+    write_csv = partialmethod(write_separated_values, ",")
+    """Write comma-separated values (RFC 4180), see `write_separated_values`."""
+    write_tsv = partialmethod(write_separated_values, "\t")
+    """Write tab-separated values, see `write_separated_values`."""
 
-    def write_tsv(
-        self,
-        file: TextIO | None = None,
-        header: Any = None,
-        skip: int | None = None,
-        limit: int | None = None,
-    ) -> int:
-        """Write tab-separated values, see `write_separated_values`."""
-        return self.write_separated_values("\t", file, header, skip, limit)
+    def _right(self, auto_align: bool) -> list[bool]:
+        """Return which fields are set to the right."""
+        places = range(len(self._keys))
+        return [auto_align and self.field(place)["numeric"] for place in places]
 
     def _rows(self, skip: int | None, limit: int | None) -> list[Sequence[Any]]:
-        """Return the values of the records that are asked for.
-
-        Raises:
-            InputError: If a number is negative.
-        """
         for name, number in (("skip", skip), ("limit", limit)):
             if number is not None and number < 0:
                 msg = f"{name}={number}: give 0 or more."
@@ -291,7 +244,6 @@ class Table(list[Any]):
 
 
 def _values(row: Any, keys: Sequence[str]) -> Sequence[Any]:
-    """Return the values of a record in the order of the fields."""
     if isinstance(row, dict):
         mapping: Mapping[str, Any] = row
         return [mapping.get(key) for key in keys]
@@ -299,12 +251,10 @@ def _values(row: Any, keys: Sequence[str]) -> Sequence[Any]:
 
 
 def _numeric(kind: type) -> bool:
-    """Return whether values of a class are set as numbers are."""
     return issubclass(kind, int | float) and not issubclass(kind, bool)
 
 
 def _text(value: Any) -> str:
-    """Return a value as Cypher writes it, or the nearest to it."""
     try:
         return cypher_str(value)
     except (TypeError, ValueError):
@@ -312,13 +262,11 @@ def _text(value: Any) -> str:
 
 
 def _display(value: Any) -> str:
-    """Return a value for people: lines without control characters."""
     lines = _text(value).replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", lines)
 
 
 def _field(value: Any) -> str:
-    """Return a value for another program."""
     if value is None:
         return ""
     if hasattr(value, "iso_format"):
@@ -329,26 +277,17 @@ def _field(value: Any) -> str:
 
 
 def _quoted(text: str, separator: str, quote: str) -> str:
-    """Return a field, in quotes where it could not be told apart without."""
     if any(mark in text for mark in (separator, quote, "\r", "\n")):
         return quote + text.replace(quote, quote * 2) + quote
     return text
 
 
 def _markdown(value: Any) -> str:
-    """Return a value as one cell that holds no mark-up."""
     marked = _MARKDOWN.sub(lambda found: f"\\{found[0]}", _display(value))
     return escape(marked, quote=False).replace("\n", "<br>")
 
 
-def _flat(column: Iterable[list[str]]) -> Iterator[str]:
-    """Yield the lines of all cells of a column."""
-    for cell in column:
-        yield from cell
-
-
 def _aligned(cell: list[str], line: int, width: int, to_right: bool) -> str:
-    """Return a line of a cell, filled to the width of its column."""
     text = cell[line] if line < len(cell) else ""
     fill = " " * (width - _width(text))
     return fill + text if to_right else text + fill
@@ -356,13 +295,6 @@ def _aligned(cell: list[str], line: int, width: int, to_right: bool) -> str:
 
 def _width(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0
-        if unicodedata.combining(char)
-        else 2
-        if unicodedata.east_asian_width(char) in "WF"
-        else 1
-        for char in text
-    )
+    wide = (1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
+    marks = map(unicodedata.combining, text)
+    return sum(0 if mark else width for mark, width in zip(marks, wide, strict=True))

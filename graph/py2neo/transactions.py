@@ -1,28 +1,66 @@
-"""Transactions: statements that take effect together, or not at all."""
+"""Transactions: statements and changes that take effect together, or not at all.
+
+Labels, types and property keys travel as parameters wherever Neo4j takes them so; the
+primary label and key of a merge and the type of a relationship are written into the
+statement, escaped, so that indexes are used. Temporal values stay those of
+`neo4j.time`, points those of `neo4j.spatial`.
+"""
 
 from __future__ import annotations
 
 import weakref
-from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial, wraps
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
-from graph.py2neo import writing
-from graph.py2neo.cursors import Cursor
-from graph.py2neo.errors import ClientError, TransactionFinished, translated
-from graph.py2neo.hydration import Hydrant
-from graph.py2neo.parameters import sendable
-from graph.py2neo.properties import PropertyDict
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.py2neo.cypher import PLAIN, Cursor
+from knowtrail.graph.py2neo.cypher_writing import cypher_escape
+from knowtrail.graph.py2neo.data import (
+    Entity,
+    Node,
+    Path,
+    Relationship,
+    SetView,
+    Subgraph,
+)
+from knowtrail.graph.py2neo.errors import (
+    ClientError,
+    TransactionFinished,
+    UniquenessError,
+    translated,
+)
+from knowtrail.graph.py2neo.parameters import sendable
+from knowtrail.graph.statements import statement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import neo4j
 
-    from graph.py2neo.entities import Entity, Node
-    from graph.py2neo.graph import Graph
-    from graph.py2neo.subgraphs import Subgraph
+    from knowtrail.graph.py2neo.database import Graph
 
 __all__ = ["Transaction"]
+
+BATCH = 10_000
+"""Rows that one statement is given."""
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+Values: TypeAlias = "Mapping[str, Any] | None"
+
+
+def _lasting(change: F) -> F:
+    """Make a change here; an auto-commit transaction makes it in another."""
+
+    @wraps(change)
+    def make(self: Transaction, *args: Any, **kwargs: Any) -> Any:
+        self._check_open(change.__name__)
+        if not self._auto:
+            return change(self, *args, **kwargs)
+        self._finish()
+        with Transaction(self.graph, readonly=self.readonly) as tx:
+            return change(tx, *args, **kwargs)
+
+    return make  # type: ignore[return-value]
 
 
 class Transaction:
@@ -40,15 +78,22 @@ class Transaction:
     """
 
     def __init__(
-        self, graph: Graph, autocommit: bool = False, readonly: bool = False
+        self,
+        graph: Graph,
+        autocommit: bool = False,
+        readonly: bool = False,
+        *,
+        _bolt: neo4j.ManagedTransaction | None = None,
     ) -> None:
-        self._graph = graph
+        self.graph = graph
         self._auto = autocommit
-        self._readonly = readonly
+        self.readonly = readonly
         self._finished = False
         self._journal: list[Callable[[], object]] = []
-        self._bolt: Any = None
-        self._managed = False
+        self._bolt: Any = _bolt
+        self._managed = _bolt is not None
+        if self._managed:  # the driver commits it, and tries it again
+            return
         self._session = graph._session(readonly=readonly)
         self._closing = weakref.finalize(self, self._session.close)
         if not autocommit:
@@ -58,25 +103,6 @@ class Transaction:
                 except BaseException:
                     self._finish()
                     raise
-
-    @classmethod
-    def _over(cls, graph: Graph, bolt: neo4j.ManagedTransaction) -> Transaction:
-        """Wrap a transaction that the driver commits and tries again."""
-        made = cls.__new__(cls)
-        made._graph, made._auto, made._readonly = graph, False, False
-        made._finished, made._journal, made._bolt = False, [], bolt
-        made._managed = True
-        return made
-
-    @property
-    def graph(self) -> Graph:
-        """Return the graph that it belongs to."""
-        return self._graph
-
-    @property
-    def readonly(self) -> bool:
-        """Return whether it may change nothing."""
-        return self._readonly
 
     @property
     def closed(self) -> bool:
@@ -88,7 +114,6 @@ class Transaction:
         return self._finished
 
     def _check_open(self, wish: str) -> None:
-        """Refuse to be used again."""
         if self._finished:
             msg = (
                 f"Cannot {wish} in a finished transaction: begin a new one with "
@@ -97,23 +122,17 @@ class Transaction:
             raise TransactionFinished(msg)
 
     def _finish(self) -> None:
-        """Close the session; nothing can be run any more."""
         self._finished = True
         if not self._managed:
             self._closing()
 
-    def run(
-        self,
-        cypher: str,
-        parameters: Mapping[str, Any] | None = None,
-        **kwparameters: Any,
-    ) -> Cursor:
+    def run(self, cypher: str, parameters: Values = None, **more: Any) -> Cursor:
         """Run a statement and return its rows.
 
         Args:
             cypher: The statement.
             parameters: Its parameters.
-            **kwparameters: More of them, which win.
+            **more: More of them, which win.
 
         Raises:
             ClientError: If the server refuses the statement or its data.
@@ -128,13 +147,13 @@ class Transaction:
             msg = "The statement is empty: write one, such as 'RETURN 1'."
             raise ClientError(msg, "Neo.ClientError.Statement.SyntaxError")
         values = sendable({
-            name: dict(value) if isinstance(value, PropertyDict) else value
-            for name, value in {**dict(parameters or {}), **kwparameters}.items()
+            name: dict(value) if isinstance(value, Entity) else value
+            for name, value in {**dict(parameters or {}), **more}.items()
         })
         try:
-            with translated(self._graph.service.uri):
+            with translated(self.graph.service.uri):
                 runner = self._session if self._auto else self._bolt
-                cursor = read_all(runner.run(cypher, values), self._graph, self)
+                cursor = read_all(runner.run(cypher, values), self.graph, self)
         except BaseException:
             self._undo()
             raise
@@ -142,23 +161,13 @@ class Transaction:
             self._finish()
         return cursor
 
-    def evaluate(
-        self,
-        cypher: str,
-        parameters: Mapping[str, Any] | None = None,
-        **kwparameters: Any,
-    ) -> Any:
+    def evaluate(self, cypher: str, parameters: Values = None, **more: Any) -> Any:
         """Run a statement and return the first value of its first row, or None."""
-        return self.run(cypher, parameters, **kwparameters).evaluate()
+        return self.run(cypher, parameters, **more).evaluate()
 
-    def update(
-        self,
-        cypher: str,
-        parameters: Mapping[str, Any] | None = None,
-        **kwparameters: Any,
-    ) -> None:
+    def update(self, cypher: str, parameters: Values = None, **more: Any) -> None:
         """Run a statement and drop its rows."""
-        self.run(cypher, parameters, **kwparameters)
+        self.run(cypher, parameters, **more)
 
     def commit(self) -> None:
         """Make everything take effect.
@@ -172,15 +181,13 @@ class Transaction:
         if self._managed:
             msg = "graph.update commits when its function returns: leave commit out."
             raise TransactionFinished(msg)
-        if self._auto:
-            self._finish()
-            return
-        try:
-            with translated(self._graph.service.uri):
-                self._bolt.commit()
-        except BaseException:
-            self._undo()
-            raise
+        if not self._auto:
+            try:
+                with translated(self.graph.service.uri):
+                    self._bolt.commit()
+            except BaseException:
+                self._undo()
+                raise
         self._finish()
 
     def rollback(self) -> None:
@@ -190,9 +197,8 @@ class Transaction:
 
     def _undo(self) -> None:
         """Take everything back, here and on the server, and finish."""
-        for undo in reversed(self._journal):
-            undo()
-        self._journal.clear()
+        while self._journal:
+            self._journal.pop()()
         self._finish()
 
     def _rebind(
@@ -202,11 +208,7 @@ class Transaction:
         self._journal.append(partial(entity._bind, entity.graph, entity.identity))
         entity._bind(graph, identity)
 
-    def _forget_gone(self, node: Node) -> None:
-        """Forget which labels a node lost, until the transaction is rolled back."""
-        self._journal.append(partial(setattr, node, "_gone", node._gone))
-        node._gone = frozenset()
-
+    @_lasting
     def create(self, subgraph: Subgraph) -> None:
         """Store all that is local in a subgraph, and bind it.
 
@@ -215,8 +217,13 @@ class Transaction:
             InputError: If a label or type is empty.
             TypeError: If it is no subgraph.
         """
-        self._change(writing.create, subgraph)
+        nodes, edges = _members(subgraph, "create")
+        local = [node for node in nodes if not node._bound_to(self.graph)]
+        rows = [{"labels": _labels(n), "properties": dict(n)} for n in local]
+        _bind_rows(self, local, rows, statement("py2neo/create_nodes"))
+        _join(self, edges)
 
+    @_lasting
     def merge(
         self,
         subgraph: Subgraph,
@@ -237,8 +244,35 @@ class Transaction:
             TypeError: If it is no subgraph.
             UniquenessError: If several stored ones are like a local one.
         """
-        self._change(writing.merge, subgraph, primary_label, primary_key)
+        nodes, edges = _members(subgraph, "merge")
+        local = [node for node in nodes if not node._bound_to(self.graph)]
 
+        def wish(node: Node) -> tuple[str, tuple[str, ...]]:
+            return _merge_key(node, primary_label, primary_key)
+
+        for (label, keys), group in groupby(sorted(local, key=wish), key=wish):
+            members = list(group)
+            pattern = ", ".join(
+                f"{cypher_escape(key)}: row.key[{i}]" for i, key in enumerate(keys)
+            )
+            text = (
+                "UNWIND $rows AS row "
+                f"MERGE (n:{cypher_escape(label)} {{{pattern}}}) "
+                "SET n:$(row.labels), n += row.properties "
+                "RETURN collect({index: row.index, identity: elementId(n)}) AS answers"
+            )
+            rows = [
+                {
+                    "labels": _labels(n),
+                    "properties": dict(n),
+                    "key": [n[key] for key in keys],
+                }
+                for n in members
+            ]
+            _bind_rows(self, members, rows, text)
+        _join(self, edges)
+
+    @_lasting
     def push(self, subgraph: Subgraph) -> None:
         """Give stored entities the labels and properties of the local ones.
 
@@ -249,8 +283,24 @@ class Transaction:
             InputError: If nothing of the subgraph is bound to this graph.
             TypeError: If it is no subgraph.
         """
-        self._change(writing.push, subgraph)
+        nodes, edges = _members(subgraph, "push", self.graph)
+        rows = [
+            {
+                "identity": n.identity,
+                "labels": _labels(n),
+                "gone": sorted(n._gone),
+                "properties": dict(n),
+            }
+            for n in nodes
+        ]
+        _answers(self, statement("py2neo/push_nodes"), nodes, rows)
+        for node in nodes:
+            self._journal.append(partial(setattr, node, "_gone", node._gone))
+            node._gone = frozenset()
+        rows = [{"identity": edge.identity, "properties": dict(edge)} for edge in edges]
+        _answers(self, statement("py2neo/push_relationships"), edges, rows)
 
+    @_lasting
     def pull(self, subgraph: Subgraph) -> None:
         """Give local entities the labels and properties of the stored ones.
 
@@ -259,64 +309,300 @@ class Transaction:
             InputError: If nothing of the subgraph is bound to this graph.
             TypeError: If it is no subgraph.
         """
-        self._change(writing.pull, subgraph)
+        nodes, edges = _members(subgraph, "pull", self.graph)
+        rows = [{"identity": node.identity} for node in nodes]
+        answers = _answers(self, statement("py2neo/pull_nodes"), nodes, rows)
+        for node, answer in zip(nodes, answers, strict=True):
+            node._gone = frozenset()
+            _fill(node, answer["labels"], answer["properties"])
+        rows = [{"identity": edge.identity} for edge in edges]
+        answers = _answers(self, statement("py2neo/pull_relationships"), edges, rows)
+        for edge, answer in zip(edges, answers, strict=True):
+            edge._replace(answer["properties"])
 
+    @_lasting
     def delete(self, subgraph: Subgraph) -> None:
         """Delete the stored entities of a subgraph; the local ones stay, unbound.
 
         Raises:
             TypeError: If it is no subgraph.
         """
-        self._change(writing.delete, subgraph)
+        nodes, edges = _members(subgraph, "delete")
+        _delete(self, edges, "py2neo/delete_relationships")
+        _delete(self, nodes, "py2neo/delete_nodes")
 
+    @_lasting
     def separate(self, subgraph: Subgraph) -> None:
         """Delete the stored relationships of a subgraph; its nodes stay.
 
         Raises:
             TypeError: If it is no subgraph.
         """
-        self._change(writing.separate, subgraph)
+        _, edges = _members(subgraph, "separate")
+        _delete(self, edges, "py2neo/delete_relationships")
 
+    @_lasting
     def exists(self, subgraph: Subgraph) -> bool:
         """Return whether all of a subgraph is stored; what is not bound is not.
 
         Raises:
             TypeError: If it is no subgraph.
         """
-        return bool(self._change(writing.exists, subgraph))
-
-    def _change(self, work: Any, subgraph: Subgraph, *args: Any) -> Any:
-        """Do a piece of work here; an auto-commit transaction does it in another."""
-        self._check_open(work.__name__)
-        if not self._auto:
-            return work(self, subgraph, *args)
-        self._finish()
-        with Transaction(self._graph, readonly=self._readonly) as tx:
-            return work(tx, subgraph, *args)
+        nodes, edges = _members(subgraph, "find")
+        if not all(entity._bound_to(self.graph) for entity in (*nodes, *edges)):
+            return False
+        counts = ((nodes, "count_nodes"), (edges, "count_relationships"))
+        return all(
+            self.evaluate(
+                statement(f"py2neo/{name}"),
+                identities=[each.identity for each in batch],
+            )
+            == len(batch)
+            for entities, name in counts
+            for batch in _batches(entities)
+        )
 
     def __enter__(self) -> Self:
-        """Return the transaction."""
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """Commit, or roll back when the block failed; finished ones are left."""
         if kind is not None:
             self.rollback()
         elif not self._finished:
             self.commit()
 
 
+def _members(
+    subgraph: Subgraph, wish: str, graph: Graph | None = None
+) -> tuple[list[Node], list[Relationship]]:
+    """Return nodes and relationships, each once; only those bound to a graph."""
+    if not isinstance(subgraph, Subgraph):
+        msg = (
+            f"Cannot {wish} {subgraph!r}: give a node, relationship, path or subgraph."
+        )
+        raise TypeError(msg)
+    nodes, edges = list(SetView(subgraph.nodes)), list(SetView(subgraph.relationships))
+    for members, kind in ((nodes, Node), (edges, Relationship)):
+        for member in members:
+            if not isinstance(member, kind):
+                msg = f"Cannot {wish} {member!r}: it is no {kind.__name__}."
+                raise TypeError(msg)
+    if graph is None:
+        return nodes, edges
+    nodes = [node for node in nodes if node._bound_to(graph)]
+    edges = [edge for edge in edges if edge._bound_to(graph)]
+    if not nodes and not edges:
+        msg = (
+            f"There is nothing to {wish}: {subgraph!r} is not bound to this graph; "
+            "create or merge it first."
+        )
+        raise InputError(msg)
+    return nodes, edges
+
+
+def _labels(node: Node) -> list[str]:
+    """Return the labels of a node, none of which Neo4j refuses."""
+    for label in node.labels:
+        cypher_escape(label)
+    return sorted(node.labels)
+
+
+def _merge_key(
+    node: Node, label: str | None, key: str | tuple[str, ...] | None
+) -> tuple[str, tuple[str, ...]]:
+    """Return the label and keys by which a node is looked for."""
+    label = node.__primarylabel__ or label
+    key = node.__primarykey__ or key
+    keys = tuple(key) if isinstance(key, list | tuple) else (key,) if key else ()
+    if not label or not keys:
+        msg = (
+            "Primary label and primary key are required for MERGE operation: write "
+            f'graph.merge(subgraph, "Label", "key"); {node!r} has none.'
+        )
+        raise InputError(msg)
+    _labels(node)
+    return label, keys
+
+
+def _join(tx: Transaction, edges: Iterable[Relationship]) -> None:
+    """Store local relationships, over those of the same type between the same nodes."""
+
+    def name(edge: Relationship) -> str:
+        return type(edge).__name__
+
+    local = [edge for edge in edges if not edge._bound_to(tx.graph)]
+    for kind, group in groupby(sorted(local, key=name), key=name):
+        members = list(group)
+        text = (
+            "UNWIND $rows AS row "
+            "MATCH (a) WHERE elementId(a) = row.start "
+            "MATCH (b) WHERE elementId(b) = row.end "
+            f"MERGE (a)-[r:{cypher_escape(kind)}]->(b) "
+            "SET r += row.properties "
+            "RETURN collect({index: row.index, identity: elementId(r)}) AS answers"
+        )
+        rows = [
+            {
+                "start": edge.start_node.identity,
+                "end": edge.end_node.identity,
+                "properties": dict(edge),
+            }
+            for edge in members
+        ]
+        _bind_rows(tx, members, rows, text)
+
+
+def _bind_rows(
+    tx: Transaction, entities: Sequence[Entity], rows: list[dict[str, Any]], text: str
+) -> None:
+    """Run a statement over rows and bind each entity to the identity of its row."""
+    answers = _answers(tx, text, entities, rows)
+    for entity, answer in zip(entities, answers, strict=True):
+        tx._rebind(entity, tx.graph, answer["identity"])
+
+
+def _answers(
+    tx: Transaction, text: str, entities: Sequence[Entity], rows: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Run a statement over rows in batches and return the one answer to each row."""
+    numbered = [{"index": index, **row} for index, row in enumerate(rows)]
+    answers: dict[int, dict[str, Any]] = {}
+    for batch in _batches(numbered):
+        for answer in tx.evaluate(text, {"rows": batch}) or ():
+            index = answer["index"]
+            if answers.setdefault(index, answer) is not answer:
+                msg = (
+                    f"Several stored ones are like {entities[index]!r}, and merging "
+                    "needs at most one: delete the others, or use another key."
+                )
+                raise UniquenessError(msg)
+    for index, entity in enumerate(entities):
+        if index not in answers:
+            what = f"{entity!r} with identity {entity.identity!r}"
+            if entity.identity is None:
+                what = f"A node at an end of {entity!r}"
+            msg = f"{what} is not in the database: it was deleted."
+            raise ClientError(msg, "Neo.ClientError.Statement.EntityNotFound")
+    return [answers[index] for index in range(len(entities))]
+
+
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), BATCH):
+        yield items[start : start + BATCH]
+
+
+def _delete(tx: Transaction, entities: Sequence[Entity], name: str) -> None:
+    """Delete the bound ones of some entities, and make them local."""
+    bound = [entity for entity in entities if entity._bound_to(tx.graph)]
+    for entity in bound:
+        entity._freshen()
+    for batch in _batches(bound):
+        tx.run(statement(name), identities=[entity.identity for entity in batch])
+    for entity in bound:
+        tx._rebind(entity, None, None)
+
+
+class _Hydrant:
+    """Makes our entities of those of one result.
+
+    A stored node or relationship becomes one object in a result, however often it
+    stands there. The ends of a relationship whose nodes are not in the result are
+    known by identity only; all that were met are read when one is asked for something,
+    in the transaction of the result, as long as that lasts.
+    """
+
+    def __init__(self, graph: Graph, tx: Transaction | None = None) -> None:
+        from neo4j import graph as driver
+
+        self._driver = driver
+        self._graph = graph
+        self._tx = None if tx is None else weakref.ref(tx)
+        self._nodes: dict[str, Node] = {}
+        self._edges: dict[str, Relationship] = {}
+        self._stale: dict[str, Node] = {}
+
+    def value(self, value: Any) -> Any:
+        """Return a value of the driver as one of ours, also inside lists and maps."""
+        kind = type(value)
+        if kind in PLAIN:
+            return value
+        if kind is list:
+            return [self.value(item) for item in value]
+        if kind is dict:
+            return {key: self.value(item) for key, item in value.items()}
+        if kind is self._driver.Node:
+            return self._node(value)
+        if isinstance(value, self._driver.Relationship):
+            return self._edge(value)
+        if isinstance(value, self._driver.Path):
+            sequence: list[Any] = [self._node(value.nodes[0])]
+            for edge, node in zip(value.relationships, value.nodes[1:], strict=True):
+                end = self._node(node)
+                sequence += [self._edge(edge), end]
+            return Path._walked(sequence)
+        return value
+
+    def _node(self, value: neo4j.graph.Node) -> Node:
+        identity = value.element_id
+        node = self._nodes.get(identity)
+        if node is None:
+            node = Node._of(value.labels, dict(value.items()))
+            node._bind(self._graph, identity)
+            self._nodes[identity] = node
+        elif node._stale is not None:
+            _fill(node, value.labels, dict(value.items()))
+            self._stale.pop(identity, None)
+        return node
+
+    def _edge(self, value: neo4j.graph.Relationship) -> Relationship:
+        identity = value.element_id
+        edge = self._edges.get(identity)
+        if edge is None:
+            ends = (self._end(value.nodes[0]), self._end(value.nodes[1]))
+            edge = Relationship._of(value.type, ends, dict(value.items()))
+            edge._bind(self._graph, identity)
+            self._edges[identity] = edge
+        return edge
+
+    def _end(self, value: Any) -> Node:
+        """Return the end of a relationship, known by identity unless it was met."""
+        node = self._nodes.get(value.element_id)
+        if node is None and (value.labels or len(value)):
+            return self._node(value)
+        if node is None:
+            node = Node._of((), {})
+            node._bind(self._graph, value.element_id)
+            node._stale = self
+            self._nodes[value.element_id] = self._stale[value.element_id] = node
+        return node
+
+    def read_stale(self) -> None:
+        """Read the nodes that are known by identity only; deleted ones stay empty."""
+        stale = list(self._stale.values())
+        tx = None if self._tx is None else self._tx()
+        read = self._graph.query if tx is None or tx.closed else tx.run
+        for batch in _batches(stale):
+            rows = [{"index": i, "identity": n.identity} for i, n in enumerate(batch)]
+            found = read(statement("py2neo/pull_nodes"), {"rows": rows}).evaluate()
+            for answer in found:
+                _fill(batch[answer["index"]], answer["labels"], answer["properties"])
+        for node in stale:
+            node._stale = None
+        self._stale.clear()
+
+
+def _fill(node: Node, labels: Iterable[str], properties: dict[str, Any]) -> None:
+    """Give a node what is stored of it."""
+    node._labels = dict.fromkeys(labels)
+    node._replace(properties)
+    node._stale = None  # last: another thread may look
+
+
 def read_all(
     result: neo4j.Result, graph: Graph, tx: Transaction | None = None
 ) -> Cursor:
-    """Read a result to its end.
-
-    Args:
-        result: What the driver returned.
-        graph: Where its entities are bound to.
-        tx: Where it was run, if more can be run there.
-    """
+    """Read a result to its end; of a transaction, if more can be run there."""
     keys = result.keys()
     rows = list(result)
     summary = result.consume()
-    return Cursor(keys, rows, summary=summary, hydrate=Hydrant(graph, tx).value)
+    return Cursor(keys, rows, summary=summary, hydrate=_Hydrant(graph, tx).value)

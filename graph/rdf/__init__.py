@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from graph.rdf.export import ExportReport, export_rdf
-from graph.rdf.loading import ImportReport, import_rdf
-from graph.rdf.store import LiveStore, live_graph, memory_graph
-from graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
+from knowtrail.graph.rdf.export import ExportReport, export_rdf
+from knowtrail.graph.rdf.loading import ImportReport, import_rdf
+from knowtrail.graph.rdf.store import LiveStore, live_graph, memory_graph
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
 
 __all__ = [
     "DEFAULT_BASE",

@@ -11,12 +11,12 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from graph.rdf.mapping import LABELS
+from knowtrail.graph.rdf.mapping import LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from graph.rdf.mapping import Mapping
+    from knowtrail.graph.rdf.mapping import Mapping
 
 __all__ = [
     "Arm",
@@ -293,18 +293,31 @@ def keys_text() -> str:
 def merge_text(label: str, name: str) -> str:
     """Return the statement that stores nodes of a label, found by a property.
 
+    Nodes that are as the rows say are left alone; the corpora of others are returned.
+
     Args:
         label: A label of the table.
         name: `id`, `name` or `uri`.
     """
+    belongs = "n.name" if label == "Corpus" else "n.corpus"
     return (
         "UNWIND $rows AS row\n"
         f"MERGE (n:`{label}` {{`{name}`: row.key}})\n"
+        "WITH n, row\n"
+        "WHERE any(p IN keys(row.properties) WHERE n[p] IS NULL\n"
+        "    OR (n[p] <> row.properties[p]\n"
+        "      AND NOT (n[p] <> n[p] AND row.properties[p] <> row.properties[p]))\n"
+        "    OR valueType(n[p]) <> valueType(row.properties[p]))\n"
+        "  OR any(l IN row.labels WHERE NOT l IN labels(n))\n"
+        "  OR any(v IN row.vectors WHERE coalesce(n[v.name] <> v.vector, true))\n"
         "SET n += row.properties\n"
         "SET n:$(row.labels)\n"
         "WITH n, row\n"
-        "UNWIND row.vectors AS v\n"
-        "CALL db.create.setNodeVectorProperty(n, v.name, v.vector)"
+        "CALL (n, row) {\n"
+        "  UNWIND row.vectors AS v\n"
+        "  CALL db.create.setNodeVectorProperty(n, v.name, v.vector)\n"
+        "}\n"
+        f"RETURN DISTINCT {belongs} AS corpus"
     )
 
 
@@ -318,7 +331,8 @@ def pairs_text(
         by: The property that these are found by.
         target: Label of the nodes they lead to.
         to: The property that those are found by.
-        then: `read` what is there, `create` one, or `change` the properties of the one.
+        then: `read` what is there, `create` one, or `change` the properties of the
+            one; the latter two return the corpora of the nodes.
     """
     match = (
         "UNWIND $rows AS row\n"
@@ -326,8 +340,10 @@ def pairs_text(
         f"MATCH (b:`{target}` {{`{to}`: row.b}})\n"
     )
     existing = "MATCH (a)-[r]->(b)\nWHERE type(r) = $name\n"
+    corpora = "UNWIND [a.corpus, b.corpus] AS corpus\nRETURN DISTINCT corpus"
     if then == "create":
-        return f"{match}CREATE (a)-[r:$($name)]->(b)\nSET r = row.properties"
+        made = "CREATE (a)-[r:$($name)]->(b)\nSET r = row.properties\nWITH a, b\n"
+        return f"{match}{made}{corpora}"
     if then == "change":
-        return f"{match}{existing}SET r += row.properties"
+        return f"{match}{existing}SET r += row.properties\nWITH a, b\n{corpora}"
     return f"{match}{existing}RETURN row.i AS i, collect(properties(r)) AS held"

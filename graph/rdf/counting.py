@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from rdflib.term import Variable
 
-from graph.rdf.blocks import block_of
-from graph.rdf.sending import confirmed, prefixes_text
+from knowtrail.graph.rdf.patterns import block_of
+from knowtrail.graph.rdf.translation import confirmed, prefixes_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rdflib.plugins.sparql.parserutils import CompValue
     from rdflib.term import Node
 
-    from graph.rdf.component import Component
-    from graph.rdf.terms import Solution
+    from knowtrail.graph.rdf.plan import Component
+    from knowtrail.graph.rdf.values import Solution
 
 __all__ = ["Counted", "Counting", "count", "counting_of", "rows_of"]
 

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from rdflib.term import URIRef
 
-from graph.rdf.mapping import LABELS
-from graph.rdf.readings import (
+from knowtrail.graph.rdf.mapping import LABELS, numbered
+from knowtrail.graph.rdf.patterns import (
     NODE,
     STATEMENT,
     STATEMENT_CLASS,
     is_variable,
     table_types,
 )
-from graph.rdf.statements import numbered
-from graph.rdf.terms import literal_term, node_term
+from knowtrail.graph.rdf.values import literal_term, node_term
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,10 +28,10 @@ if TYPE_CHECKING:
 
     from rdflib.term import Node
 
-    from graph.rdf.clauses import Arm
-    from graph.rdf.mapping import Mapping
-    from graph.rdf.readings import Reading
-    from graph.rdf.terms import Solution
+    from knowtrail.graph.rdf.clauses import Arm
+    from knowtrail.graph.rdf.mapping import Mapping
+    from knowtrail.graph.rdf.patterns import Reading
+    from knowtrail.graph.rdf.values import Solution
 
 __all__ = ["Decoder", "Edge", "Entity", "Field"]
 

@@ -6,6 +6,7 @@ for many rows at once. Everything else is rdflib's own evaluation, watched for t
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -14,32 +15,247 @@ from rdflib.plugins.sparql.algebra import translateQuery
 from rdflib.plugins.sparql.evalutils import _ebv
 from rdflib.plugins.sparql.parser import parseQuery, parseUpdate
 from rdflib.plugins.sparql.parserutils import CompValue
+from rdflib.plugins.sparql.processor import SPARQLResult
 from rdflib.plugins.sparql.sparql import FrozenBindings, Query
+from rdflib.query import ResultRow
 from rdflib.term import Literal, URIRef, Variable
 
-from graph.errors import KnowtrailError, RdfError
-from graph.rdf.blocks import Alternative, block_of
-from graph.rdf.counting import count, counting_of, rows_of
-from graph.rdf.existence import divided, existing
-from graph.rdf.limits import check_query
-from graph.rdf.plan import batches, numbered_all
-from graph.rdf.results import LiveResult, one_line
-from graph.rdf.solving import once_more, plain_block, plans_of, triples_of
+from knowtrail.graph.errors import KnowtrailError, RdfError
+from knowtrail.graph.rdf.counting import count, counting_of, rows_of
+from knowtrail.graph.rdf.limits import check_query
+from knowtrail.graph.rdf.patterns import Alternative, block_of
+from knowtrail.graph.rdf.plan import batches, numbered_all
+from knowtrail.graph.rdf.run import PrefixesChangedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from collections.abc import Mapping as Dictionary
 
     from rdflib import Graph
     from rdflib.plugins.sparql.sparql import QueryContext
     from rdflib.query import Result
 
+    from knowtrail.graph.rdf.plan import Plan
 
-__all__ = ["READ_ONLY", "answer", "register"]
-
+__all__ = [
+    "READ_ONLY",
+    "LiveResult",
+    "answer",
+    "register",
+]
+_EXISTENCE = frozenset({"Builtin_EXISTS", "Builtin_NOTEXISTS"})
 READ_ONLY = "The graph is read-only here: change it with Cypher, ingest or rdf import."
 _NAME = "knowtrail"
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
+_WATCHED = {
+    "Join": evaluate.evalJoin,
+    "LeftJoin": evaluate.evalLeftJoin,
+    "Minus": evaluate.evalMinus,
+    "Union": evaluate.evalUnion,
+    "ToMultiSet": evaluate.evalMultiset,
+    "Extend": evaluate.evalExtend,
+}
+
+_LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_./-]*[A-Za-z0-9_])?")
+_SLASH = r"\/"
+"""How SPARQL writes a slash after a prefix."""
+
+
+class LiveResult(SPARQLResult):
+    """An rdflib result that keeps no rows while they are read one after the other.
+
+    To read the rows once more asks once more. `bindings`, `len()` and `bool()` need all
+    rows and keep them, as rdflib's own results do (`list()` takes the length first);
+    what is kept is read then.
+    """
+
+    def __init__(
+        self, ask: Callable[[], Dictionary[str, Any]], prefixes: Dictionary[str, str]
+    ) -> None:
+        """Take a query.
+
+        Args:
+            ask: Begins to answer it, as rdflib's `evalQuery`.
+            prefixes: Those that the query can use, for `short`.
+
+        Raises:
+            RdfError: If it cannot be answered.
+        """
+        self._ask = ask
+        self._kept = False
+        self._prefixes = sorted(prefixes.items(), key=lambda one: -len(one[1]))
+        super().__init__(self._asked())
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield rows, or the triples or the truth value of other forms of queries.
+
+        Raises:
+            RdfError: If the query cannot be answered after all.
+            QueryTimeoutError: If it takes longer than it may.
+        """
+        if self.type != "SELECT" or self._kept:
+            yield from super().__iter__()
+            return
+        rows, self._genbindings = self._genbindings, None
+        for held in rows or self._told(self._asked()["bindings"]):
+            if held:
+                yield ResultRow(held, self.vars or [])
+
+    def short(self, iri: str) -> str:
+        """Return an IRI as the query may write it: with a prefix, or in full."""
+        for prefix, namespace in self._prefixes:
+            local = iri.removeprefix(namespace)
+            if local != iri and _LOCAL.fullmatch(local):
+                return f"{prefix}:{local.replace('/', _SLASH)}"
+        return iri
+
+    @property
+    def bindings(self) -> Any:
+        """Return all rows, as mappings."""
+        if self.type == "SELECT" and not self._kept:
+            rows, self._genbindings = self._genbindings, None
+            self._bindings = list(rows or self._told(self._asked()["bindings"]))
+            self._kept = True
+        return self._bindings
+
+    @bindings.setter
+    def bindings(self, rows: Any) -> None:
+        self._bindings = []
+        self._genbindings = None if rows is None else self._told(rows)
+        self._kept = False
+
+    def _asked(self) -> Dictionary[str, Any]:
+        """Begin to answer."""
+        try:
+            return self._ask()
+        except (KnowtrailError, RecursionError):
+            raise
+        except Exception as error:
+            # rdflib raises plain exceptions for what a query may not say.
+            raise _unanswered(error) from error
+
+    @staticmethod
+    def _told(rows: Any) -> Iterator[Any]:
+        """Yield rows; what goes wrong is said in a line."""
+        try:
+            yield from rows
+        except (KnowtrailError, RecursionError):
+            raise
+        except Exception as error:
+            # As above: rdflib evaluates a query while its rows are read.
+            raise _unanswered(error) from error
+
+
+def _one_line(error: BaseException) -> str:
+    """Return an error's text on one line."""
+    return " ".join(str(error).split()).partition(", found")[0].rstrip(".")[:300]
+
+
+def _unanswered(error: Exception) -> RdfError:
+    """Return the error for a query that rdflib cannot answer."""
+    return RdfError(f"The query cannot be answered: {_one_line(error)}.")
+
+
+def _once_more(make: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+    """Yield rows; from the start where the database's prefixes had changed.
+
+    Only the first statement of a query finds that, before it yields anything.
+    """
+    try:
+        yield from make()
+    except PrefixesChangedError:
+        yield from make()
+
+
+def _plans_of(
+    run: Any,
+    ctx: QueryContext,
+    block: Sequence[Alternative],
+    *,
+    also: Any = (),
+    bounds: Any = None,
+) -> list[Plan] | None:
+    """Return a plan for each alternative, None if one cannot be asked with the rest."""
+    known: Any = ctx
+    found: list[Plan] = []
+    for one in block:
+        if any(term in also or known[term] is not None for term in one.unbound):
+            return None
+        patterns = tuple(
+            (s, p if known[p] is None else known[p], o) for s, p, o in one.patterns
+        )
+        terms = {t for s, _, o in patterns for t in (s, o) if isinstance(t, Variable)}
+        bound = frozenset(t for t in terms if t in also or known[t] is not None)
+        found.append(run.plan(patterns, bound, bounds or {}, one.optional))
+    return found if all(plan.fits for plan in found) else None
+
+
+def _plain_block(part: CompValue) -> tuple[Alternative, ...] | None:
+    """Return a block without patterns that need not match, None where it is none."""
+    block = block_of(part)
+    return None if block is None or any(one.optional for one in block) else block
+
+
+def _triples_of(ctx: QueryContext) -> Any:
+    """Return what finds the triples of one pattern, also of a path."""
+    return getattr(ctx.graph, "triples", None)
+
+
+def _divided(expression: Any) -> tuple[list[Any], list[Any]]:
+    """Return the tests of existence that a filter demands, and what else it demands."""
+    tests: list[Any] = []
+    rest: list[Any] = []
+    waiting = [expression]
+    while waiting:
+        one = waiting.pop(0)
+        name = one.name if isinstance(one, CompValue) else ""
+        if name == "ConditionalAndExpression":
+            waiting = [one.expr, *one.other, *waiting]
+        elif name in _EXISTENCE and _inner(one) is not None:
+            tests.append(one)
+        else:
+            rest.append(one)
+    return tests, rest
+
+
+def _existing(
+    run: Any,
+    ctx: QueryContext,
+    test: CompValue,
+    rows: Iterable[FrozenBindings],
+    seen: Callable[[FrozenBindings], FrozenBindings],
+) -> Iterator[FrozenBindings]:
+    """Yield the rows that pass a test of existence."""
+    block, condition = _inner(test) or ((), None)
+    wanted = test.name == "Builtin_EXISTS"
+    for batch in batches(rows):
+        run.check()
+        inner = [ctx.thaw(seen(row)) for row in batch]
+        known = [dict(one.bindings.items()) for one in inner]
+        matched: set[int] = set()
+
+        def found(known: list[Any] = known) -> Iterator[tuple[int, Any]]:
+            plans = _plans_of(run, ctx, block, also=known[0]) or []
+            yield from numbered_all(plans, run, _triples_of(ctx), known)
+
+        for place, solution in _once_more(found):
+            if place not in matched and (
+                condition is None
+                or _ebv(condition, FrozenBindings(inner[place], solution))
+            ):
+                matched.add(place)
+        yield from (
+            row for place, row in enumerate(batch) if (place in matched) == wanted
+        )
+
+
+def _inner(test: CompValue) -> tuple[Any, Any] | None:
+    """Return the block of a test and the condition on it, None if it is no block."""
+    part, condition = test.graph, None
+    if part.name == "Filter" and part.no_isolated_scope:
+        part, condition = part.p, part.expr
+    block = _plain_block(part)
+    return None if block is None else (block, condition)
 
 
 def register() -> None:
@@ -72,7 +288,10 @@ def answer(
     if parsed.algebra.datasetClause:
         msg = "There is one graph here: leave out FROM."
         raise RdfError(msg)
-    return LiveResult(lambda: _begun(graph(), parsed, bindings, base))
+    return LiveResult(
+        lambda: _begun(graph(), parsed, bindings, base),
+        dict(parsed.prologue.namespace_manager.namespaces()),
+    )
 
 
 def _begun(
@@ -94,16 +313,19 @@ def _is_triple(triple: tuple[Any, Any, Any]) -> bool:
 
 
 def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Query:
-    """Read a query.
-
-    Raises:
-        RdfError: If it cannot be understood.
-        QueryTimeoutError: If that takes longer than the whole query may.
-    """
+    """Read a query."""
     if isinstance(query, Query):
         return query
     try:
-        return translateQuery(parseQuery(query), base, dict(namespaces))
+        parsed = parseQuery(query)
+        found = translateQuery(parsed, base, dict(namespaces))
+        if found.algebra.name == "SelectQuery" and not parsed[1].projection:
+            # Columns of `SELECT *` stand as they are first named; rdflib has a set.
+            named = [Variable(n) for n in re.findall(r"[?$](\w+)", str(query))]
+            found.algebra.PV.sort(
+                key=lambda v: (named.index(v) if v in named else len(named), v)
+            )
+        return found
     except KnowtrailError:
         raise  # time was up
     except RecursionError as error:
@@ -116,7 +338,7 @@ def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Q
         where = ""
         if hasattr(error, "lineno") and hasattr(error, "column"):
             where = f" (line {error.lineno}, column {error.column})"
-        msg = f"The query cannot be understood{where}: {one_line(error)}."
+        msg = f"The query cannot be understood{where}: {_one_line(error)}."
         raise RdfError(msg) from error
 
 
@@ -130,11 +352,7 @@ def _is_update(query: Any) -> bool:
 
 
 def _evaluate(ctx: QueryContext, part: CompValue) -> Any:
-    """Evaluate a part of a query over a graph of ours.
-
-    Raises:
-        NotImplementedError: If the graph is another's, or rdflib is to do it.
-    """
+    """Evaluate a part of a query over a graph of ours."""
     run = getattr(getattr(ctx.graph, "store", None), "_run", None)
     if run is None:
         raise NotImplementedError
@@ -157,16 +375,6 @@ def _evaluate(ctx: QueryContext, part: CompValue) -> Any:
     raise NotImplementedError
 
 
-_WATCHED = {
-    "Join": evaluate.evalJoin,
-    "LeftJoin": evaluate.evalLeftJoin,
-    "Minus": evaluate.evalMinus,
-    "Union": evaluate.evalUnion,
-    "ToMultiSet": evaluate.evalMultiset,
-    "Extend": evaluate.evalExtend,
-}
-
-
 def _watched(run: Any, rows: Iterable[Any]) -> Iterator[Any]:
     """Yield rows while there is time."""
     for row in rows:
@@ -181,16 +389,16 @@ def _block(
     block = block_of(part)
     if part.name == "BGP" and not part.triples:
         return iter([ctx.solution()])
-    if block is None or plans_of(run, ctx, block, bounds=bounds) is None:
+    if block is None or _plans_of(run, ctx, block, bounds=bounds) is None:
         return None
     known = dict(ctx.bindings.items())
 
     def found() -> Iterator[FrozenBindings]:
-        plans = plans_of(run, ctx, block, bounds=bounds) or []
-        for _, row in numbered_all(plans, run, triples_of(ctx), [known]):
+        plans = _plans_of(run, ctx, block, bounds=bounds) or []
+        for _, row in numbered_all(plans, run, _triples_of(ctx), [known]):
             yield FrozenBindings(ctx, row)
 
-    return once_more(found)
+    return _once_more(found)
 
 
 def _aggregate(
@@ -203,7 +411,7 @@ def _aggregate(
         return _watched(run, evaluate.evalAggregateJoin(ctx, part))
 
     def found() -> Iterator[FrozenBindings]:
-        plans = plans_of(run, ctx, [Alternative(patterns=wanted.patterns)]) or []
+        plans = _plans_of(run, ctx, [Alternative(patterns=wanted.patterns)]) or []
         groups = None
         if len(plans) == 1 and plans[0].alone is not None:
             groups = count(run, plans[0].alone, wanted, known)
@@ -213,7 +421,7 @@ def _aggregate(
             for row in rows_of(wanted, groups):
                 yield FrozenBindings(ctx, row)
 
-    return once_more(found)
+    return _once_more(found)
 
 
 def _filter(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBindings]:
@@ -222,7 +430,7 @@ def _filter(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBind
     rows = _block(run, ctx, part.p, bounds=_bounds(part.expr))
     if rows is None:
         rows = evaluate.evalPart(ctx, part.p)
-    tests, rest = divided(part.expr)
+    tests, rest = _divided(part.expr)
     isolated = not part.no_isolated_scope
 
     def seen(row: FrozenBindings) -> FrozenBindings:
@@ -232,7 +440,7 @@ def _filter(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBind
         row for row in _watched(run, rows) if all(_ebv(one, seen(row)) for one in rest)
     )
     for test in tests:
-        passed = existing(run, ctx, test, passed, seen)
+        passed = _existing(run, ctx, test, passed, seen)
     yield from passed
 
 
@@ -278,41 +486,46 @@ def _wider(sign: str, number: float) -> list[tuple[str, float]]:
     return [("<=", high)] if sign.startswith("<") else [(">=", low)]
 
 
+def _extended(
+    run: Any, ctx: QueryContext, block: Sequence[Alternative], left: CompValue
+) -> Iterator[tuple[Sequence[Any], Iterator[tuple[int, Any]]]]:
+    """Yield batches of the left side's rows, each with what the block adds to which."""
+    plans = None
+    for batch in batches(evaluate.evalPart(ctx, left)):
+        run.check()
+        known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
+        plans = plans or _plans_of(run, ctx, block, also=batch[0]) or []
+        yield batch, numbered_all(plans, run, _triples_of(ctx), known)
+
+
 def _join(
     run: Any, ctx: QueryContext, part: CompValue
 ) -> Iterator[FrozenBindings] | None:
     """Return the rows of the left side extended by the block on the right."""
-    block = plain_block(part.p2)
+    block = _plain_block(part.p2)
     if block is None:
         return None
 
     def found() -> Iterator[FrozenBindings]:
-        plans = None
-        for batch in batches(evaluate.evalPart(ctx, part.p1)):
-            known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
-            plans = plans or plans_of(run, ctx, block, also=batch[0]) or []
-            for place, row in numbered_all(plans, run, triples_of(ctx), known):
+        for batch, solutions in _extended(run, ctx, block, part.p1):
+            for place, row in solutions:
                 yield FrozenBindings(ctx, row | dict(batch[place].items()))
 
-    return once_more(found)
+    return _once_more(found)
 
 
 def _left_join(
     run: Any, ctx: QueryContext, part: CompValue
 ) -> Iterator[FrozenBindings] | None:
     """Return the rows of the left side, extended by the right one where it matches."""
-    block = plain_block(part.p2)
+    block = _plain_block(part.p2)
     if block is None:
         return None
 
     def found() -> Iterator[FrozenBindings]:
-        plans = None
-        for batch in batches(evaluate.evalPart(ctx, part.p1)):
-            run.check()
-            known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
-            plans = plans or plans_of(run, ctx, block, also=batch[0]) or []
+        for batch, solutions in _extended(run, ctx, block, part.p1):
             matched: list[list[FrozenBindings]] = [[] for _ in batch]
-            for place, added in numbered_all(plans, run, triples_of(ctx), known):
+            for place, added in solutions:
                 row = FrozenBindings(ctx, added)
                 if _ebv(part.expr, row.forget(ctx)):
                     matched[place].append(row)
@@ -321,7 +534,7 @@ def _left_join(
                 if not extended and not _matches_alone(ctx, part, row):
                     yield row
 
-    return once_more(found)
+    return _once_more(found)
 
 
 def _matches_alone(ctx: QueryContext, part: CompValue, row: FrozenBindings) -> bool:

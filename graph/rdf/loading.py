@@ -2,7 +2,8 @@
 
 A file that is not well-formed changes nothing. What is stored is stored batch by batch,
 each in a transaction, and may be stored again: the same import a second time, or after
-it was interrupted, ends with the same graph.
+it was interrupted, ends with the same graph. To the corpora that it changes an import
+is what an ingest is: see `Corpora`.
 """
 
 from __future__ import annotations
@@ -10,34 +11,168 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from graph.progress import silent
-from graph.rdf.clauses import arms_of, merge_text, node_text, pairs_text
-from graph.rdf.export import format_of
-from graph.rdf.lengths import check_lengths
-from graph.rdf.mapping import LABELS, Mapping
-from graph.rdf.parsing import digest_of, parse
-from graph.rdf.rows import NodeRow, Rows
-from graph.rdf.run import Run
-from graph.rdf.staging import Staging
-from graph.rdf.statements import content_of
-from graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
-from graph.schema import apply_schema, vector_dimensions
+from knowtrail.graph.corpus_lock import corpus_lock
+from knowtrail.graph.errors import RdfError
+from knowtrail.graph.labels import LABELS as ALL_LABELS
+from knowtrail.graph.progress import silent
+from knowtrail.graph.rdf.clauses import arms_of, merge_text, node_text, pairs_text
+from knowtrail.graph.rdf.export import format_of
+from knowtrail.graph.rdf.mapping import LABELS, Mapping, content_of
+from knowtrail.graph.rdf.parsing import digest_of, parse
+from knowtrail.graph.rdf.patterns import TYPE
+from knowtrail.graph.rdf.rows import NodeRow, Rows
+from knowtrail.graph.rdf.run import Run
+from knowtrail.graph.rdf.staging import Staging
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
+from knowtrail.graph.schema import apply_schema, indexed_properties, vector_dimensions
+from knowtrail.graph.settings import Settings
+from knowtrail.graph.statements import statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from graph.connection import Connection
-    from graph.progress import Progress
-    from graph.rdf.vocabulary import Value
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.rdf.vocabulary import Value
 
-__all__ = ["ImportReport", "import_rdf"]
+__all__ = ["Corpora", "ImportReport", "import_rdf"]
+
+_MOST = 8_000
+"""Bytes of a value; the server refuses a transaction with a little more."""
+
+_TEXTS = frozenset(label for label, rule in ALL_LABELS.items() if rule.texts)
+"""Labels that make a corpus; walks, extractions and institutions are beside it."""
 
 _BATCH = 500
 _FOREVER = 1e9
+
+_Step = tuple[str, dict[str, Any], bool]
+"""A statement, its parameters, and whether it returns corpora that it changes."""
+
+
+def _check_lengths(staging: Staging, rows: Rows) -> None:
+    """Refuse a file that has values which no index can hold."""
+    for subject, predicate, found, is_literal in staging.longer(_MOST):
+        for iri in [subject] if is_literal else [subject, found]:
+            if len(iri.encode()) > _MOST:
+                _refuse(f"The IRI {iri[:60]!r}...", iri)
+        types = (o for p, o in staging.about(subject) if p == TYPE)
+        label = rows.label_of(subject, [o for o in types if isinstance(o, str)])
+        name = rows.name_of(label, predicate)
+        if name in {"id", "uri"} | indexed_properties(label):
+            _refuse(f"The {name} of {subject[:200]}", found)
+
+
+def _refuse(what: str, text: str) -> None:
+    """Refuse a value."""
+    msg = (
+        f"{what} has {len(text.encode()):,} bytes and an index of Neo4j holds "
+        f"{_MOST:,}: shorten it. Nothing was stored."
+    )
+    raise RdfError(msg)
+
+
+def _are_texts(*labels: str) -> bool:
+    """Return whether nodes of all these labels belong to the texts of a corpus."""
+    return _TEXTS.issuperset(labels)
+
+
+class Corpora:
+    """What an import does to corpora, as a context that holds their locks.
+
+    A corpus that was there gets a new version with the first change, and is unfinished
+    until the import has ended; one that comes with the file keeps the version that the
+    file says, and is unfinished for as long.
+
+    Args:
+        connection: The database.
+        home: The home folder, where the locks are.
+    """
+
+    def __init__(self, connection: Connection, home: Path) -> None:
+        self._connection = connection
+        self._home = home
+        self._locks = ExitStack()
+        self._held: set[str] = set()
+        self._touched: set[str] = set()
+        self._ends: dict[str, tuple[str, Any]] = {}
+        self._before = {
+            row["name"]: (row["version"] or 0, row["status"])
+            for row in connection.read("corpus/list")
+        }
+
+    def __enter__(self) -> Self:
+        """Return these corpora."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let other processes write."""
+        self._locks.close()
+
+    def hold(self, names: Iterable[str]) -> None:
+        """Lock corpora that are not held yet.
+
+        Raises:
+            InputError: If another process writes to one.
+        """
+        for name in sorted(set(names) - self._held):
+            self._locks.enter_context(corpus_lock(self._home, self._connection, name))
+            self._held.add(name)
+
+    def settled(self, row: NodeRow) -> dict[str, Any]:
+        """Return the properties of a node without the state that is not the file's."""
+        properties = dict(row.properties)
+        if row.label == "Corpus":
+            status, version = properties.pop("status", None), properties.get("version")
+            if isinstance(status, str):
+                self._ends[row.key] = status, version
+            if row.key in self._before:
+                properties.pop("version", None)
+            elif status is not None:
+                properties["status"] = "unfinished"
+        elif row.label == "Document" and properties.get("corpus") in self._before:
+            properties.pop("corpusVersion", None)
+        return properties
+
+    def mark(self, tx: Any, names: set[str]) -> None:
+        """Count a new version of corpora that a transaction changes.
+
+        Raises:
+            InputError: If another process writes to one.
+        """
+        self.hold(names)
+        self._touched |= names
+        for name in sorted(names & self._before.keys()):
+            params = {"name": name, "version": self._version(name)}
+            tx.run(statement("ingest/corpus_begin"), params).consume()
+
+    def _version(self, name: str) -> int:
+        """Return the version that the import makes of a corpus that was there."""
+        version, status = self._before[name]
+        return int(version) + (1 if status == "complete" else 0)
+
+    def complete(self) -> None:
+        """Say that everything of the file is stored.
+
+        A corpus that was unfinished has been so by an ingest, and stays so, unless it
+        has the version of the file: then an import of it was interrupted.
+        """
+        for name in sorted(self._touched | self._ends.keys()):
+            end, version = self._ends.get(name, (None, None))
+            if name in self._before:
+                if name in self._touched:
+                    self._connection.write(
+                        "rdf/corpus_documents", name=name, version=self._version(name)
+                    )
+                stored, status = self._before[name]
+                end = end if status != "complete" and stored == version else status
+            if end is not None:
+                self._connection.write("rdf/corpus_settle", name=name, status=end)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +205,7 @@ def import_rdf(
     format: str | None = None,  # noqa: A002 - the word of rdflib and of the command
     base: str = DEFAULT_BASE,
     progress: Progress = silent,
+    home: Path | None = None,
 ) -> ImportReport:
     """Store the triples of a file in the graph.
 
@@ -83,8 +219,10 @@ def import_rdf(
         format: `turtle`, `nt`, `json-ld` or `xml`; None to go by the file's name.
         base: What the IRIs of nodes, properties and relationships begin with.
         progress: Told of triples as they are read and of nodes as they are stored.
+        home: The home folder, where corpora are locked; None for that of the settings.
 
     Raises:
+        InputError: If another process writes to a corpus of the file.
         RdfError: If the file is not well-formed, or has what the database cannot
             hold; nothing is then stored.
         SourceError: If it cannot be read.
@@ -99,7 +237,8 @@ def import_rdf(
             parse(path, staging, form=form, base=run.mapping.vocabulary.base)
             staging.finish()
             progress("Reading RDF", staging.count, staging.count)
-            return _Import(connection, run, staging, progress).work()
+            with Corpora(connection, home or Settings.from_env().home) as corpora:
+                return _Import(connection, run, staging, progress, corpora).work()
         finally:
             staging.close()
 
@@ -112,12 +251,19 @@ class _Import:
         run: Reads the database.
         staging: The triples.
         progress: Told of nodes and relationships as they are stored.
+        corpora: The corpora that are written to.
     """
 
     def __init__(
-        self, connection: Connection, run: Run, staging: Staging, progress: Progress
+        self,
+        connection: Connection,
+        run: Run,
+        staging: Staging,
+        progress: Progress,
+        corpora: Corpora,
     ) -> None:
         self._connection = connection
+        self._corpora = corpora
         self._run = run
         self._staging = staging
         self._progress = progress
@@ -129,14 +275,16 @@ class _Import:
 
     def work(self) -> ImportReport:
         """Store nodes, then relationships, and say what changed."""
-        check_lengths(self._staging, self._rows)
-        apply_schema(self._connection)
+        _check_lengths(self._staging, self._rows)
+        self._corpora.hold(self._named())
+        apply_schema(self._connection, progress=self._progress)
         for batch in _batches(self._staging.subjects()):
             self._store_subjects(batch)
         self._place_rest()
         for batch in _batches(self._staging.edges()):
             self._store_edges(batch)
             self._progress("Storing relationships", self._counts["edges"], None)
+        self._corpora.complete()
         counts = self._counts
         return ImportReport(
             triples=self._staging.count,
@@ -146,6 +294,14 @@ class _Import:
             missing=self._staging.count_edges() - counts["edges"],
             nodes_created=counts["nodes_created"],
             relationships_created=counts["edges_created"],
+        )
+
+    def _named(self) -> set[str]:
+        """Return the corpora that nodes of the file say they belong to."""
+        return self._staging.texts(
+            predicate
+            for predicate in self._staging.predicates()
+            if self._rows.name_of("Document", predicate) == "corpus"
         )
 
     def _store_subjects(
@@ -217,21 +373,21 @@ class _Import:
             groups.setdefault((row.label, row.name), []).append({
                 "key": row.key,
                 "labels": sorted(labels),
-                "properties": row.properties,
+                "properties": self._corpora.settled(row),
                 "vectors": vectors,
             })
             self._counts["nodes"] += 1
             self._counts["foreign"] += row.label == "Resource"
             self._make_indexes(row)
-        steps: list[tuple[str, dict[str, Any]]] = []
+        steps: list[_Step] = []
         if self._rows.new_prefixes:
-            from graph.statements import statement
+            from knowtrail.graph.statements import statement
 
             held = dict(self._rows.new_prefixes)
             self._rows.new_prefixes.clear()
-            steps.append((statement("rdf/add_prefixes"), {"prefixes": held}))
+            steps.append((statement("rdf/add_prefixes"), {"prefixes": held}, False))
         steps += [
-            (merge_text(label, name), {"rows": group})
+            (merge_text(label, name), {"rows": group}, _are_texts(label))
             for (label, name), group in sorted(groups.items())
         ]
         self._counts["nodes_created"] += self._write(steps)[0]
@@ -240,7 +396,7 @@ class _Import:
     def _make_indexes(self, row: NodeRow) -> None:
         """Make what must be there before a node: a constraint, vector indexes."""
         if row.label == "Resource" and not self._has_resources:
-            from graph.statements import statement
+            from knowtrail.graph.statements import statement
 
             self._connection.run_schema(statement("rdf/constraint_resource_uri"))
             self._has_resources = True
@@ -249,14 +405,21 @@ class _Import:
         if sized and vector_dimensions(self._connection) is None:
             apply_schema(self._connection, dimensions=dimensions)
 
-    def _write(self, steps: list[tuple[str, dict[str, Any]]]) -> tuple[int, int]:
-        """Run statements in one transaction; return nodes and relationships created."""
-        from graph.driver import Counters, translate_errors
+    def _write(self, steps: list[_Step]) -> tuple[int, int]:
+        """Run statements in one transaction; return nodes and relationships created.
+
+        The corpora whose texts they change are marked in the same transaction.
+        """
+        from knowtrail.graph.driver import Counters, translate_errors
 
         def work(tx: Any) -> Counters:
-            total = Counters()
-            for text, params in steps:
-                total += Counters.of(tx.run(text, params).consume())
+            total, touched = Counters(), set[str]()
+            for text, params, marks in steps:
+                result = tx.run(text, params)
+                if marks:
+                    touched |= {row["corpus"] for row in result if row["corpus"]}
+                total += Counters.of(result.consume())
+            self._corpora.mark(tx, touched)
             return total
 
         with (
@@ -316,13 +479,13 @@ class _Import:
 
     def _edge_steps(
         self, name: str, ends: tuple[str, ...], edges: list[tuple[Any, ...]]
-    ) -> list[tuple[str, dict[str, Any]]]:
+    ) -> list[_Step]:
         """Return the statements that store relationships of one kind.
 
         One that is there keeps the properties that the file does not speak of.
         """
-        rows = [{"a": row[5], "b": row[6], "i": i} for i, row in enumerate(edges)]
-        params = {"rows": rows, "name": name}
+        pairs = [{"a": row[5], "b": row[6], "i": i} for i, row in enumerate(edges)]
+        params = {"rows": pairs, "name": name}
         there = {row[0]: row[1] for row in self._run(pairs_text(*ends), params)}
         created, changed = [], []
         for place, row in enumerate(edges):
@@ -331,7 +494,7 @@ class _Import:
             held = there.get(place, [])
             if held and not stated:
                 continue
-            pair = rows[place] | {}
+            pair = pairs[place]
             if len(held) == 1 and len(wanted) == 1:
                 if self._content(held[0] | wanted[0]) != self._content(held[0]):
                     changed.append(pair | {"properties": wanted[0]})
@@ -343,14 +506,12 @@ class _Import:
                     left[content] -= 1
                 else:
                     created.append(pair | {"properties": properties})
-        steps = []
-        if created:
-            text = pairs_text(*ends, then="create")
-            steps.append((text, {"rows": created, "name": name}))
-        if changed:
-            text = pairs_text(*ends, then="change")
-            steps.append((text, {"rows": changed, "name": name}))
-        return steps
+        marks = _are_texts(ends[0], ends[2])
+        return [
+            (pairs_text(*ends, then=then), {"rows": rows, "name": name}, marks)
+            for then, rows in (("create", created), ("change", changed))
+            if rows
+        ]
 
     def _content(self, properties: dict[str, Any]) -> str:
         """Return a text that equal properties share."""

@@ -9,10 +9,11 @@ labels, properties and relationship types called `prefix__name`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from graph.rdf.values import (
+from knowtrail.graph import labels
+from knowtrail.graph.rdf.values import (
     decimal_text,
     is_vector,
     literal_of,
@@ -21,10 +22,10 @@ from graph.rdf.values import (
     value_of,
     vector_of,
 )
-from graph.rdf.vocabulary import (
+from knowtrail.graph.rdf.vocabulary import (
     DQV,
     NIF,
-    OWL,
+    PREFIXES,
     PROV,
     RDFS,
     SCHEMA,
@@ -44,27 +45,24 @@ __all__ = [
     "LABELS",
     "ORDER",
     "TERMS",
-    "LabelRule",
     "Mapping",
     "TermRule",
+    "content_of",
+    "numbered",
 ]
 
+EMBEDDINGS = frozenset({"embedding", "themeEmbedding"})
+"""Properties that an export without embeddings leaves out."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelRule:
-    """How nodes of a label are named and typed.
+ORDER = "order"
+"""Datatype of the literal that says how a list is made from its members."""
 
-    Attributes:
-        key: The property that names a node.
-        uri: Whether a node's own `uri`, where it has one, is its IRI.
-        types: Standard types, beside the label's own.
-        own: The label's own type below the base; empty for `class/LABEL`.
-    """
-
-    key: str = "id"
-    uri: bool = False
-    types: tuple[str, ...] = ()
-    own: str = ""
+_YEAR = re.compile(r"\d{4}")
+_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
+_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+_FOREIGN = re.compile(r"([A-Za-z][A-Za-z0-9]*)__(.+)", re.DOTALL)
+_TYPED = re.compile(r"(.*)\^\^([A-Za-z][A-Za-z0-9]*)__([A-Za-z_][\w.-]*)", re.DOTALL)
+_TAGGED = re.compile(r"(.*)@([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,34 +84,16 @@ class TermRule:
     form: str = "any"
 
 
-LABELS: dict[str, LabelRule] = {
-    "Corpus": LabelRule(key="name"),
-    "Document": LabelRule(types=(f"{SCHEMA}Article",)),
-    "Chunk": LabelRule(types=(f"{NIF}Context",)),
-    "Sentence": LabelRule(types=(f"{NIF}Context",)),
-    "Theme": LabelRule(types=(f"{SKOS}Concept",)),
-    "Term": LabelRule(types=(f"{SKOS}Concept",)),
-    "Category": LabelRule(types=(f"{SKOS}Concept",)),
-    "Redirect": LabelRule(),
-    "Query": LabelRule(),
-    "Traversal": LabelRule(types=(f"{PROV}Activity",)),
-    "Step": LabelRule(),
-    "Extraction": LabelRule(types=(f"{PROV}Activity",)),
-    "Fact": LabelRule(),
-    "Concept": LabelRule(),
-    "Gap": LabelRule(),
-    "Entity": LabelRule(),
-    "SearchResult": LabelRule(),
-    "EvalRun": LabelRule(types=(f"{PROV}Activity",)),
-    "EvalRecord": LabelRule(),
-    "FieldResult": LabelRule(),
-    "Metric": LabelRule(types=(f"{DQV}QualityMeasurement",)),
-    "Battle": LabelRule(),
-    "OntologyClass": LabelRule(uri=True, types=(f"{OWL}Class",)),
-    "Custodian": LabelRule(uri=True, own="ontology/heritage#Custodian"),
-    "Conversation": LabelRule(uri=True),
-    "Turn": LabelRule(uri=True),
-    "Resource": LabelRule(key="uri", uri=True),
+def _iri(name: str) -> str:
+    """Return the IRI of `prefix:name`."""
+    prefix, _, local = name.partition(":")
+    return PREFIXES[prefix] + local
+
+
+LABELS = {
+    label: replace(rule, types=tuple(_iri(name) for name in rule.types))
+    for label, rule in labels.LABELS.items()
+    if label != "SchemaVersion"
 }
 """Label -> rule. A node with several of them has the rule of the first one."""
 
@@ -151,19 +131,6 @@ TERMS: tuple[TermRule, ...] = (
     TermRule(label="Custodian", name="description", term=f"{SCHEMA}description"),
 )
 """Every property with a standard predicate; any other has `BASE/property/NAME`."""
-
-EMBEDDINGS = frozenset({"embedding", "themeEmbedding"})
-"""Properties that an export without embeddings leaves out."""
-
-ORDER = "order"
-"""Datatype of the literal that says how a list is made from its members."""
-
-_YEAR = re.compile(r"\d{4}")
-_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
-_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
-_FOREIGN = re.compile(r"([A-Za-z][A-Za-z0-9]*)__(.+)", re.DOTALL)
-_TYPED = re.compile(r"(.*)\^\^([A-Za-z][A-Za-z0-9]*)__([A-Za-z_][\w.-]*)", re.DOTALL)
-_TAGGED = re.compile(r"(.*)@([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,3 +329,37 @@ def _real_date(year: int, month: int, day: int) -> str:
         return date(year, month, day).isoformat()
     except ValueError:
         return ""
+
+
+def content_of(mapping: Mapping, properties: Dictionary[str, Any]) -> str:
+    """Return a text that relationships with the same properties share.
+
+    Args:
+        mapping: The mapping of the database.
+        properties: Those of one relationship.
+    """
+    return repr([
+        (name, [(p, list(map(repr, literals))) for p, literals in found])
+        for name in sorted(properties)
+        if (found := mapping.property_values("", name, properties[name]))
+        or properties[name] == []
+    ])
+
+
+def numbered(
+    mapping: Mapping, siblings: Iterable[tuple[str, Dictionary[str, Any]]]
+) -> dict[str, int]:
+    """Number the relationships of one type from one node to another.
+
+    The numbers follow from the properties; those with the same ones, which nothing else
+    tells apart, are numbered as the database has them.
+
+    Args:
+        mapping: The mapping of the database.
+        siblings: The server's name and the properties of each.
+
+    Returns:
+        The server's name -> the number, from 0.
+    """
+    keyed = sorted((content_of(mapping, held), name) for name, held in siblings)
+    return {name: number for number, (_, name) in enumerate(keyed)}

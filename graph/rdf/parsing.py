@@ -7,11 +7,10 @@ exports have it. Other JSON-LD is held in memory whole.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from xml.parsers import expat
 from xml.sax import SAXParseException
 
@@ -21,13 +20,13 @@ from rdflib.plugins.parsers import notation3
 from rdflib.plugins.parsers.jsonld import to_rdf
 from rdflib.plugins.parsers.rdfxml import RDFXMLParser
 from rdflib.store import Store
-from rdflib.term import Literal, URIRef
+from rdflib.term import BNode, Literal, URIRef
 
-from graph.errors import RdfError, SourceError
-from graph.rdf.ntriples import Sink, parse_ntriples, plain_term, refused
-from graph.rdf.terms import value_of_term
-from graph.rdf.vocabulary import Value
-from graph.rdf.writers import ESCAPED
+from knowtrail.graph.errors import RdfError, SourceError
+from knowtrail.graph.files import file_digest
+from knowtrail.graph.rdf.export import ESCAPED
+from knowtrail.graph.rdf.values import value_of_term
+from knowtrail.graph.rdf.vocabulary import Value, is_iri
 
 if TYPE_CHECKING:
     import io
@@ -36,6 +35,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Sink", "digest_of", "parse"]
 
+_TERM = r"<([^<>\"{}|^`\\\x00-\x20]*(?:\\u[0-9A-Fa-f]{4}[^<>\"{}|^`\\\x00-\x20]*)*)>"
+_LABEL = r"_:([A-Za-z0-9_](?:[\w.·-]*[\w·-])?)"
+_LINE = re.compile(
+    rf"[ \t]*(?:{_TERM}|{_LABEL})[ \t]*{_TERM}[ \t]*(?:{_TERM}|{_LABEL}|"
+    r"\"((?:[^\"\\\n\r]|\\.)*)\"(?:\^\^" + _TERM + r"|@([A-Za-z]+(?:-[A-Za-z0-9]+)*))?)"
+    r"[ \t]*\.[ \t]*(?:#.*)?"
+)
+_PREFIX = re.compile(r"#\s*@prefix\s+([A-Za-z][A-Za-z0-9]*):\s*<([^<>\s]+)>\s*\.\s*")
+_CODE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+_LETTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+_LETTERS |= {'"': '"', "'": "'", "\\": "\\"}
 _BLOCK = 1 << 16
 _NODES = 500
 _HALF = re.compile("[\ud800-\udfff]")
@@ -47,6 +57,88 @@ _TOKEN = re.compile(
 )
 
 
+class Sink(Protocol):
+    """What takes the triples of a file."""
+
+    def add(self, subject: str, predicate: str, found: str | Value) -> None:
+        """Take a triple; blank nodes begin with `_:`."""
+        ...
+
+    def bind(self, prefix: str, namespace: str) -> None:
+        """Take a prefix of the file."""
+        ...
+
+
+def _refused(path: Path, line: int | None, why: object) -> RdfError:
+    """Return the error for a file that is not well-formed."""
+    where = "" if line is None else f", line {line}"
+    plain = str(why).encode("utf-8", "backslashreplace").decode("utf-8")
+    text = " ".join(plain.split())[:200].rstrip(".")
+    return RdfError(f"{path}{where}: {text}. Nothing was stored.")
+
+
+def _plain_term(term: Any) -> str:
+    """Return an IRI or blank node as text."""
+    if isinstance(term, BNode):
+        return f"_:{term}"
+    if not is_iri(str(term)):
+        msg = f"<{term}> is no IRI"
+        raise ValueError(msg)
+    return str(term)
+
+
+def _parse_ntriples(path: Path, sink: Sink, base: str) -> None:
+    """Give the triples of a file in N-Triples to a sink."""
+    with path.open(encoding="utf-8-sig", newline="\n") as stream:
+        for number, line in enumerate(stream, start=1):
+            text = line.rstrip("\r\n")
+            if not text.strip() or text.lstrip().startswith("#"):
+                prefix = _PREFIX.fullmatch(text)
+                if prefix is not None:
+                    sink.bind(prefix[1], prefix[2])
+                continue
+            found = _LINE.fullmatch(text)
+            try:
+                if found is None:
+                    msg = f"{text[:80]!r} is no triple"
+                    raise ValueError(msg)
+                sink.add(*_nt_triple(found))
+            except ValueError as error:
+                raise _refused(path, number, error) from error
+
+
+def _nt_triple(found: re.Match[str]) -> tuple[str, str, str | Value]:
+    """Return the triple of a line of N-Triples."""
+    subject, blank, predicate, target, other, text, datatype, language = found.groups()
+    first = f"_:{blank}" if subject is None else _checked(subject)
+    if text is None:
+        last: str | Value = f"_:{other}" if target is None else _checked(target)
+    else:
+        kind = None if datatype is None else URIRef(_checked(datatype))
+        last = value_of_term(Literal(_decoded(text), datatype=kind, lang=language))
+    return first, _checked(predicate), last
+
+
+def _checked(text: str) -> str:
+    """Return an IRI, decoded."""
+    return _plain_term(_decoded(text) if "\\" in text else text)
+
+
+def _decoded(text: str) -> str:
+    """Return a text with its escapes decoded."""
+    return _CODE.sub(_character, text) if "\\" in text else text
+
+
+def _character(found: re.Match[str]) -> str:
+    """Return the character of an escape."""
+    code = found[1] or found[2]
+    character = chr(int(code, 16)) if code else _LETTERS.get(found[3], "")
+    if not character or "\ud800" <= character <= "\udfff":
+        msg = f"{found[0]!r} is no character"
+        raise ValueError(msg)
+    return character
+
+
 def digest_of(path: Path) -> str:
     """Return a short digest of a file's content.
 
@@ -54,10 +146,7 @@ def digest_of(path: Path) -> str:
         SourceError: If it cannot be read.
     """
     try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(
-                stream, lambda: hashlib.blake2b(digest_size=8)
-            ).hexdigest()
+        return file_digest(path, size=8)
     except OSError as error:
         msg = f"{path} cannot be read ({error.strerror}): name an RDF file."
         raise SourceError(msg) from error
@@ -77,7 +166,7 @@ def parse(path: Path, sink: Sink, *, form: str, base: str) -> None:
         SourceError: If it cannot be read.
     """
     parsers: dict[str, Callable[[Path, Sink, str], None]] = {
-        "nt": parse_ntriples,
+        "nt": _parse_ntriples,
         "turtle": _parse_turtle,
         "json-ld": _parse_jsonld,
         "xml": _parse_xml,
@@ -109,9 +198,9 @@ class _Adapter(Store):
             msg = f"{subject!r} {predicate!r} is no beginning of a triple"
             raise ValueError(msg)
         self._sink.add(
-            plain_term(subject),
-            plain_term(predicate),
-            _value(found) if isinstance(found, Literal) else plain_term(found),
+            _plain_term(subject),
+            _plain_term(predicate),
+            _value(found) if isinstance(found, Literal) else _plain_term(found),
         )
 
     def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:
@@ -124,11 +213,7 @@ class _Adapter(Store):
 
 
 def _value(term: Literal) -> Value:
-    """Return a literal; text that XML cannot hold was written as a JSON string.
-
-    Raises:
-        ValueError: If that is none, or its text has half a character.
-    """
+    """Return a literal; text that XML cannot hold was written as a JSON string."""
     value = value_of_term(term)
     if value.datatype.endswith(f"/datatype/{ESCAPED}"):
         value = Value(str(json.loads(value.text)))
@@ -151,10 +236,10 @@ def _parse_turtle(path: Path, sink: Sink, base: str) -> None:
     except (OSError, UnicodeDecodeError, RecursionError):
         raise
     except notation3.BadSyntax as error:
-        raise refused(path, error.lines + 1, error._why) from error
+        raise _refused(path, error.lines + 1, error._why) from error
     except Exception as error:
         # rdflib's parser raises whatever it stumbles over.
-        raise refused(path, parser.lines + 1, error) from error
+        raise _refused(path, parser.lines + 1, error) from error
     for prefix, namespace in parser._bindings.items():
         sink.bind(prefix, str(namespace))
 
@@ -203,19 +288,16 @@ def _parse_xml(path: Path, sink: Sink, base: str) -> None:
     except (OSError, RecursionError):
         raise
     except SAXParseException as error:
-        raise refused(path, error.getLineNumber(), error.getMessage()) from error
+        raise _refused(path, error.getLineNumber(), error.getMessage()) from error
     except Exception as error:
         # rdflib's parser raises whatever it stumbles over.
-        raise refused(path, None, error) from error
+        raise _refused(path, None, error) from error
 
 
 def _check_entities(path: Path) -> None:
     """Refuse XML whose entities hold others, or are in another file.
 
     The first grow without end; the second would be read as if they were empty.
-
-    Raises:
-        RdfError: If it declares such ones; names the line.
     """
     parser = expat.ParserCreate()
     begun: list[str] = []
@@ -223,7 +305,7 @@ def _check_entities(path: Path) -> None:
     def declared(name: str, _: Any, value: str | None, *__: Any) -> None:
         if value is None or "&" in value:
             why = f"entity {name[:80]!r} holds another one, or is elsewhere"
-            raise refused(path, parser.CurrentLineNumber, why)
+            raise _refused(path, parser.CurrentLineNumber, why)
 
     parser.EntityDeclHandler = declared
     parser.StartElementHandler = lambda name, _: begun.append(name)
@@ -259,7 +341,7 @@ def _parse_jsonld(path: Path, sink: Sink, base: str) -> None:
                 )
                 nodes = []
         if line.strip() != "]}":
-            raise refused(path, number, "the end of the file is missing")
+            raise _refused(path, number, "the end of the file is missing")
         _add_jsonld(graph, sink, context | {"@graph": nodes}, base, path, number)
 
 
@@ -288,36 +370,28 @@ def _is_line(text: str) -> bool:
 
 
 def _json(path: Path, text: str, line: int) -> Any:
-    """Read JSON.
-
-    Raises:
-        RdfError: If it is none.
-    """
+    """Read JSON."""
     try:
         return json.loads(text)
     except ValueError as error:
         at = getattr(error, "lineno", 1)
-        raise refused(path, line + at - 1, getattr(error, "msg", error)) from error
+        raise _refused(path, line + at - 1, getattr(error, "msg", error)) from error
 
 
 def _add_jsonld(
     graph: Graph, sink: Sink, data: Any, base: str, path: Path, line: int | None
 ) -> None:
-    """Give the triples of JSON-LD to a graph.
-
-    Raises:
-        RdfError: If it is not JSON-LD, or would load a context from elsewhere.
-    """
+    """Give the triples of JSON-LD to a graph."""
     if _loads_contexts(data):
         why = "a context from elsewhere is not loaded: write it into the file"
-        raise refused(path, line, why)
+        raise _refused(path, line, why)
     try:
         to_rdf(data, graph, base=base)
     except RecursionError:
         raise
     except Exception as error:
         # rdflib's parser raises whatever it stumbles over.
-        raise refused(path, line, error) from error
+        raise _refused(path, line, error) from error
 
 
 def _loads_contexts(data: Any) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping
-from graph.rdf.readings import (
+from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping
+from knowtrail.graph.rdf.patterns import (
     OBJECT,
     PREDICATE,
     STATEMENT_CLASS,
@@ -16,8 +16,8 @@ from graph.rdf.readings import (
     TYPE,
     table_types,
 )
-from graph.rdf.values import ordered
-from graph.rdf.vocabulary import DATES, PREFIXES, XSD, Value
+from knowtrail.graph.rdf.values import ordered
+from knowtrail.graph.rdf.vocabulary import DATES, PREFIXES, XSD, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as Dictionary

@@ -3,36 +3,127 @@
 from __future__ import annotations
 
 import time
+import weakref
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from rdflib.paths import InvPath, MulPath
 from rdflib.term import BNode, Literal, URIRef, Variable
 
-from graph.driver import translate_errors
-from graph.errors import QueryTimeoutError, RdfError
-from graph.rdf.lookup import predicates_of, triples_of
-from graph.rdf.mapping import Mapping
-from graph.rdf.plan import Plan
-from graph.rdf.reading import graph_triples
-from graph.rdf.terms import literal_term, node_term
-from graph.rdf.vocabulary import Value
-from graph.rdf.walking import Steps
+from knowtrail.graph.driver import translate_errors
+from knowtrail.graph.errors import QueryTimeoutError, RdfError
+from knowtrail.graph.rdf.mapping import Mapping
+from knowtrail.graph.rdf.plan import Plan
+from knowtrail.graph.rdf.triples import graph_triples, predicates_of, triples_of
+from knowtrail.graph.rdf.values import literal_term, node_term
+from knowtrail.graph.rdf.vocabulary import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from collections.abc import Mapping as Dictionary
 
-    from graph.connection import Connection
-    from graph.rdf.reading import Triple
-    from graph.rdf.vocabulary import Vocabulary
+    from neo4j import Session
 
-__all__ = ["Memory", "PrefixesChangedError", "Prepared", "Run", "triple_terms"]
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.rdf.triples import Triple
+    from knowtrail.graph.rdf.vocabulary import Vocabulary
 
+    Terms = tuple[Any, Any, Any]
+    Solver = Callable[[Any, Sequence[Any]], Iterable[tuple[int, Any]]]
+
+__all__ = ["Memory", "PrefixesChangedError", "Prepared", "Run", "Steps", "triple_terms"]
+
+_MOST_STEPS = 20_000
+_ROWS = 500
+_NEAR, _FAR = Variable("s"), Variable("o")
 _FETCH = 500
 _MOST_PLANS = 128
 _TIMED_OUT = (
     "Neo.ClientError.Transaction.TransactionTimedOut",
     "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
 )
+
+
+class Steps:
+    """The triples of path steps that one query has read.
+
+    A path then finds them here, where it would ask the database for each. It asks for
+    what is not here itself, so that the memory this takes is bounded.
+
+    Args:
+        solve: Yields number and solution for a pattern and the rows before it.
+    """
+
+    def __init__(self, solve: Solver) -> None:
+        self._solve = solve
+        self._known: dict[Terms, list[Terms]] = {}
+        self._size = 0
+
+    def found(self, asked: Terms) -> list[Terms] | None:
+        """Return the triples of a pattern, None where they were not read.
+
+        Args:
+            asked: Subject, predicate and object; what is not given is None.
+        """
+        return self._known.get(asked)
+
+    def prepare(self, path: Any, pairs: Iterable[tuple[Any, Any]]) -> None:
+        """Read the steps of a path that repeats one predicate.
+
+        Args:
+            path: Any path; others than these are left alone.
+            pairs: Subject and object of each row, None where they are not known.
+        """
+        if not isinstance(path, MulPath):
+            return
+        predicate, backward = path.path, False
+        if isinstance(predicate, InvPath):
+            predicate, backward = predicate.arg, True
+        if not isinstance(predicate, URIRef):
+            return
+        ahead: dict[Any, None] = {}
+        behind: dict[Any, None] = {}
+        for subject, found in pairs:
+            if subject is not None:
+                ahead[subject] = None
+            elif found is not None:
+                behind[found] = None
+        for nodes, turned in ((ahead, backward), (behind, not backward)):
+            self._walk(predicate, nodes, backward=turned, on=bool(path.more))
+
+    def _walk(
+        self, predicate: URIRef, level: Iterable[Any], *, backward: bool, on: bool
+    ) -> None:
+        """Read the steps from nodes, and on from where they lead."""
+        pattern = (_FAR, predicate, _NEAR) if backward else (_NEAR, predicate, _FAR)
+        while self._size < _MOST_STEPS:
+            new = [n for n in level if self._asked(n, predicate, backward) is not None]
+            if not new:
+                return
+            reached: dict[Any, None] = {}
+            for start in range(0, len(new), _ROWS):
+                nodes = new[start : start + _ROWS]
+                steps: list[list[Terms]] = [[] for _ in nodes]
+                for place, row in self._solve(pattern, [{_NEAR: n} for n in nodes]):
+                    near, far = nodes[place], row[_FAR]
+                    ends = (far, near) if backward else (near, far)
+                    steps[place].append((ends[0], predicate, ends[1]))
+                    reached[far] = None
+                for node, found in zip(nodes, steps, strict=True):
+                    asked = self._asked(node, predicate, backward)
+                    if asked is not None:
+                        self._known[asked] = found
+                    self._size += 1 + len(found)
+                if self._size >= _MOST_STEPS:
+                    return
+            level = reached if on else ()
+
+    def _asked(self, node: Any, predicate: URIRef, backward: bool) -> Terms | None:
+        """Return how a path asks for the steps from a node, None if it need not."""
+        if isinstance(node, BNode) or (isinstance(node, Literal) and not backward):
+            return None
+        asked = (None, predicate, node) if backward else (node, predicate, None)
+        return None if asked in self._known else asked
 
 
 class PrefixesChangedError(RdfError):
@@ -107,6 +198,10 @@ class Run:
         self._memory = memory or Memory()
         self._prepared = self._memory.prepared
         self._confirmed = False
+        self._sessions: set[Session] = set()
+        # Rows that nobody reads to the end are closed before the collector finds
+        # their session, which would say that it was left open.
+        weakref.finalize(self, _close, self._sessions).atexit = False
         self.steps = Steps(self._solve)
 
     @property
@@ -136,11 +231,7 @@ class Run:
         return None if self._confirmed else self._confirm
 
     def _confirm(self, held: Any) -> None:
-        """Take the prefixes that came with the first answer.
-
-        Raises:
-            PrefixesChangedError: If the statement was made with others.
-        """
+        """Take the prefixes that came with the first answer."""
         before = self._prepared
         if self._learn(held) is not before:
             msg = "The prefixes of the database have changed: ask again."
@@ -190,15 +281,7 @@ class Run:
         self.check()
         timed = neo4j.Query(text, timeout=max(0.05, self.deadline - time.monotonic()))
         try:
-            with (
-                translate_errors(),
-                self.connection.driver.session(
-                    database=self.connection.database,
-                    default_access_mode="READ",
-                    fetch_size=_FETCH,
-                    bookmark_manager=self.connection.driver.execute_query_bookmark_manager,
-                ) as session,
-            ):
+            with translate_errors(), self._session() as session:
                 for record in session.run(timed, params):
                     self.check()
                     yield record.values()
@@ -208,6 +291,22 @@ class Run:
                 self.deadline = 0.0
                 self.check()
             raise
+
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        """Open a session, known to this reading until it is closed."""
+        connection = self.connection
+        with connection.driver.session(
+            database=connection.database,
+            default_access_mode="READ",
+            fetch_size=_FETCH,
+            bookmark_manager=connection.driver.execute_query_bookmark_manager,
+        ) as session:
+            self._sessions.add(session)
+            try:
+                yield session
+            finally:
+                self._sessions.discard(session)
 
     def all_triples(self) -> Iterator[tuple[Any, Any, Any]]:
         """Yield every triple of the graph."""
@@ -271,6 +370,12 @@ class Run:
         for triple in self.all_triples():
             if found in {None, triple[2]}:
                 yield triple
+
+
+def _close(sessions: set[Session]) -> None:
+    """Close the sessions of a reading that is over."""
+    while sessions:
+        sessions.pop().close()
 
 
 def _nothing(_: Any) -> Iterator[tuple[Any, Any, Any]]:

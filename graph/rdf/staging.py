@@ -10,13 +10,13 @@ import itertools
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
-from graph.rdf.vocabulary import Value
+from knowtrail.graph.rdf.vocabulary import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from graph.rdf.vocabulary import Vocabulary
+    from knowtrail.graph.rdf.vocabulary import Vocabulary
 
 __all__ = ["Staging"]
 
@@ -112,6 +112,22 @@ class Staging:
                 ],
             )
 
+    def texts(self, predicates: Iterable[str]) -> set[str]:
+        """Return the literals that some predicates lead to."""
+        return {
+            row[0]
+            for predicate in predicates
+            for row in self._database.execute(
+                "SELECT DISTINCT o FROM triple WHERE p = ? AND kind IS NOT NULL",
+                (predicate,),
+            )
+        }
+
+    def predicates(self) -> list[str]:
+        """Return the predicates of the file."""
+        rows = self._database.execute("SELECT DISTINCT p FROM triple ORDER BY p")
+        return [row[0] for row in rows]
+
     def longer(self, most: int) -> Iterator[tuple[str, str, str, bool]]:
         """Yield the triples with a text that has more than some bytes.
 
@@ -148,13 +164,6 @@ class Staging:
         self._database.execute(
             "INSERT OR REPLACE INTO node VALUES (?, ?, ?, ?)", (iri, label, name, key)
         )
-
-    def place_of(self, iri: str) -> tuple[str, str, str] | None:
-        """Return where the node of an IRI is: label, property and key."""
-        row = self._database.execute(
-            "SELECT label, property, key FROM node WHERE iri = ?", (iri,)
-        ).fetchone()
-        return None if row is None else (row[0], row[1], row[2])
 
     def connect(self, source: str, name: str, target: str) -> None:
         """Note a relationship, once."""

@@ -13,11 +13,11 @@ from rdflib import Graph
 from rdflib.store import Store
 from rdflib.term import URIRef
 
-from graph.errors import RdfError
-from graph.rdf.evaluation import READ_ONLY, register
-from graph.rdf.reading import graph_triples
-from graph.rdf.run import Memory, Run, triple_terms
-from graph.rdf.vocabulary import DEFAULT_BASE, PREFIXES, Vocabulary
+from knowtrail.graph.errors import RdfError
+from knowtrail.graph.rdf.evaluation import READ_ONLY, register
+from knowtrail.graph.rdf.run import Memory, Run, triple_terms
+from knowtrail.graph.rdf.triples import graph_triples
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, PREFIXES, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from rdflib.query import Result
 
-    from graph.connection import Connection
+    from knowtrail.graph.connection import Connection
 
 __all__ = ["LiveStore", "live_graph", "memory_graph"]
 
@@ -81,7 +81,7 @@ class LiveStore(Store):
                 ask another server.
             QueryTimeoutError: If it takes longer than it may.
         """
-        from graph.rdf.evaluation import answer
+        from knowtrail.graph.rdf.evaluation import answer
 
         def begun() -> Graph:
             snapshot = _RunStore(self.run(), self._namespaces)
@@ -153,11 +153,7 @@ class _RunStore(LiveStore):
         return self._run
 
     def query(self, *_: Any, **__: Any) -> NoReturn:
-        """Leave the evaluation to rdflib.
-
-        Raises:
-            NotImplementedError: Always; rdflib then evaluates the query itself.
-        """
+        """Leave the evaluation to rdflib."""
         raise NotImplementedError
 
 

@@ -2,7 +2,7 @@
 
 Nothing here needs rdflib. An IRI is a plain string, a blank node a string that begins
 with `_:`, and a literal a `Value`. Which property of which label has which predicate is
-the table in `graph.rdf.mapping`.
+the table in `knowtrail.graph.rdf.mapping`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote, unquote
 
-from graph.errors import SettingsError
+from knowtrail.graph.errors import SettingsError
 
 __all__ = [
     "DATES",

@@ -7,9 +7,10 @@ the last lease to close stops a server that was not started to stay.
 home/server/            0700
 ├── password            0600, random, one line
 ├── server.json         address and process of the running server
-├── folder.json         the Neo4j version that wrote the data
+├── folder.json         the Neo4j version that wrote the data, and its last port
 ├── server.log          what the server process and Neo4j say
 ├── conf/neo4j.conf     written at every start
+├── import/             what LOAD CSV may read by file:///, at first nothing
 ├── data/, logs/        Neo4j's own
 └── *.lock              see graph.server.folder
 ```
@@ -17,10 +18,10 @@ home/server/            0700
 
 from __future__ import annotations
 
-from graph.server.control import read_log, server_status, stop_server
-from graph.server.folder import ServerInfo
-from graph.server.install import install_server
-from graph.server.lease import ServerLease, join_server
+from knowtrail.graph.server.control import read_log, server_status, stop_server
+from knowtrail.graph.server.folder import ServerInfo
+from knowtrail.graph.server.install import install_server
+from knowtrail.graph.server.lease import ServerLease, join_server
 
 __all__ = [
     "ServerInfo",

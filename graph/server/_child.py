@@ -1,8 +1,9 @@
 """The server process: hosts the Java virtual machine in which Neo4j runs.
 
-Started by `graph.server.launch` as `python -m graph.server._child SPEC`, where SPEC is
-a `ChildSpec` in JSON. It takes leave of its starter at once (a session of its own, a
-fork whose parent exits), takes the folder's `server.lock` and keeps it until it ends.
+Started by `knowtrail.graph.server.launch` as `python -m knowtrail.graph.server._child
+SPEC`, where SPEC is a `ChildSpec` in JSON. It takes leave of its starter at once (a
+session of its own, a fork whose parent exits), takes the folder's `server.lock` and
+keeps it until it ends.
 
 Standard input of a server that does not stay is a pipe from its starter. Whatever
 ends the starter also ends that pipe, and from then on the server stops as soon as it
@@ -21,17 +22,17 @@ import threading
 import time
 from pathlib import Path
 
-from graph.errors import (
+from knowtrail.graph.errors import (
     KnowtrailError,
     ServerError,
     ServerStartError,
 )
-from graph.server.dbms import Dbms, DbmsSpec, choose_port, prepare_password
-from graph.server.folder import RunningServer, ServerFolder
-from graph.server.install import installed_jars
-from graph.server.java import find_java
-from graph.server.jvm import start_jvm
-from graph.server.launch import ChildSpec
+from knowtrail.graph.server.dbms import Dbms, DbmsSpec, choose_port, prepare_password
+from knowtrail.graph.server.folder import RunningServer, ServerFolder
+from knowtrail.graph.server.install import installed_jars
+from knowtrail.graph.server.java import find_java
+from knowtrail.graph.server.jvm import start_jvm
+from knowtrail.graph.server.launch import ChildSpec
 
 __all__ = ["main"]
 
@@ -58,6 +59,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    os.umask(0o077)
     _raise_open_files()
     code = 1
     try:
@@ -94,7 +96,7 @@ def _serve(spec: ChildSpec, stop: threading.Event) -> None:
         pid=os.getpid(), port=port, version=spec.version, stays=spec.stays
     )
     dbms.register_plugins()
-    folder.record_version(spec.version)
+    folder.record(spec.version, port)
     folder.write_state(state)
     _log.info(
         "Neo4j %s answers on 127.0.0.1:%d after %.1f s",
@@ -115,7 +117,7 @@ def _serve(spec: ChildSpec, stop: threading.Event) -> None:
 
 def _start(spec: ChildSpec, folder: ServerFolder) -> tuple[Dbms, int]:
     """Start the virtual machine and Neo4j; return it with its port."""
-    port = choose_port(spec.port)
+    port = choose_port(spec.port, folder.recorded_port())
     java = find_java()
     extra = [f"-Xmx{spec.heap}", f"-XX:ErrorFile={folder.root / 'crash.log'}"]
     if spec.archive is not None:
@@ -127,6 +129,7 @@ def _start(spec: ChildSpec, folder: ServerFolder) -> tuple[Dbms, int]:
             version=spec.version,
             port=port,
             page_cache=spec.page_cache,
+            load_csv=spec.load_csv,
         )
         if attempt == 1:
             prepare_password(folder, setup)

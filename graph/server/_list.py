@@ -1,7 +1,7 @@
 """Write the list of jars of a Neo4j version, when a new one is adopted.
 
-Run as `python -m graph.server._list 2026.08.1`: resolves it through jgo, fetches
-every jar, checks it against the sum that the repository states, and writes
+Run as `python -m knowtrail.graph.server._list 2026.08.1`: resolves it through jgo,
+fetches every jar, checks it against the sum that the repository states, and writes
 `jars/VERSION.txt` with SHA-256 sums beside this module.
 """
 
@@ -12,7 +12,7 @@ import tempfile
 from hashlib import sha256
 from pathlib import Path
 
-from graph.server.install import check_version, fetch_jars, resolve_jars
+from knowtrail.graph.server.install import check_version, fetch_jars, resolve_jars
 
 __all__ = ["main"]
 

@@ -1,4 +1,4 @@
-"""The training run for the class archive; see `graph.server.archive`.
+"""The training run for the class archive; see `knowtrail.graph.server.install`.
 
 Starts Neo4j with a throw-away database, applies and drops the schema over Bolt, and
 leaves through Java's own exit, which writes the record. More statements would make
@@ -11,14 +11,14 @@ import json
 import sys
 from pathlib import Path
 
-from graph.connection import Connection
-from graph.schema import apply_schema, drop_schema
-from graph.server.dbms import Dbms, DbmsSpec, choose_port, prepare_password
-from graph.server.folder import ServerFolder
-from graph.server.install import installed_jars
-from graph.server.java import find_java
-from graph.server.jvm import start_jvm
-from graph.settings import Settings
+from knowtrail.graph.connection import Connection
+from knowtrail.graph.schema import apply_schema, drop_schema
+from knowtrail.graph.server.dbms import Dbms, DbmsSpec, choose_port, prepare_password
+from knowtrail.graph.server.folder import ServerFolder
+from knowtrail.graph.server.install import installed_jars
+from knowtrail.graph.server.java import find_java
+from knowtrail.graph.server.jvm import start_jvm
+from knowtrail.graph.settings import Settings
 
 __all__ = ["main"]
 

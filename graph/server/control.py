@@ -10,45 +10,78 @@ from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
-from graph.errors import ServerError
-from graph.server.folder import (
+import knowtrail
+from knowtrail.graph.errors import ServerError
+from knowtrail.graph.server.folder import (
     LOCK_POLL_SECONDS,
+    RunningServer,
     ServerFolder,
     ServerInfo,
     bolt_answers,
 )
+from knowtrail.graph.settings import environment
 
 __all__ = [
+    "START_TIMEOUT_SECONDS",
     "STOP_TIMEOUT_SECONDS",
+    "answering",
+    "child_environment",
     "kill_server",
     "read_log",
     "server_status",
     "stop_server",
 ]
 
+START_TIMEOUT_SECONDS = 120.0
 STOP_TIMEOUT_SECONDS = 60.0
+ANSWER_POLL_SECONDS = 0.1
 KILL_TIMEOUT_SECONDS = 10.0
 
 _LOG = logging.getLogger(__name__)
 
 
-def server_status(home: Path) -> ServerInfo | None:
-    """Return the folder's running server, if it really runs and answers.
+def server_status(
+    home: Path, *, timeout: float = START_TIMEOUT_SECONDS
+) -> ServerInfo | None:
+    """Return the folder's running server; wait for one that is starting.
 
     The file that describes it is believed only while the server process holds the
     folder's lock and something speaks Bolt on its port.
 
     Args:
         home: Folder of the server.
+        timeout: Seconds to wait for a server process to answer or to end.
 
     Returns:
-        Its description, or None.
+        Its description, or None where no server process lives.
+
+    Raises:
+        ServerError: If one lives and does not answer in time.
     """
     folder = ServerFolder(Path(home).expanduser().absolute())
-    state = folder.read_state() if folder.is_alive() else None
-    if state is None or not bolt_answers(state.port):
-        return None
-    return folder.info(state)
+    state = answering(folder, timeout)
+    return None if state is None else folder.info(state)
+
+
+def answering(folder: ServerFolder, timeout: float) -> RunningServer | None:
+    """Return the server of a folder once it answers, None where no process lives.
+
+    Raises:
+        ServerError: If a process lives and does not answer in `timeout` seconds.
+    """
+    deadline = time.monotonic() + timeout
+    while folder.is_alive():
+        state = folder.read_state()
+        if state is not None and bolt_answers(state.port):
+            return state
+        if time.monotonic() >= deadline:
+            msg = (
+                f"The server of {folder.home} runs but does not answer: "
+                f"see {folder.log}."
+            )
+            raise ServerError(msg)
+        time.sleep(ANSWER_POLL_SECONDS)
+    return None
 
 
 def stop_server(home: Path, *, timeout: float = STOP_TIMEOUT_SECONDS) -> bool:
@@ -142,3 +175,12 @@ def read_log(home: Path, lines: int) -> list[str]:
             return [line.rstrip("\n") for line in deque(file, maxlen=max(0, lines))]
     except FileNotFoundError:
         return []
+
+
+def child_environment() -> dict[str, str]:
+    """Return an environment in which a child process finds this very package."""
+    variables = dict(environment())
+    source = str(Path(knowtrail.__file__).absolute().parents[1])
+    known = variables.get("PYTHONPATH")
+    variables["PYTHONPATH"] = os.pathsep.join([source, known] if known else [source])
+    return variables

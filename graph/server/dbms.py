@@ -1,6 +1,7 @@
 """Neo4j inside this process: configuration, password, start and stop.
 
-Only the server process imports this module's Java half; see `graph.server._child`.
+Only the server process imports this module's Java half; see
+`knowtrail.graph.server._child`.
 """
 
 from __future__ import annotations
@@ -9,16 +10,17 @@ import logging
 import socket
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
+from ipaddress import IPv4Network, IPv6Network
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import PortInUseError, ServerStartError
-from graph.server.folder import USERNAME, write_whole
-from graph.statements import statement
+from knowtrail.graph.errors import PortInUseError, ServerStartError
+from knowtrail.graph.server.folder import USERNAME, write_whole
+from knowtrail.graph.statements import statement
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from graph.server.folder import ServerFolder
+    from knowtrail.graph.server.folder import ServerFolder
 
 __all__ = [
     "DEFAULT_PORT",
@@ -34,6 +36,15 @@ PLUGIN_GROUP = "knowtrail.server_plugins"
 SYSTEM_DATABASE = "system"
 DEFAULT_DATABASE = "neo4j"
 
+_NOT_THIS_MACHINE = ",".join(
+    str(part)
+    for part in (
+        *IPv4Network("0.0.0.0/0").address_exclude(IPv4Network("127.0.0.0/8")),
+        *IPv6Network("::/0").address_exclude(IPv6Network("::1/128")),
+    )
+)
+"""Every address but loopback, where `knowtrail serve` is."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -46,25 +57,29 @@ class DbmsSpec:
         version: Neo4j version.
         port: Loopback port of Bolt; None keeps Bolt closed.
         page_cache: Size of the page cache.
+        load_csv: `remote` lets LOAD CSV read other machines.
     """
 
     root: Path
     version: str
     port: int | None
     page_cache: str
+    load_csv: str = "local"
 
 
-def choose_port(wanted: int | None) -> int:
+def choose_port(wanted: int | None, last: int | None = None) -> int:
     """Return a loopback port for Bolt.
 
     Args:
-        wanted: The port to use; None takes 7687, or any free one where that is taken.
+        wanted: The port to use; None takes the last one, 7687, or any that is free.
+        last: The port that the folder's server had before.
 
     Raises:
         PortInUseError: If the wanted port is taken.
     """
-    if _is_free(DEFAULT_PORT if wanted is None else wanted):
-        return DEFAULT_PORT if wanted is None else wanted
+    for port in (last, DEFAULT_PORT) if wanted is None else (wanted,):
+        if port is not None and _is_free(port):
+            return port
     if wanted is not None:
         msg = (
             f"Port {wanted} is taken by another process: "
@@ -72,8 +87,7 @@ def choose_port(wanted: int | None) -> int:
         )
         raise PortInUseError(msg)
     with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
+        return int(free.getsockname()[1])
 
 
 def _is_free(port: int) -> bool:
@@ -107,6 +121,10 @@ def configuration(spec: DbmsSpec) -> dict[str, str]:
         "server.http.enabled": "false",
         "server.https.enabled": "false",
         "dbms.security.auth_enabled": "true",
+        "server.directories.import": "import",
+        "internal.dbms.cypher_ip_blocklist": (
+            "" if spec.load_csv == "remote" else _NOT_THIS_MACHINE
+        ),
         "dbms.usage_report.enabled": "false",
         "internal.dbms.usage_report.udc_network_enabled": "false",
         "dbms.fleet_manager.enabled": "false",
@@ -145,7 +163,8 @@ class Dbms:
         settings = configuration(spec)
         text = "".join(f"{key}={value}\n" for key, value in settings.items())
         file = spec.root / "conf" / "neo4j.conf"
-        file.parent.mkdir(exist_ok=True)
+        for folder in (file.parent, spec.root / "import"):
+            folder.mkdir(exist_ok=True)
         write_whole(file, text)
         builder_class = JClass("org.neo4j.dbms.api.DatabaseManagementServiceBuilder")
         path_class = JClass("java.nio.file.Path")
@@ -212,7 +231,7 @@ def prepare_password(folder: ServerFolder, spec: DbmsSpec) -> None:
             closed.stop()
     else:
         _write_first_password(spec.root, password)
-    mark.touch(mode=0o600)
+    mark.touch()
 
 
 def _write_first_password(root: Path, password: str) -> None:

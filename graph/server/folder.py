@@ -25,7 +25,8 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import portalocker
 
-from graph.errors import ServerError, StorageError
+from knowtrail.graph.errors import ServerError, StorageError
+from knowtrail.graph.files import private, private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +96,7 @@ class FolderLock:
         kind = (
             portalocker.LockFlags.SHARED if shared else portalocker.LockFlags.EXCLUSIVE
         )
-        file = self._path.open("ab")
+        file = open(self._path, "ab", opener=private)  # noqa: SIM115 - held
         try:
             portalocker.lock(file, kind | portalocker.LockFlags.NON_BLOCKING)
         except portalocker.LockException:
@@ -155,14 +156,13 @@ class ServerFolder:
         return self.root / "server.json"
 
     def create(self) -> None:
-        """Make the folder, closed to other users.
+        """Make the folder, closed to other users; a home that is there stays as it is.
 
         Raises:
             StorageError: If it cannot be made or written.
         """
         try:
-            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.root.chmod(0o700)
+            private_folder(self.root)
         except OSError as error:
             _refuse(self.root, error)
         if not os.access(self.root, os.W_OK | os.X_OK):
@@ -235,21 +235,27 @@ class ServerFolder:
 
     def recorded_version(self) -> str | None:
         """Return the Neo4j version that last opened the data, or None."""
-        try:
-            record: dict[str, Any] = json.loads(
-                (self.root / "folder.json").read_text("utf-8")
-            )
-        except (OSError, ValueError):
-            return None
-        version = record.get("neo4j") if isinstance(record, dict) else None
+        version = self._recorded().get("neo4j")
         return version if isinstance(version, str) else None
 
-    def record_version(self, version: str) -> None:
-        """Write down the Neo4j version that opened the data."""
-        if version != self.recorded_version():
-            write_whole(
-                self.root / "folder.json", json.dumps({"neo4j": version}) + "\n"
-            )
+    def recorded_port(self) -> int | None:
+        """Return the port that the folder's server had last, or None."""
+        port = self._recorded().get("port")
+        return port if isinstance(port, int) and 0 < port < 1 << 16 else None
+
+    def record(self, version: str, port: int) -> None:
+        """Write down the Neo4j version that opened the data, and its port."""
+        record = {"neo4j": version, "port": port}
+        if record != self._recorded():
+            write_whole(self.root / "folder.json", json.dumps(record) + "\n")
+
+    def _recorded(self) -> dict[str, Any]:
+        """Return what was written down, nothing where it is missing or damaged."""
+        try:
+            record = json.loads((self.root / "folder.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return record if isinstance(record, dict) else {}
 
     def read_password(self) -> str | None:
         """Return the stored password, or None."""
@@ -287,8 +293,7 @@ def write_whole(path: Path, text: str) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         draft.unlink(missing_ok=True)
-        descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with open(draft, "x", encoding="utf-8", opener=private) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -6,37 +6,56 @@ descriptions, which takes longer, and the sums are those that the repository sta
 
 A version's folder appears whole or not at all; what an interrupted download got is
 used by the next.
+
+Beside them lies a class archive (Java's AOT cache) that makes every start faster. Most
+of a start is Java loading, checking and linking some ten thousand classes. Java 24 and
+later can store the result: one training run with a throw-away database records what a
+start and the first statements use, a second step writes the archive. It costs some
+seconds at installation; without it, or where it does not fit the runtime any more, the
+server starts as well, only slower.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import re
 import shutil
+import subprocess
+import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 from importlib import resources
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from graph.errors import InstallError, SettingsError, StorageError
-from graph.server.folder import FolderLock, ServerFolder
-from graph.settings import DEFAULT_NEO4J
+from knowtrail.graph.errors import InstallError, SettingsError, StorageError
+from knowtrail.graph.server.control import child_environment
+from knowtrail.graph.server.folder import FolderLock, ServerFolder
+from knowtrail.graph.server.jvm import class_path, jvm_options
+from knowtrail.graph.settings import DEFAULT_NEO4J
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import httpx
 
+    from knowtrail.graph.server.java import Java
+
 __all__ = [
     "Jar",
     "Progress",
+    "archive_of",
     "check_version",
     "fetch_jars",
     "install_server",
     "installed_jars",
     "line_of",
+    "make_archive",
     "resolve_jars",
 ]
 
@@ -45,6 +64,10 @@ DOWNLOADS_AT_ONCE = 8
 FETCH_TIMEOUT_SECONDS = 60
 INSTALL_WAIT_SECONDS = 900
 TRIES = 3
+ARCHIVE_JAVA = 24
+TRAINING_SECONDS = 180
+
+_LOG = logging.getLogger(__name__)
 
 Progress: TypeAlias = "Callable[[str, int, int | None], None]"
 """Told of a stage, how much of it is done, and of how much (None where unknown)."""
@@ -143,8 +166,7 @@ def install_server(
         StorageError: If the disk is full or closed to us.
         SettingsError: For an impossible version.
     """
-    from graph.server.archive import make_archive
-    from graph.server.java import find_java
+    from knowtrail.graph.server.java import find_java
 
     version = check_version(
         version or ServerFolder(home).recorded_version() or DEFAULT_NEO4J
@@ -173,7 +195,9 @@ def install_server(
 
 def listed_jars(version: str) -> list[Jar]:
     """Return the jars of a version that comes with a list; empty for others."""
-    source = resources.files("graph.server").joinpath("jars", f"{version}.txt")
+    source = resources.files("knowtrail.graph.server").joinpath(
+        "jars", f"{version}.txt"
+    )
     if not source.is_file():
         return []
     jars = []
@@ -366,3 +390,95 @@ def _unreachable(version: str, error: Exception) -> str:
         "run knowtrail server install once with network, "
         "or set NEO4J_URI to a server that runs elsewhere."
     )
+
+
+def _archive_path(version: str, java: Java) -> Path:
+    """Return where the archive of a version and runtime belongs."""
+    bridge = version_of("jpype1")
+    return jar_folder(version) / f"java-{java.release}-{bridge}.aot"
+
+
+def archive_of(version: str, java: Java) -> Path | None:
+    """Return the class archive to start from, or None where there is none."""
+    path = _archive_path(version, java)
+    return path if path.is_file() and _fits(version) else None
+
+
+def _fits(version: str) -> bool:
+    """Return whether an archive can be used at all.
+
+    JPype loads classes another way where a path has letters beyond ASCII, and that way
+    rules archives out.
+    """
+    return all(map(str.isascii, class_path(installed_jars(version))))
+
+
+def make_archive(version: str, java: Java, progress: Progress | None) -> None:
+    """Make the class archive of an installed version, unless it is there.
+
+    A failure is logged and nothing more: the server starts without it.
+    """
+    path = _archive_path(version, java)
+    if path.is_file() or java.major < ARCHIVE_JAVA or not java.launcher.is_file():
+        return
+    if not _fits(version):
+        return
+    stage = "Preparing fast starts"
+    if progress:
+        progress(stage, 0, 2)
+    for old in path.parent.glob("*.aot"):
+        old.unlink()
+    try:
+        with tempfile.TemporaryDirectory(dir=path.parent.parent) as folder:
+            _train(version, java, Path(folder))
+            if progress:
+                progress(stage, 1, 2)
+            _write(version, java, Path(folder), path)
+    except (OSError, subprocess.SubprocessError) as error:
+        _LOG.warning("No class archive for faster starts: %s", error)
+    if progress:
+        progress(stage, 2, 2)
+
+
+def _train(version: str, java: Java, folder: Path) -> None:
+    """Record the classes of a start and of some statements."""
+    specification = {"version": version, "folder": str(folder)}
+    with (folder / "train.log").open("wb") as log:
+        subprocess.run(  # noqa: S603 - our own module
+            [
+                sys.executable,
+                "-m",
+                "knowtrail.graph.server._train",
+                json.dumps(specification),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=folder,
+            env=child_environment(),
+            timeout=TRAINING_SECONDS,
+            check=True,
+        )
+
+
+def _write(version: str, java: Java, folder: Path, path: Path) -> None:
+    """Turn the record into the archive."""
+    draft = folder / "draft.aot"
+    with (folder / "write.log").open("wb") as log:
+        subprocess.run(  # noqa: S603 - the Java that was found
+            [
+                java.launcher,
+                *jvm_options(java),
+                "-XX:AOTMode=create",
+                f"-XX:AOTConfiguration={folder / 'record'}",
+                f"-XX:AOTCache={draft}",
+                "-cp",
+                ":".join(class_path(installed_jars(version))),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            timeout=TRAINING_SECONDS,
+            check=True,
+        )
+    draft.replace(path)

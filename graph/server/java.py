@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from graph.errors import InstallError
-from graph.settings import environment
+from knowtrail.graph.errors import InstallError
+from knowtrail.graph.settings import environment
 
 __all__ = ["MINIMUM_JAVA", "Java", "find_java"]
 

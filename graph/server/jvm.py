@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graph.errors import InstallError, SettingsError
+from knowtrail.graph.errors import InstallError, SettingsError
 
 if TYPE_CHECKING:
-    from graph.server.java import Java
+    from knowtrail.graph.server.java import Java
 
 __all__ = ["check_size", "class_path", "jvm_options", "start_jvm"]
 

@@ -10,18 +10,22 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graph import errors
-from graph.errors import ServerStartError
-from graph.server.control import STOP_TIMEOUT_SECONDS, kill_server, read_log
-from graph.settings import environment
+from knowtrail.graph import errors
+from knowtrail.graph.errors import ServerStartError
+from knowtrail.graph.files import private
+from knowtrail.graph.server.control import (
+    STOP_TIMEOUT_SECONDS,
+    child_environment,
+    kill_server,
+    read_log,
+)
 
 if TYPE_CHECKING:
-    from graph.server.folder import RunningServer, ServerFolder
+    from knowtrail.graph.server.folder import RunningServer, ServerFolder
 
-__all__ = ["ChildSpec", "child_environment", "launch"]
+__all__ = ["ChildSpec", "launch"]
 
 LOG_LIMIT_BYTES = 4 << 20
 
@@ -39,6 +43,7 @@ class ChildSpec:
         stays: Whether to run until told to stop.
         heap: Largest Java heap.
         page_cache: Neo4j's page cache.
+        load_csv: What LOAD CSV may read.
         archive: Class archive to start from, or None.
         answer: File descriptor on which the starter waits.
     """
@@ -49,6 +54,7 @@ class ChildSpec:
     stays: bool
     heap: str
     page_cache: str
+    load_csv: str
     archive: str | None = None
     answer: int = -1
 
@@ -76,8 +82,8 @@ def launch(
         ServerStartError: If it does not start; with its last log line.
         PortInUseError: If the port that was asked for is taken.
     """
-    from graph.server.archive import archive_of
-    from graph.server.java import find_java
+    from knowtrail.graph.server.install import archive_of
+    from knowtrail.graph.server.java import find_java
 
     archive = archive_of(spec.version, find_java())
     if archive is None:
@@ -120,12 +126,12 @@ def _spawn(folder: ServerFolder, spec: ChildSpec) -> int | None:
         folder.log.replace(folder.log.with_suffix(".log.1"))
     watched, pipe = (None, None) if spec.stays else os.pipe()
     try:
-        with folder.log.open("ab") as log:
+        with open(folder.log, "ab", opener=private) as log:
             process = subprocess.Popen(  # noqa: S603 - our own module
                 [
                     sys.executable,
                     "-m",
-                    "graph.server._child",
+                    "knowtrail.graph.server._child",
                     json.dumps(asdict(spec)),
                 ],
                 stdin=subprocess.DEVNULL if watched is None else watched,
@@ -145,15 +151,6 @@ def _spawn(folder: ServerFolder, spec: ChildSpec) -> int | None:
         if watched is not None:
             os.close(watched)
     return pipe
-
-
-def child_environment() -> dict[str, str]:
-    """Return an environment in which a child process finds this very package."""
-    variables = dict(environment())
-    source = str(Path(__file__).resolve().parents[2])
-    known = variables.get("PYTHONPATH")
-    variables["PYTHONPATH"] = os.pathsep.join([source, known] if known else [source])
-    return variables
 
 
 def _await_answer(folder: ServerFolder, read_end: int, timeout: float) -> None:

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from graph.errors import ServerError
-from graph.server.control import STOP_TIMEOUT_SECONDS, kill_server
-from graph.server.folder import ServerFolder, ServerInfo, bolt_answers
-from graph.server.install import (
+from knowtrail.graph.errors import ServerError, SettingsError
+from knowtrail.graph.server.control import (
+    START_TIMEOUT_SECONDS,
+    STOP_TIMEOUT_SECONDS,
+    answering,
+    kill_server,
+)
+from knowtrail.graph.server.folder import ServerFolder, ServerInfo
+from knowtrail.graph.server.install import (
     check_version,
     install_server,
     installed_jars,
     line_of,
 )
-from graph.server.jvm import check_size
-from graph.server.launch import ChildSpec, launch
-from graph.settings import DEFAULT_NEO4J
+from knowtrail.graph.server.jvm import check_size
+from knowtrail.graph.server.launch import ChildSpec, launch
+from knowtrail.graph.settings import DEFAULT_NEO4J
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from graph.server.folder import FolderLock, RunningServer
-    from graph.server.install import Progress
+    from knowtrail.graph.server.folder import FolderLock, RunningServer
+    from knowtrail.graph.server.install import Progress
 
 __all__ = ["ServerLease", "join_server"]
 
@@ -39,6 +43,7 @@ class _Wish:
     stay: bool
     heap: str
     page_cache: str
+    load_csv: str
 
 
 class ServerLease:
@@ -109,9 +114,10 @@ def join_server(
     version: str | None = None,
     port: int | None = None,
     stay: bool = False,
-    timeout: float = 120.0,
+    timeout: float = START_TIMEOUT_SECONDS,
     heap: str = "2g",
     page_cache: str = "512m",
+    load_csv: str = "local",
     progress: Progress | None = None,
 ) -> ServerLease:
     """Join the folder's running server, or start one.
@@ -121,12 +127,13 @@ def join_server(
     Args:
         home: Folder of the server.
         version: Neo4j version; None takes the folder's, then the default one.
-        port: Loopback port of Bolt; None takes 7687, or a free one.
+        port: Loopback port of Bolt; None takes the folder's last, 7687, or a free one.
         stay: Whether the server goes on when the last client has left. A running
             server that would stop is made to stay.
         timeout: Seconds to wait for the start.
         heap: Largest Java heap of a server that is started.
         page_cache: Page cache of a server that is started.
+        load_csv: `local` or `remote`: what LOAD CSV reads in a server that is started.
         progress: Told of downloads and of the start.
 
     Returns:
@@ -136,10 +143,9 @@ def join_server(
         ServerStartError: If the server does not start; with its last log line.
         PortInUseError: If `port` is taken.
         InstallError: If Java or the server's jars are missing and cannot be fetched.
-        ServerError: If the folder belongs to another Neo4j line, or its running server
-            is not the one asked for.
+        ServerError: If its data are of another line, or its server not as asked for.
         StorageError: If the folder cannot be written.
-        SettingsError: For an impossible version or memory size.
+        SettingsError: For an impossible version, memory size or `load_csv`.
     """
     wish = _Wish(
         version=None if version is None else check_version(version),
@@ -147,6 +153,7 @@ def join_server(
         stay=stay,
         heap=check_size("heap", heap),
         page_cache=check_size("page_cache", page_cache),
+        load_csv=_check_load_csv(load_csv),
     )
     folder = ServerFolder(Path(home).expanduser().absolute())
     folder.create()
@@ -161,6 +168,18 @@ def join_server(
             clients.release()
             raise
     return ServerLease(folder, folder.info(state), clients, pipe)
+
+
+def _check_load_csv(value: str) -> str:
+    """Return what LOAD CSV may read.
+
+    Raises:
+        SettingsError: If it is neither.
+    """
+    if value not in {"local", "remote"}:
+        msg = f"load_csv is {value[:80]!r}: write local or remote."
+        raise SettingsError(msg)
+    return value
 
 
 def _ensure_installed(
@@ -190,21 +209,12 @@ def _join_or_start(
     folder: ServerFolder, wish: _Wish, timeout: float, progress: Progress | None
 ) -> tuple[RunningServer, int | None]:
     """Return the running server and the pipe that it watches, if it is ours."""
-    deadline = time.monotonic() + timeout
-    while folder.is_alive():
-        state = folder.read_state()
-        if state is not None and bolt_answers(state.port):
-            _check_same(folder, state, wish)
-            if wish.stay and not state.stays:
-                state = folder.set_stays(state)
-            return state, None
-        if time.monotonic() >= deadline:
-            msg = (
-                f"The server of {folder.home} runs but does not answer: "
-                f"see {folder.log}."
-            )
-            raise ServerError(msg)
-        time.sleep(0.1)
+    running = answering(folder, timeout)
+    if running is not None:
+        _check_same(folder, running, wish)
+        if wish.stay and not running.stays:
+            running = folder.set_stays(running)
+        return running, None
     version = _ensure_installed(folder, wish, progress)
     if progress:
         progress(f"Starting Neo4j {version}", 0, None)
@@ -215,6 +225,7 @@ def _join_or_start(
         stays=wish.stay,
         heap=wish.heap,
         page_cache=wish.page_cache,
+        load_csv=wish.load_csv,
     )
     state, pipe = launch(folder, spec, timeout)
     if progress:

@@ -1,9 +1,13 @@
 """Heritage institutions from a table: nodes with a class, and a document of each."""
 
-from ingest.custodians.columns import FIELDS
-from ingest.custodians.reading import CustodianFile, bundled_custodians
-from ingest.custodians.records import CLASS_NAMES, Custodian, class_uri
-from ingest.custodians.storing import CustodianReport, ingest_custodians
+from knowtrail.ingest.custodians.columns import FIELDS
+from knowtrail.ingest.custodians.custodian_file import CustodianFile, bundled_custodians
+from knowtrail.ingest.custodians.institution import CLASS_NAMES, Custodian, class_uri
+from knowtrail.ingest.custodians.intake import (
+    CustodianReport,
+    custodian_source,
+    ingest_custodians,
+)
 
 __all__ = [
     "CLASS_NAMES",
@@ -13,5 +17,6 @@ __all__ = [
     "CustodianReport",
     "bundled_custodians",
     "class_uri",
+    "custodian_source",
     "ingest_custodians",
 ]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ingest.extraction.extracting import extract_text
-from ingest.extraction.results import Extracted
-from ingest.extraction.variants import VARIANTS, Variant, variant_of
+from knowtrail.ingest.extraction.text_extraction import Extracted, extract_text
+from knowtrail.ingest.extraction.variants import VARIANTS, Variant, variant_of
 
 __all__ = ["VARIANTS", "Extracted", "Variant", "extract_text", "variant_of"]

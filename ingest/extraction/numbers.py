@@ -31,7 +31,7 @@ _RANGE = re.compile(
     rf"({_NUMBER.pattern})\s*(?:-|\u2013|\u2014|to)\s*({_NUMBER.pattern})"
 )
 _FRACTION = re.compile(rf"({_NUMBER.pattern})\s*(?:/|of|out of)\s*(\d+)")
-_LABEL = re.compile(r"^(?:confidence|conf|strength|score|c|s)\s*[:=]?\s*")
+_LABEL = re.compile(r"^(?:(?:confidence|conf|strength|score)\s*[:=]?|[cs]\s*[:=])\s*")
 
 
 def read_confidence(value: object) -> tuple[float | None, str | None]:
@@ -100,8 +100,8 @@ def _inside(number: float) -> float | None:
         return abs(number)
     if -1 <= number < 0:
         return 0.0
-    if 1 < number <= 2:
+    if 1 < number < 2:
         return 1.0
-    if 2 < number <= 10:
+    if 2 <= number <= 10:
         return number / 10
     return number / 100 if 10 < number <= 100 else None

@@ -10,20 +10,20 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import InputError
-from graph.prompts import estimated_tokens, fitting, marked
-from ingest.extraction.json_form import json_schema
-from ingest.keys import content_key
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.prompts import estimated_tokens, marked
+from knowtrail.ingest.extraction.json_answers import json_schema
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ingest.extraction.variants import Section, Variant
+    from knowtrail.ingest.extraction.variants import Section, Variant
 
-__all__ = ["MOST_CHARACTERS", "ExtractionPrompt", "extraction_prompt", "prompt_hash"]
+__all__ = ["ExtractionPrompt", "extraction_prompt", "prompt_hash", "text_room"]
 
-MOST_CHARACTERS = 200_000
-"""Characters of a text that a model without a known limit is shown."""
+MOST_TOKENS = 65_536
+"""Tokens of a text that a model without a known limit is shown at a time."""
 
 LEAST_ROOM = 200
 _MARGIN = 250
@@ -92,18 +92,41 @@ class ExtractionPrompt:
     Attributes:
         text: The request.
         schema: The form of the answer, None for SKN.
-        read_characters: How much of the text it holds.
     """
 
     text: str
     schema: dict[str, Any] | None
-    read_characters: int
+
+
+def text_room(variant: Variant, question: str | None, tokens: int | None) -> int:
+    """Return how many tokens a text may have in a request.
+
+    Args:
+        variant: How the answer is written.
+        question: What the knowledge is wanted for; None for no question.
+        tokens: Tokens that the request may have; None for no limit.
+
+    Raises:
+        InputError: If the question, or the context, leaves no room for a text.
+    """
+    if tokens is None:
+        return MOST_TOKENS
+    room = tokens - estimated_tokens(_prompt(variant, "", question)) - _MARGIN
+    if room < LEAST_ROOM:
+        asked = f"The question has {len(question)} characters and" if question else "It"
+        msg = f"{asked} leaves no room for the text in the model's context"
+        raise InputError(f"{msg}: {'shorten it' if question else 'give it more'}.")
+    return room
 
 
 def extraction_prompt(
-    text: str, *, variant: Variant, question: str | None, tokens: int | None
+    text: str,
+    *,
+    variant: Variant,
+    question: str | None = None,
+    part: tuple[int, int] = (1, 1),
 ) -> ExtractionPrompt:
-    """Return the request for an extraction from as much of a text as fits.
+    """Return the request for an extraction from a text.
 
     Text and question stand between marks that nothing in them can close.
 
@@ -111,26 +134,10 @@ def extraction_prompt(
         text: What is read.
         variant: How the answer is written.
         question: What the knowledge is wanted for; None for no question.
-        tokens: Tokens that the request may have; None for no limit.
-
-    Raises:
-        InputError: If the question leaves no room for the text.
+        part: Which passage of a longer text it is, and how many there are.
     """
-    room = None
-    if tokens is not None:
-        frame = _prompt(variant, "", question)
-        room = tokens - estimated_tokens(frame) - _MARGIN
-        if room < LEAST_ROOM:
-            msg = (
-                f"The question has {len(question or '')} characters and leaves no "
-                "room for the text in the model's context: shorten it."
-            )
-            raise InputError(msg)
-    shown = text[:MOST_CHARACTERS] if room is None else fitting(text, room)
     return ExtractionPrompt(
-        text=_prompt(variant, shown, question),
-        schema=_schema(variant),
-        read_characters=len(shown),
+        text=_prompt(variant, text, question, part), schema=_schema(variant)
     )
 
 
@@ -151,10 +158,17 @@ def _schema(variant: Variant) -> dict[str, Any] | None:
     return json_schema(variant) if variant.form == "json" else None
 
 
-def _prompt(variant: Variant, text: str, question: str | None) -> str:
+def _prompt(
+    variant: Variant, text: str, question: str | None, part: tuple[int, int] = (1, 1)
+) -> str:
     """Return the whole request."""
     mark, source = marked("source", text)
     parts = [*_instructions(variant, mark), source]
+    if part != (1, 1):
+        parts.append(
+            f"The source is part {part[0]} of {part[1]} of a longer text: what another "
+            "part may say is not missing."
+        )
     if question:
         question_mark, asked = marked("question", question)
         parts += [

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from graph.errors import InputError
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "ABLATION_ORDER",
     "SKN_SECTIONS",
     "VARIANTS",
     "Section",
@@ -88,8 +87,6 @@ _DECLARED = (
 
 VARIANTS: Mapping[str, Variant] = MappingProxyType({v.name: v for v in _DECLARED})
 """Name -> variant, in the order of an ablation."""
-
-ABLATION_ORDER: tuple[str, ...] = tuple(VARIANTS)
 
 
 def variant_of(name: str) -> Variant:

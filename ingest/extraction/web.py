@@ -13,7 +13,8 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import InputError, MissingExtraError, SourceError
+from knowtrail.graph.errors import InputError, MissingExtraError, SourceError
+from knowtrail.graph.extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,8 +32,6 @@ __all__ = [
 _LOG = logging.getLogger(__name__)
 TRIES = 3
 BASE_SECONDS = 2.0
-MOST_CHARACTERS = 20_000
-"""Characters of a result that are kept; search engines give far fewer."""
 
 RecordedResults = dict[str, "tuple[WebResult, ...]"]
 """Question -> what was found."""
@@ -67,11 +66,12 @@ def search_results(
         sleep: Waits between tries.
 
     Returns:
-        The results; none where nothing was found or every try failed (logged).
+        The results; none where nothing was found.
 
     Raises:
         InputError: If the query is empty, or not recorded although it must be.
         MissingExtraError: If a live search needs the extra `search`.
+        SourceError: If every try failed.
     """
     if not query.strip():
         msg = f"The search is {query!r}: write what to look for."
@@ -88,19 +88,19 @@ def search_results(
             raise
         except Exception as error:  # the client's engines raise what they like
             _LOG.warning("Search %d of %d failed: %.200s", attempt, TRIES, error)
-            if attempt < TRIES:
-                sleep(BASE_SECONDS**attempt)
+            if attempt == TRIES:
+                said = " ".join(str(error).split())[:200]
+                msg = f"The search failed {TRIES} times: {said}. Is there a network?"
+                raise SourceError(msg) from error
+            sleep(BASE_SECONDS**attempt)
     return ()
 
 
 def _live(query: str, count: int) -> tuple[WebResult, ...]:
     """Ask a search engine."""
-    try:
+    with extra("search", "Web search"):
         from ddgs import DDGS
         from ddgs.exceptions import DDGSException
-    except ImportError as error:
-        msg = "Web search needs an extra: pip install 'knowtrail[search]'."
-        raise MissingExtraError(msg) from error
     try:
         found = DDGS().text(query, max_results=count)
     except DDGSException as error:
@@ -111,7 +111,7 @@ def _live(query: str, count: int) -> tuple[WebResult, ...]:
         WebResult(
             title=str(row.get("title", ""))[:500],
             url=str(row.get("href", ""))[:2000],
-            content=str(row.get("body", ""))[:MOST_CHARACTERS],
+            content=str(row.get("body", "")),
         )
         for row in found[:count]
     )
@@ -190,7 +190,7 @@ def _result(row: dict[str, Any]) -> WebResult:
     return WebResult(
         title=str(row.get("title", ""))[:500],
         url=str(row.get("url", row.get("href", "")))[:2000],
-        content=str(row.get("content", row.get("body", "")))[:MOST_CHARACTERS],
+        content=str(row.get("content", row.get("body", ""))),
     )
 
 
@@ -207,7 +207,8 @@ def add_recorded(path: Path, found: Mapping[str, Sequence[WebResult]]) -> None:
         SourceError: If the file is there and holds something else.
         StorageError: If it cannot be written.
     """
-    from graph.errors import StorageError
+    from knowtrail.graph.errors import StorageError
+    from knowtrail.graph.files import whole_file
 
     new = {question: [asdict(r) for r in rows] for question, rows in found.items()}
     data = _loaded(path) if path.exists() else {}
@@ -215,11 +216,11 @@ def add_recorded(path: Path, found: Mapping[str, Sequence[WebResult]]) -> None:
         data = data + [{"question": q, "results": rows} for q, rows in new.items()]
     else:
         data = {**data, **new}
-    part = path.with_name(f"{path.name}.part")
+    failure = "Cannot write {path}: {reason}."
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(data, ensure_ascii=False, indent=2), "utf-8")
-        part.replace(path)
     except OSError as error:
-        msg = f"Cannot write {path}: {error.strerror}."
+        msg = failure.format(path=path, reason=error.strerror)
         raise StorageError(msg) from error
+    with whole_file(path, failure=failure) as file:
+        json.dump(data, file, ensure_ascii=False, indent=2)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import SourceError
-from ingest.records import Failure, LeftOut, RawDocument, RawRedirect
-from ingest.sources._values import repaired
+from knowtrail.graph.errors import SourceError
+from knowtrail.ingest.records import Failure, LeftOut, RawDocument, RawRedirect
+from knowtrail.ingest.sources._values import repaired
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ingest.records import Item
-    from ingest.sources._mediawiki import MediaWikiApi
+    from knowtrail.ingest.records import Item
+    from knowtrail.ingest.sources._mediawiki import MediaWikiApi
 
 __all__ = ["ArticleReader", "Found"]
 
@@ -178,7 +178,7 @@ class ArticleReader:
 
     def _article(self, page: dict[str, Any], identity: str) -> Item:
         """Return the document of a page, or why it is none."""
-        from ingest.wikitext import is_disambiguation, redirect_target
+        from knowtrail.ingest.wikitext import is_disambiguation, redirect_target
 
         title = repaired(str(page["title"]))
         revision = next(_rows(page, "revisions"), {})

@@ -13,7 +13,7 @@ import re
 import zlib
 from typing import TYPE_CHECKING
 
-from graph.errors import SourceError
+from knowtrail.graph.errors import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ import zlib
 from contextlib import closing
 from typing import IO, TYPE_CHECKING, cast
 
-from graph.errors import SourceError
+from knowtrail.graph.errors import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

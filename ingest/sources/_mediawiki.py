@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import SourceError
+from knowtrail.graph.errors import SourceError, UnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -142,7 +142,7 @@ class MediaWikiApi:
         """Ask once, and again while the server is busy.
 
         Raises:
-            SourceError: If no attempt gave an answer.
+            UnreachableError: If no attempt gave an answer.
         """
         from tenacity import Retrying, retry_if_exception_type
 
@@ -161,7 +161,7 @@ class MediaWikiApi:
                 f"No answer from {self.url}: {error}. Check the network and the "
                 f"address, or try again later."
             )
-            raise SourceError(msg) from error
+            raise UnreachableError(msg) from error
 
     def _note(self, state: RetryCallState) -> None:
         """Log why a request is tried again."""

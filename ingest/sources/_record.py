@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ingest.records import LeftOut, Link, RawDocument, Section
-from ingest.sources._values import BadValueError, as_text, repaired, scalars
+from knowtrail.ingest.records import LeftOut, Link, RawDocument, Section
+from knowtrail.ingest.sources._values import (
+    BadValueError,
+    as_text,
+    repaired,
+    stored_metadata,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,4 +163,5 @@ def _metadata(record: dict[str, Any]) -> dict[str, Any]:
         msg = "'metadata' is not an object"
         raise BadValueError(msg)
     loose = {repaired(k): v for k, v in record.items() if k not in KEYS}
-    return scalars(loose, "the record") | scalars(given or {}, "'metadata'")
+    kept = stored_metadata(loose, "the record")
+    return kept | stored_metadata(given or {}, "'metadata'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from typing import TYPE_CHECKING
@@ -9,9 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ingest.records import Scalar
+    from knowtrail.ingest.records import Metadata, Scalar
 
-__all__ = ["BadValueError", "as_text", "repaired", "scalar", "scalars"]
+__all__ = ["BadValueError", "as_text", "metadata_value", "repaired", "stored_metadata"]
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _LARGEST_INTEGER = 2**63
@@ -40,25 +41,50 @@ def as_text(value: object, name: str) -> str | None:
     return repaired(value)
 
 
-def scalars(values: Mapping[str, object], where: str) -> dict[str, Scalar]:
-    """Return metadata that a node can hold; null values are left out.
+def stored_metadata(values: Mapping[str, object], where: str) -> dict[str, Metadata]:
+    """Return metadata as a node can hold it; null values are left out.
 
     Raises:
-        BadValueError: If a value is no string, number or truth value, or a number
-            that Neo4j does not store.
+        BadValueError: If a name is blank, or a value cannot be stored.
     """
-    found: dict[str, Scalar] = {}
+    found: dict[str, Metadata] = {}
     for name, value in values.items():
         if value is None:
             continue
         if not isinstance(name, str) or not name.strip() or "\0" in name:
             msg = f"a name in {where} is blank or has a NUL: name the value or omit it"
             raise BadValueError(msg)
-        found[repaired(name)] = scalar(value, name)
+        found[repaired(name)] = metadata_value(value, name)
     return found
 
 
-def scalar(value: object, name: str) -> Scalar:
+def metadata_value(value: object, name: str) -> Metadata:
+    """Return one metadata value as a property can hold it.
+
+    A list of texts, of numbers or of truth values stays a list, without its nulls;
+    whole numbers beside fractions become fractions. An object, and a list of anything
+    else, becomes its JSON text.
+
+    Raises:
+        BadValueError: If Neo4j cannot store a number, or JSON cannot say the value.
+    """
+    if isinstance(value, list):
+        members = [member for member in value if member is not None]
+        kinds = {type(member) for member in members}
+        if kinds <= {int, float} or kinds in ({str}, {bool}):
+            single = [_scalar(member, name) for member in members]
+            return [float(n) for n in single] if float in kinds else single
+    if not isinstance(value, list | dict):
+        return _scalar(value, name)
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
+    except (TypeError, ValueError, RecursionError) as error:
+        msg = f"{name!r} is {_kind(value)} that JSON cannot say: {error}"
+        raise BadValueError(msg) from error
+    return repaired(text)
+
+
+def _scalar(value: object, name: str) -> Scalar:
     """Return one metadata value as a plain Python scalar.
 
     Raises:

@@ -11,24 +11,24 @@ from collections import deque
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from graph.errors import SourceError
-from ingest.keys import normalise_title
-from ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
-from ingest.sources._dump_file import INVALID, BrokenFileError, DumpFile
-from ingest.sources._dump_xml import (
+from knowtrail.graph.errors import SourceError
+from knowtrail.ingest.keys import normalise_title
+from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
+from knowtrail.ingest.sources._dump_file import INVALID, BrokenFileError, DumpFile
+from knowtrail.ingest.sources._dump_xml import (
     BrokenXmlError,
     ForbiddenXmlError,
     Page,
     PageReader,
     Site,
 )
-from ingest.wikitext import is_disambiguation, redirect_target
+from knowtrail.ingest.wikitext import is_disambiguation, redirect_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from ingest.records import Item
+    from knowtrail.ingest.records import Item
 
 __all__ = ["DumpSource"]
 
@@ -47,6 +47,8 @@ class DumpSource:
     are still read. Redirects of every namespace are given, since articles link to them.
     Memory is bounded: a page longer than the limit is never kept.
     """
+
+    unit = "bytes"
 
     def __init__(
         self,

@@ -1,30 +1,47 @@
-"""Documents from a folder of text and Markdown files."""
+"""Documents from files and folders: text, Markdown, reStructuredText, HTML, PDF."""
 
 from __future__ import annotations
 
 import codecs
+import os
+import re
+from collections import defaultdict
+from glob import glob, has_magic
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from graph.errors import SourceError
-from ingest.records import Failure, LeftOut, Link, RawDocument
-from ingest.sources._folder import walk
-from ingest.sources._markdown import read_markdown
-from ingest.sources._values import repaired
+from knowtrail.graph.errors import SettingsError, SourceError
+from knowtrail.ingest.records import Failure, LeftOut, Link, RawDocument
+from knowtrail.ingest.sources._folder import Passed, Trouble, ending, walk
+from knowtrail.ingest.sources._html import read_html, read_rst
+from knowtrail.ingest.sources._markdown import read_markdown, read_text
+from knowtrail.ingest.sources._page import Page
+from knowtrail.ingest.sources._pdf import PdfError, read_pdf
+from knowtrail.ingest.sources._values import repaired
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ingest.records import Item
+    from knowtrail.ingest.records import Item
 
-__all__ = ["MAX_FILE", "FilesSource"]
+__all__ = ["MAX_FILE", "PATTERNS", "FilesSource"]
 
 MAX_FILE = 20_000_000
 """Largest file in bytes."""
 
 _HEAD = 1 << 16
-_MARKDOWN = {".md", ".markdown", ".mdown", ".mkd"}
+_MARKDOWN = (".md", ".markdown", ".mdown", ".mkd")
+_HTML = (".html", ".htm", ".xhtml")
+_READERS: dict[str, Callable[[str], Page]] = {
+    **dict.fromkeys(_MARKDOWN, read_markdown),
+    **dict.fromkeys(_HTML, read_html),
+    ".rst": read_rst,
+    ".txt": read_text,
+}
+PATTERNS = ("*.txt", "*.md", "*.rst", "*.html", "*.htm", "*.pdf")
+"""Names of files that are read in a folder, where nothing else is said."""
+_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]+)""", re.I)
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -32,54 +49,74 @@ class _UnreadableError(ValueError):
     """A file is no text; the message says why."""
 
 
+class _OtherError(ValueError):
+    """A file that nobody said is text is none."""
+
+
 class FilesSource:
-    """The text and Markdown files below a folder, sorted by path.
+    """Files of text, Markdown, reStructuredText, HTML and PDF.
 
-    The id of a document is its path relative to the folder, with slashes. The title
-    of a Markdown file is that of its front matter, else its first heading, else the
-    name of the file without its ending, as for every other file. Headings become
-    sections; links to files of the folder and `[[wiki]]` links become links to the
-    titles of those files. Code blocks are left out. Files whose names begin with a
-    dot are passed over.
+    A folder is read to any depth, sorted by path; files, folders and patterns such
+    as `notes/**/*.md` in the order in which they are named, each file once. A file
+    that is named is read as text where its ending says nothing; in folders the
+    patterns decide. The id of a document is its path, with slashes, in the folder
+    that `settle` takes.
 
-    Files are UTF-8, or UTF-16 with a byte order mark. One that cannot be read is a
-    `Failure`, and the rest goes on.
+    The title is what a file says of itself, else its first heading, else the name of
+    the file without its ending. Headings become sections, and so do the pages of a
+    PDF; links to files that are read become links to those documents, and `[[wiki]]`
+    links too, by the name of a file, else by the title of a document. Code blocks are
+    left out.
+
+    Files are UTF-8, UTF-16 with a byte order mark, HTML also what it declares. One
+    that cannot be read is a `Failure`, and the rest goes on; those whose names are
+    hidden or do not match are each `LeftOut`.
     """
+
+    unit = "files"
 
     def __init__(
         self,
-        folder: Path | str,
-        patterns: Sequence[str] = ("*.txt", "*.md"),
+        paths: Path | str | Sequence[Path | str],
+        patterns: Sequence[str] = PATTERNS,
         *,
+        encoding: str | None = None,
         language: str = "en",
         max_file: int = MAX_FILE,
     ) -> None:
-        """Name the folder; nothing is opened yet.
+        """Say what to read; nothing is opened yet.
 
         Args:
-            folder: Where to look, to any depth.
-            patterns: Shell patterns of file names, in any case.
-            language: Language of the files.
-            max_file: Largest file to accept, in bytes.
+            paths: A folder, or files, folders and shell patterns of paths.
+            patterns: Shell patterns of the names of files in folders, in any case.
+            encoding: How text is encoded; None finds out, see above.
+            language: Language of files that tell none.
+            max_file: Largest file to accept, in bytes; ten times that for PDF.
+
+        Raises:
+            SettingsError: If Python knows no such encoding.
         """
-        self._folder = Path(folder)
+        named = [paths] if isinstance(paths, Path | str) else paths
+        self._named = [Path(path) for path in named]
+        self._root = ""
+        self.settle(None)
         self._patterns = tuple(patterns)
+        self._encoding = _known(encoding)
         self._language = language
         self._max_file = max_file
         self._size: int | None = None
         self._position = 0
-        self._paths: dict[str, Path] = {}
-        self._stems: dict[str, str] = {}
-        self._titles: dict[str, str] = {}
+        self._ids: dict[str, str] = {}
+        self._stems: dict[str, list[str]] = {}
 
     @property
     def name(self) -> str:
-        """Return the folder."""
-        return str(self._folder)
+        """Return what was named."""
+        return ", ".join(str(path) for path in self._named)
 
     @property
     def size(self) -> int | None:
-        """Return the number of files, None before the folder was listed."""
+        """Return the number of files, None before they were listed."""
         return self._size
 
     @property
@@ -87,133 +124,231 @@ class FilesSource:
         """Return the number of files that were read."""
         return self._position
 
+    def settle(self, root: str | None, *, new: bool = False) -> str | None:
+        """Take the folder that ids are paths in.
+
+        That is the folder of the corpus, so that a file is one document however it is
+        named, and files of two folders are two. A folder that is named alone takes the
+        place of one that is no longer there, as if that had been moved.
+
+        Args:
+            root: The folder of the corpus, None before it has one.
+            new: Whether the corpus is new.
+
+        Returns:
+            The folder of the corpus from now on: where it had none, the folder that is
+            named alone, or for a new corpus the working folder; else None.
+        """
+        alone = len(self._named) == 1 and self._named[0].is_dir()
+        folder = _absolute(self._named[0] if alone else "")
+        self._root = root if root and not (alone and _moved(root)) else folder
+        return repaired(self._root) if root or alone or new else None
+
     def items(self) -> Iterator[Item]:
-        """List the folder, then yield its documents.
+        """List the files, then yield their documents.
 
         Raises:
-            SourceError: If there is no such folder or nothing in it matches.
+            SourceError: If a path leads nowhere, or nothing matches.
         """
-        if not self._folder.is_dir():
-            kind = "not a folder" if self._folder.exists() else "no such folder"
-            msg = f"Cannot read {self._folder}: {kind}. Check the path."
-            raise SourceError(msg)
-        found = list(walk(self._folder, self._patterns))
-        if not found:
+        found: dict[str, Path | Trouble | Passed] = {}
+        for named in self._named:
+            for entry in self._listed(named):
+                path = entry if isinstance(entry, Path) else entry.path
+                found.setdefault(self._id(path), entry)
+        if all(isinstance(entry, Passed) for entry in found.values()):
             wanted = ", ".join(self._patterns)
-            msg = f"No file below {self._folder} matches {wanted}: check the patterns."
+            msg = f"No file below {self.name} matches {wanted}: check the path."
             raise SourceError(msg)
-        self._size, self._position, self._titles = len(found), 0, {}
-        self._paths = {self._id(p): p for p in found if isinstance(p, Path)}
-        self._stems = {
-            PurePosixPath(i).stem.casefold(): i for i in reversed(list(self._paths))
-        }
+        self._size, self._position = len(found), 0
+        self._ids, self._stems = {}, defaultdict(list)
+        for identity, entry in found.items():
+            if isinstance(entry, Path):
+                self._ids[_absolute(entry)] = identity
+                stem = PurePosixPath(identity).stem.casefold()
+                self._stems[stem].append(identity)
         return self._read_all(found)
 
-    def _read_all(self, found: Sequence[Path | tuple[Path, str]]) -> Iterator[Item]:
-        """Yield what each path holds."""
-        for entry in found:
+    def _listed(self, named: Path) -> Iterator[Path | Trouble | Passed]:
+        """Yield what a path or pattern stands for.
+
+        Raises:
+            SourceError: If that is nothing.
+        """
+        text = str(named)
+        if named.is_dir():
+            yield from walk(named, self._patterns)
+        elif os.path.lexists(named):
+            yield named
+        elif matches := sorted(glob(text, recursive=True)):  # noqa: PTH207 - as shells
+            yield from (path for match in matches if not (path := Path(match)).is_dir())
+        else:
+            what = "nothing matches" if has_magic(text) else "no such file or folder"
+            msg = f"Cannot read {text}: {what}. Check the path."
+            raise SourceError(msg)
+
+    def _read_all(self, found: Mapping[str, Path | Trouble | Passed]) -> Iterator[Item]:
+        """Yield what each path holds; what is passed over comes last."""
+        passed = []
+        for identity, entry in found.items():
             if isinstance(entry, Path):
-                yield self._item(entry)
+                yield self._item(identity, entry)
+            elif isinstance(entry, Trouble):
+                yield Failure(title=identity, message=entry.reason)
             else:
-                yield Failure(title=self._id(entry[0]), message=entry[1])
+                passed.append(LeftOut(title=identity, reason=entry.reason))
+                continue
             self._position += 1
+        for item in passed:
+            self._position += 1
+            yield item
 
     def _id(self, path: Path) -> str:
         """Return the path as it identifies a document."""
-        return repaired(path.relative_to(self._folder).as_posix())
+        return repaired(Path(os.path.relpath(path, self._root)).as_posix())
 
-    def _item(self, path: Path) -> Item:
+    def _item(self, identity: str, path: Path) -> Item:
         """Read one file."""
-        identity = self._id(path)
+        kind = path.suffix.lower()
         try:
-            text = _text(path, limit=self._max_file)
-        except _UnreadableError as error:
+            page = self._page(path, kind)
+        except _OtherError:
+            return LeftOut(title=identity, reason=ending(path))
+        except (_UnreadableError, PdfError) as error:
             return Failure(title=identity, message=str(error))
-        if path.suffix.lower() in _MARKDOWN:
-            return self._markdown(identity, text)
-        return self._plain(identity, text)
-
-    def _plain(self, identity: str, text: str) -> RawDocument | LeftOut:
-        """Return a text file as it is."""
-        title = PurePosixPath(identity).stem
-        if not text.strip():
-            return LeftOut(title=title, reason="empty", source_id=identity)
-        return RawDocument(
-            source_id=identity,
-            title=title,
-            raw=text,
-            source=identity,
-            language=self._language,
-        )
-
-    def _markdown(self, identity: str, text: str) -> RawDocument | LeftOut:
-        """Return what a Markdown file says."""
-        page = read_markdown(text)
         title = page.title or PurePosixPath(identity).stem
-        self._titles[identity] = title
         if not page.text.strip():
             return LeftOut(title=title, reason="empty", source_id=identity)
-        targets = ((link, self._target(identity, link.target)) for link in page.links)
         return RawDocument(
             source_id=identity,
             title=title,
             raw=page.text,
-            links=tuple(
-                Link(start=link.start, end=link.end, target=target)
-                for link, target in targets
-                if target
-            ),
+            links=tuple(self._links(identity, path, page.links)),
             sections=page.sections,
             source=identity,
-            language=self._language,
+            language=page.language or self._language,
         )
 
-    def _target(self, identity: str, address: str) -> str | None:
-        """Return the title that a link of a file leads to, None for other places."""
-        if address.startswith("wiki:"):
-            page = address.removeprefix("wiki:").split("#", 1)[0].strip()
-            file = self._stems.get(PurePosixPath(page).name.casefold())
-            if file is None and page:
-                file = self._stems.get(PurePosixPath(page).stem.casefold())
-            return self._title(file) if file else page or None
+    def _page(self, path: Path, kind: str) -> Page:
+        """Return what a file says.
+
+        Raises:
+            _UnreadableError: If it cannot be read, or is no text.
+            _OtherError: If its ending says nothing, and it is no text.
+            PdfError: If it is a PDF of no use.
+        """
+        if kind == ".pdf":
+            return read_pdf(_bytes(path, limit=10 * self._max_file))
+        data = _bytes(path, limit=self._max_file)
+        told = kind in _READERS or data.startswith(_UTF16)
+        if not told and b"\0" in data[:_HEAD]:
+            raise _OtherError
+        text = _text(data, self._encoding_of(data, kind))
+        return _READERS[kind](text) if kind in _READERS else Page(title=None, text=text)
+
+    def _encoding_of(self, data: bytes, kind: str) -> str | None:
+        """Return the encoding of a file, None for what it is without being told.
+
+        The one that the user named is not for files that are UTF-8, which text in
+        another encoding is by accident only where it is short.
+        """
+        if self._encoding is None or (not data.isascii() and _is_utf8(data)):
+            return _declared(data, kind)
+        return self._encoding
+
+    def _links(
+        self, identity: str, path: Path, links: Sequence[Link]
+    ) -> Iterator[Link]:
+        """Yield those links of a file that may lead to documents."""
+        for link in links:
+            if not link.target.startswith("wiki:"):
+                file, title = self._file_at(path, link.target), ""
+            else:
+                title = link.target.removeprefix("wiki:").split("#", 1)[0].strip()
+                file = self._file_named(identity, PurePosixPath(title.casefold()))
+            if file or title:
+                yield Link(
+                    start=link.start,
+                    end=link.end,
+                    target="" if file else title,
+                    source_id=file,
+                )
+
+    def _file_at(self, path: Path, address: str) -> str | None:
+        """Return the id of the file at an address in a file, None for other places."""
         try:
             parts = urlsplit(address)
         except ValueError:
             return None
         if parts.scheme or parts.netloc or not parts.path:
             return None
-        path = unquote(parts.path)
-        base = [] if path.startswith("/") else list(PurePosixPath(identity).parts[:-1])
-        for part in PurePosixPath(path.lstrip("/")).parts:
-            base = base[:-1] if part == ".." else [*base, part]
-        file = "/".join(base)
-        return self._title(file) if file in self._paths else None
+        place = unquote(parts.path)
+        base = self._root if place.startswith("/") else path.parent
+        try:
+            file = Path(_absolute(f"{base}/{place}"))
+            if known := self._ids.get(str(file)):
+                return known
+            # It may be in the corpus, or come: what is read does not decide.
+            readable = file.suffix.lower() in {*_READERS, ".pdf"} and file.is_file()
+            return self._id(file) if readable else None
+        except (OSError, ValueError):  # a NUL character, a name that is too long
+            return None
 
-    def _title(self, identity: str) -> str:
-        """Return the title of a file, reading its beginning once."""
-        if identity not in self._titles:
-            title = _title_of(self._paths[identity])
-            self._titles[identity] = title or PurePosixPath(identity).stem
-        return self._titles[identity]
+    def _file_named(self, identity: str, page: PurePosixPath) -> str | None:
+        """Return the id of the file that a wiki link names.
+
+        Of several of that name it is the one whose folder the link names, else that
+        of the folder of the link, else the first.
+        """
+        folder, wanted = PurePosixPath(identity).parent, page.parent.parts
+
+        def rank(candidate: str) -> tuple[bool, bool]:
+            parent = PurePosixPath(candidate).parent
+            end = PurePosixPath(str(parent).casefold()).parts[-len(wanted) :]
+            return bool(wanted) and end != wanted, parent != folder
+
+        found = self._stems.get(page.name) or self._stems.get(page.stem) or []
+        return min(found, key=rank, default=None)
 
 
-def _title_of(path: Path) -> str | None:
-    """Return the title at the beginning of a Markdown file."""
-    if path.suffix.lower() not in _MARKDOWN or not path.is_file():
-        return None
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-    except OSError:
-        return None
-    return read_markdown(_decoded(head, errors="ignore")).title
+def _absolute(path: Path | str) -> str:
+    """Return a path from the root; links stay, as ids go through them."""
+    return os.path.abspath(path)  # noqa: PTH100 - resolve follows links
 
 
-def _text(path: Path, *, limit: int) -> str:
-    """Read a text file.
+def _moved(root: str) -> bool:
+    """Return whether the folder of a corpus is no longer where it was."""
+    return not os.path.isdir(root)  # noqa: PTH112 - as text, like the paths of ids
+
+
+def _known(encoding: str | None) -> str | None:
+    """Return the name of an encoding.
 
     Raises:
-        _UnreadableError: If it is no regular file, too large, or no text.
+        SettingsError: If Python knows none of that name.
+    """
+    try:
+        return encoding and codecs.lookup(encoding).name
+    except LookupError as error:
+        msg = f"{encoding!r} is no encoding: write one such as utf-8 or windows-1252."
+        raise SettingsError(msg) from error
+
+
+def _declared(data: bytes, kind: str) -> str | None:
+    """Return the encoding that HTML declares, None where there is none to go by."""
+    found = _CHARSET.search(data[:_HEAD]) if kind in _HTML else None
+    if found is None or data.startswith((*_UTF16, codecs.BOM_UTF8)):
+        return None
+    try:
+        return codecs.lookup(found[1].decode("ascii")).name
+    except LookupError:
+        return None
+
+
+def _bytes(path: Path, *, limit: int) -> bytes:
+    """Read a file.
+
+    Raises:
+        _UnreadableError: If it is no regular file, or too large.
     """
     try:
         if not path.is_file():
@@ -227,12 +362,21 @@ def _text(path: Path, *, limit: int) -> str:
     if len(data) > limit:
         msg = f"larger than {limit:,} bytes: split it"
         raise _UnreadableError(msg)
+    return data
+
+
+def _text(data: bytes, encoding: str | None) -> str:
+    """Return the text of a file.
+
+    Raises:
+        _UnreadableError: If it is no text.
+    """
     try:
-        text = _decoded(data)
-    except UnicodeDecodeError as error:
-        msg = (
-            f"invalid {error.encoding.upper()} at byte {error.start}: save it as UTF-8"
-        )
+        text = _decoded(data, encoding)
+    except UnicodeError as error:
+        at = f" at byte {error.start}" if isinstance(error, UnicodeDecodeError) else ""
+        name = (encoding or "utf-8").upper()
+        msg = f"invalid {name}{at}: save it as UTF-8, or name its encoding: --encoding"
         raise _UnreadableError(msg) from error
     if "\0" in text:
         msg = "looks like a binary file: it has NUL characters"
@@ -240,8 +384,16 @@ def _text(path: Path, *, limit: int) -> str:
     return text
 
 
-def _decoded(data: bytes, *, errors: str = "strict") -> str:
-    """Decode UTF-8, or UTF-16 where a byte order mark says so."""
-    if data.startswith(_UTF16):
-        return data.decode("utf-16", errors)
-    return data.decode("utf-8", errors).removeprefix("\ufeff")
+def _is_utf8(data: bytes) -> bool:
+    """Return whether bytes are UTF-8; a beginning of a file may be cut anywhere."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data, len(data) < _HEAD)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _decoded(data: bytes, encoding: str | None, *, errors: str = "strict") -> str:
+    """Decode as told, else UTF-16 where a byte order mark says so, else UTF-8."""
+    name = encoding or ("utf-16" if data.startswith(_UTF16) else "utf-8")
+    return data.decode(name, errors).removeprefix("\ufeff")

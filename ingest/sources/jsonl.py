@@ -6,17 +6,17 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from graph.errors import SourceError
-from ingest.keys import content_key
-from ingest.records import Damage, Failure, LeftOut, RawDocument
-from ingest.sources._lines import STDIN, BrokenLinesError, LineFile
-from ingest.sources._record import document_of
-from ingest.sources._values import BadValueError
+from knowtrail.graph.errors import SourceError
+from knowtrail.ingest.keys import content_key
+from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument
+from knowtrail.ingest.sources._lines import STDIN, BrokenLinesError, LineFile
+from knowtrail.ingest.sources._record import document_of
+from knowtrail.ingest.sources._values import BadValueError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ingest.records import Item
+    from knowtrail.ingest.records import Item
 
 __all__ = ["MAX_LINE", "JsonlSource"]
 
@@ -30,12 +30,16 @@ class JsonlSource:
     A record has `text`, or ready-made `sentences`, and may have `id`, `title`, `url`,
     `language`, `revision`, `categories` (strings), `links` (`start`, `end`, `target`),
     `sections` (`title`, `start`, `level`) and `metadata`; any other key is metadata.
-    The id of a record is its `id`, else its title, else a key of file name and line
-    number: records that are to be updated one by one need one of the first two.
+    The id of a record is its `id`, else its title, else a key of line number and path
+    of the file, relative to the working folder where it lies below it: records that
+    are to be updated one by one, or come from standard input twice, need one of the
+    first two.
 
     A line that cannot be used is a `Failure` titled `file:line`, and the rest goes on;
     blank lines are skipped. Files compressed with gzip or bzip2 are read as they are.
     """
+
+    unit = "bytes"
 
     def __init__(
         self,
@@ -148,7 +152,7 @@ class JsonlSource:
         """
         return document_of(
             _decode(line, first=number == 1),
-            key=content_key(_name(path), number),
+            key=content_key(_place(path), number),
             place=place,
             source=_name(path),
             language=self._language,
@@ -189,6 +193,14 @@ def _refuse_constant(name: str) -> NoReturn:
 def _name(path: Path) -> str:
     """Return what the file is called in messages and keys."""
     return "stdin" if str(path) == STDIN else path.name
+
+
+def _place(path: Path) -> str:
+    """Return what tells the file from others of its name, however it was written."""
+    if str(path) == STDIN:
+        return _name(path)
+    whole, here = path.absolute(), Path.cwd()
+    return (whole.relative_to(here) if whole.is_relative_to(here) else whole).as_posix()
 
 
 def _check(path: Path) -> None:

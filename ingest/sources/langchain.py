@@ -7,17 +7,17 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from graph.errors import SourceError
-from ingest.keys import content_key
-from ingest.records import Failure, LeftOut, RawDocument
-from ingest.sources._values import BadValueError, repaired, scalar
+from knowtrail.graph.errors import SourceError
+from knowtrail.ingest.keys import content_key
+from knowtrail.ingest.records import Failure, LeftOut, RawDocument
+from knowtrail.ingest.sources._values import BadValueError, metadata_value, repaired
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from langchain_core.documents import Document
 
-    from ingest.records import Item, Scalar
+    from knowtrail.ingest.records import Item, Metadata
 
 __all__ = ["LangChainSource"]
 
@@ -32,7 +32,8 @@ class LangChainSource:
     text; the second and further documents of the same id (the pages of one PDF, say)
     have their number behind it, as in `paper.pdf#2`. The title is `metadata["title"]`,
     else the source, else the id. `url` is `metadata["url"]`, or the source where that
-    is a web address. Scalar metadata is kept, the rest left out.
+    is a web address. Metadata is kept as that of JSON
+    Lines is, and left out where no property can hold it.
     """
 
     def __init__(self, documents: Iterable[Document], *, language: str = "en") -> None:
@@ -106,7 +107,7 @@ class LangChainSource:
             url=_string(metadata, "url") or web,
             source=source,
             language=_string(metadata, "language") or self._language,
-            metadata=_scalars(metadata),
+            metadata=_kept(metadata),
         )
 
 
@@ -127,14 +128,14 @@ def _string(metadata: Mapping[str, object], name: str) -> str:
     return "" if value is None else repaired(str(value)).strip()
 
 
-def _scalars(metadata: Mapping[str, object]) -> dict[str, Scalar]:
+def _kept(metadata: Mapping[str, object]) -> dict[str, Metadata]:
     """Return the metadata that a node can hold and no field has taken."""
-    kept: dict[str, Scalar] = {}
+    kept: dict[str, Metadata] = {}
     for name, value in metadata.items():
         if name in _OWN or value is None or not str(name).strip() or "\0" in str(name):
             continue
         try:
-            kept[repaired(str(name))] = scalar(value, str(name))
+            kept[repaired(str(name))] = metadata_value(value, str(name))
         except BadValueError as error:
             _LOG.debug("Metadata left out: %s", error)
     return kept

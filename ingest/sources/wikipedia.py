@@ -10,17 +10,17 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from graph.errors import SettingsError, SourceError
-from ingest.records import Damage, Failure
-from ingest.sources._articles import ArticleReader
-from ingest.sources._mediawiki import CONTACT, MediaWikiApi
+from knowtrail.graph.errors import SettingsError, SourceError
+from knowtrail.ingest.records import Damage, Failure
+from knowtrail.ingest.sources._articles import ArticleReader
+from knowtrail.ingest.sources._mediawiki import CONTACT, MediaWikiApi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import httpx
 
-    from ingest.records import Item
+    from knowtrail.ingest.records import Item
 
 __all__ = ["WikipediaSource"]
 

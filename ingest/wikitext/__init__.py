@@ -7,7 +7,10 @@ take less than half of what mwparserfromhell needs to build its tree (0.8 s agai
 
 from __future__ import annotations
 
-from ingest.wikitext.pages import is_disambiguation, redirect_target
-from ingest.wikitext.parse import parse_wikitext
+from knowtrail.ingest.wikitext.pages import (
+    is_disambiguation,
+    parse_wikitext,
+    redirect_target,
+)
 
 __all__ = ["is_disambiguation", "parse_wikitext", "redirect_target"]

@@ -6,9 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from ingest.wikitext.languages import is_trailing_heading
-from ingest.wikitext.marks import MARKS, unguard
-from ingest.wikitext.tables import Table, find_tables, layout_text, row_sentences
+from knowtrail.ingest.wikitext.languages import is_trailing_heading
+from knowtrail.ingest.wikitext.marks import MARKS, unguard
+from knowtrail.ingest.wikitext.tables import (
+    Table,
+    find_tables,
+    layout_text,
+    row_sentences,
+)
 
 __all__ = ["Block", "read_blocks"]
 
@@ -72,7 +77,7 @@ def _table_blocks(table: Table) -> list[Block]:
     layout = layout_text(table)
     if layout is not None:
         return _Lines(layout).run()
-    lines = [strip_quotes(line) for line in row_sentences(table)]
+    lines = [_strip_quotes(line) for line in row_sentences(table)]
     return [Block(kind="table", text="\n".join(lines))] if lines else []
 
 
@@ -113,7 +118,7 @@ class _Lines:
     def run(self) -> list[Block]:
         """Return the blocks in their order."""
         for line in self._lines:
-            self._line(strip_quotes(line).rstrip())
+            self._line(_strip_quotes(line).rstrip())
         self._flush()
         return self._blocks
 
@@ -195,7 +200,7 @@ def _ended(text: str) -> str:
     return _CUT.sub("", text) + stop
 
 
-def strip_quotes(line: str) -> str:
+def _strip_quotes(line: str) -> str:
     """Remove the apostrophes of bold and italic from a line.
 
     Where both are left open, one apostrophe is meant as such, as MediaWiki reads it:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ingest.wikitext.words import words
+from knowtrail.ingest.wikitext.languages import words
 
 __all__ = ["readable_formula", "superscript"]
 

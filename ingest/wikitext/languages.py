@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ingest.wikitext.words import words
-
 __all__ = [
     "CATEGORY_PREFIXES",
     "FILE_PREFIXES",
@@ -12,7 +10,14 @@ __all__ = [
     "LANGUAGE_NAMES",
     "OTHER_NAMESPACES",
     "is_trailing_heading",
+    "words",
 ]
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text in which `|` stands between them."""
+    return frozenset(word.strip() for word in text.split("|"))
+
 
 CATEGORY_PREFIXES = words(
     "category|категория|категорія|катэгорыя|kategorie|kategória|kategoria|kategori|"

@@ -1,8 +1,8 @@
 """Tables as sentences: one for each row, every cell after its column's heading.
 
 A page whose tables say more than its prose is unreadable without them, so there they
-are kept; see `ingest.wikitext.blocks` for when. Cells that span rows are repeated, so
-that a row can be understood alone.
+are kept; see `knowtrail.ingest.wikitext.blocks` for when. Cells that span rows are
+repeated, so that a row can be understood alone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ingest.wikitext.marks import BREAK, MARKS
+from knowtrail.ingest.wikitext.marks import BREAK, MARKS
 
 __all__ = ["Table", "find_tables", "layout_text", "row_sentences"]
 
@@ -176,7 +176,7 @@ def row_sentences(table: Table) -> list[str]:
     width = max((len(row) for row, _ in grid), default=0)
     for row, own in grid:
         if row and all(cell is None or cell.header for cell in row):
-            headings = _merged(headings if _continues(lines, headings) else [], row)
+            headings = _merged([] if lines else headings, row)
             continue
         line, cells = _sentence(row, headings)
         if cells > 1 or (line and own == 1 and (width == 1 or _spans_all(row))):
@@ -208,11 +208,6 @@ def _grid(table: Table) -> list[tuple[list[Cell | None], int]]:
                     pending[column + offset] = (cell.rows - 1, cell)
         result.append((row, len(cells)))
     return result
-
-
-def _continues(lines: list[str], headings: list[str]) -> bool:
-    """Say whether a heading row adds to the one before it."""
-    return bool(headings) and not lines
 
 
 def _merged(above: list[str], row: list[Cell | None]) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ingest.wikitext.formulas import readable_formula, superscript
-from ingest.wikitext.marks import BREAK, guard
-from ingest.wikitext.words import words
+from knowtrail.ingest.wikitext.formulas import readable_formula, superscript
+from knowtrail.ingest.wikitext.languages import words
+from knowtrail.ingest.wikitext.marks import BREAK, guard
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from ingest.wikitext.arguments import Arguments
-from ingest.wikitext.countries import COUNTRIES
-from ingest.wikitext.languages import LANGUAGE_CODES, LANGUAGE_NAMES
-from ingest.wikitext.marks import DROPPED
-from ingest.wikitext.template_names import (
+from knowtrail.ingest.wikitext.languages import LANGUAGE_CODES, LANGUAGE_NAMES
+from knowtrail.ingest.wikitext.marks import DROPPED
+from knowtrail.ingest.wikitext.template_names import (
     CONSTANTS,
+    COUNTRIES,
     FIRST_NAMES,
     JOINED,
     LAST_NAMES,
@@ -23,15 +22,60 @@ from ingest.wikitext.template_names import (
     QUOTES,
     SHIPS,
 )
-from ingest.wikitext.units import measure, with_separators
+from knowtrail.ingest.wikitext.units import measure, with_separators
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["render_template"]
+__all__ = ["Arguments", "render_template"]
 
+_NAMED = re.compile(r"\s*([\w .()/-]{1,40}?)\s*=(.*)", re.DOTALL)
 _Handler: TypeAlias = "Callable[[Arguments], str]"
 _SPACES = re.compile(r"[\s_]+")
+_MONTHS = [
+    "January", "February", "March", "April", "May", "June", "July", "August",
+    "September", "October", "November", "December",
+]  # fmt: skip
+
+
+class Arguments:
+    """Positional and named arguments, white space around them removed.
+
+    Attributes:
+        positional: The positional ones; `2=text` sets the second.
+        language: Language of the wiki.
+    """
+
+    def __init__(self, parts: list[str], language: str) -> None:
+        """Sort the arguments.
+
+        Args:
+            parts: Name of the template, then its arguments as written.
+            language: Language of the wiki.
+        """
+        self.positional: list[str] = []
+        self.language = language
+        self._named: dict[str, str] = {}
+        for part in parts[1:]:
+            match = _NAMED.fullmatch(part)
+            if match is None:
+                self.positional.append(part.strip())
+            elif match[1] in {"1", "2", "3", "4", "5"}:
+                self._place(int(match[1]), match[2].strip())
+            else:
+                self._named[match[1].lower()] = match[2].strip()
+
+    def get(self, key: int | str) -> str:
+        """Return an argument by its place from 1 or by its name, empty if absent."""
+        if isinstance(key, str):
+            return self._named.get(key, "")
+        return self.positional[key - 1] if key <= len(self.positional) else ""
+
+    def _place(self, place: int, value: str) -> None:
+        """Set a numbered argument."""
+        while len(self.positional) < place:
+            self.positional.append("")
+        self.positional[place - 1] = value
 
 
 def render_template(parts: list[str], language: str) -> str:
@@ -144,22 +188,6 @@ def _as_of(arguments: Arguments) -> str:
     if arguments.get("lc"):
         start = start.lower()
     return f"{start} {date}{arguments.get('post')}" if date else ""
-
-
-_MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
 
 
 def _date(values: list[str]) -> str:

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from html import unescape
 
-from ingest.records import Link
-from ingest.wikitext.marks import (
+from knowtrail.ingest.records import Link
+from knowtrail.ingest.wikitext.marks import (
     BREAK,
     DROPPED,
     EMPTIED,

@@ -32,20 +32,8 @@ _RANGES = {
 _PLAIN_NUMBER = re.compile(r"([-−+]?)(\d+)((?:\.\d+)?)")
 _POINT_GROUPS = frozenset({"de", "es", "it", "nl", "tr", "id", "da", "pt", "el", "ca"})
 _SPACE_GROUPS = frozenset({
-    "fr",
-    "bg",
-    "ru",
-    "pl",
-    "cs",
-    "uk",
-    "be",
-    "sv",
-    "no",
-    "nb",
-    "fi",
-    "hu",
-    "sk",
-})
+    "fr", "bg", "ru", "pl", "cs", "uk", "be", "sv", "no", "nb", "fi", "hu", "sk",
+})  # fmt: skip
 
 
 def with_separators(number: str, language: str = "en") -> str:

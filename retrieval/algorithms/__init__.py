@@ -5,21 +5,23 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from graph.errors import InputError, UnknownAlgorithmError
-from retrieval.algorithms.auto import Auto
-from retrieval.algorithms.basic_retrieval import BasicRetrieval
-from retrieval.algorithms.kg_traversal import KgTraversal
-from retrieval.algorithms.llm_guided_traversal import LlmGuidedTraversal
-from retrieval.algorithms.query_traversal import QueryTraversal
-from retrieval.algorithms.rules import PUBLISHED
-from retrieval.algorithms.triangulation_average import TriangulationAverage
-from retrieval.algorithms.triangulation_fulldim import TriangulationFulldim
-from retrieval.algorithms.triangulation_geometric_3d import TriangulationGeometric3D
+from knowtrail.graph.errors import InputError, UnknownAlgorithmError
+from knowtrail.retrieval.algorithms.auto import Auto
+from knowtrail.retrieval.algorithms.basic_retrieval import BasicRetrieval
+from knowtrail.retrieval.algorithms.kg_traversal import KgTraversal
+from knowtrail.retrieval.algorithms.llm_guided_traversal import LlmGuidedTraversal
+from knowtrail.retrieval.algorithms.query_traversal import QueryTraversal
+from knowtrail.retrieval.algorithms.rules import PUBLISHED
+from knowtrail.retrieval.algorithms.triangulation import (
+    TriangulationAverage,
+    TriangulationFulldim,
+    TriangulationGeometric3D,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from retrieval.protocols import Algorithm
+    from knowtrail.retrieval.protocols import Algorithm
 
 __all__ = [
     "ALGORITHMS",
@@ -71,7 +73,8 @@ def algorithm(name: str, *, published: bool = False) -> Algorithm:
     Args:
         name: Its name, see `ALGORITHMS`.
         published: Whether it keeps the rules of the published code (see
-            `retrieval.algorithms.rules`) rather than those of the description.
+            `knowtrail.retrieval.algorithms.rules`) rather than those of the
+            description.
 
     Raises:
         UnknownAlgorithmError: If there is none; the message suggests one.

@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from retrieval.protocols import anchor_hits
-
 if TYPE_CHECKING:
-    from retrieval.algorithms.asking import Ranking
-    from retrieval.algorithms.harvest import Harvest
-    from retrieval.walk import RankedChunk
+    from collections.abc import Collection, Mapping
 
-__all__ = ["Share", "pick_anchors", "shares"]
+    from knowtrail.retrieval.algorithms.asking import Ranking
+    from knowtrail.retrieval.algorithms.harvest import Harvest
+    from knowtrail.retrieval.protocols import Walking
+    from knowtrail.retrieval.walk import RankedChunk, StopReason
+
+__all__ = ["Share", "in_turn", "read_anchors", "shares", "spent"]
+
+_FARTHEST = 800
+"""Chunks that are read at most to find anchors of different documents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +44,8 @@ def shares(harvest: Harvest, *, left: int) -> Share | None:
     Returns:
         The share; None where a budget is used up.
     """
-    options, rules = harvest.options, harvest.rules
-    enough = options.max_sentences if rules.enough is None else rules.enough
-    sentences = _part(enough, harvest.found, left)
+    options = harvest.options
+    sentences = _part(_enough(harvest), harvest.found, left)
     chunks = _part(options.max_chunks, harvest.fruitful, left)
     if sentences == harvest.found or chunks == harvest.fruitful:
         return None
@@ -59,20 +62,56 @@ def _part(whole: int | None, used: int, left: int) -> int | None:
     return used - min(0, (used - whole) // left)
 
 
-def pick_anchors(ranking: Ranking, wanted: int) -> list[RankedChunk]:
-    """Return the chunks to start from, best first.
+def spent(harvest: Harvest) -> StopReason | None:
+    """Return which budget of the whole walk is used up, or None."""
+    options = harvest.options
+    full = harvest.full(_enough(harvest), options.max_chunks)
+    if full is None and harvest.hops >= options.max_hops:
+        return "max_hops"
+    return full
 
-    The best chunk of each document comes first, then the best of the rest. Only the
-    nearer half of the chunks that a reader returns is looked at, as all readers agree
-    on it; none of them is far from the question.
+
+def _enough(harvest: Harvest) -> int | None:
+    """Return the sentences at which the whole walk ends."""
+    rules = harvest.rules
+    return harvest.options.max_sentences if rules.enough is None else rules.enough
+
+
+def read_anchors(ranking: Ranking, wanted: int) -> Walking[list[RankedChunk]]:
+    """Read the ranking and return the chunks to start from, nearest first.
+
+    It is read until there are as many documents as anchors, or `_FARTHEST` chunks; of
+    several anchors only the nearer half of what was read is taken, as all readers agree
+    on it.
 
     Args:
-        ranking: The ranking, read once.
+        ranking: The ranking, not yet read.
         wanted: How many anchors there should be.
     """
-    pool = ranking.ranked[: max(wanted, anchor_hits(wanted) // 2)]
-    if wanted == 1:
-        return list(pool[:1])
-    best = {ranking.documents.get(hit.id, hit.id): hit for hit in reversed(pool)}
-    first = {hit.id for hit in best.values()}
-    return sorted(pool, key=lambda hit: hit.id not in first)[:wanted]
+    while True:
+        yield from ranking.read()
+        read = ranking.ranked
+        if wanted == 1 or ranking.complete:
+            return list(read)
+        pool = read[: max(wanted, len(read) // 2)]
+        documents = {ranking.documents.get(hit.id) for hit in pool}
+        if len(documents) >= wanted or len(read) >= _FARTHEST:
+            return list(pool)
+
+
+def in_turn(
+    hits: list[RankedChunk], documents: Mapping[str, str], walked: Collection[str]
+) -> list[RankedChunk]:
+    """Return anchors in the order of their use.
+
+    The best chunk of each document that has not been walked in comes first, then the
+    best of the rest.
+
+    Args:
+        hits: The chunks that are left, nearest first.
+        documents: Chunk id -> id of its document, as far as it is known.
+        walked: Ids of the documents of the walk's steps.
+    """
+    best = {documents.get(hit.id, hit.id): hit.id for hit in reversed(hits)}
+    first = {chunk_id for document, chunk_id in best.items() if document not in walked}
+    return sorted(hits, key=lambda hit: hit.id not in first)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from retrieval.algorithms.rules import OWN
-from retrieval.cosine import cosines
-from retrieval.protocols import (
+from knowtrail.retrieval.algorithms.rules import OWN
+from knowtrail.retrieval.cosine import cosines
+from knowtrail.retrieval.protocols import (
     AnchorRequest,
     Candidates,
     ElapsedRequest,
@@ -16,14 +16,14 @@ from retrieval.protocols import (
     ModelRequest,
     ProjectionRequest,
 )
-from retrieval.walk import RankedChunk
+from knowtrail.retrieval.walk import RankedChunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from retrieval.algorithms.rules import Rules
-    from retrieval.projection import Projection
-    from retrieval.protocols import Vector, Visit, Walking
+    from knowtrail.retrieval.algorithms.rules import Rules
+    from knowtrail.retrieval.projection import Projection
+    from knowtrail.retrieval.protocols import Vector, Visit, Walking
 
 __all__ = [
     "Ranking",
@@ -82,6 +82,7 @@ class Ranking:
         ranked: The ranking as far as it was read.
         vectors: Chunk id -> its vector, of what was read.
         documents: Chunk id -> id of its document, as far as the reader told.
+        complete: Whether there are no more chunks.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class Ranking:
         self._k = k
         self._rules = rules
         self._documents = documents
-        self._complete = False
+        self.complete = False
         self._taken: set[str] = set()
         self._place = 0
         self._batch = _BATCH
@@ -128,7 +129,7 @@ class Ranking:
                 if hit.id not in self._taken:
                     self._taken.add(hit.id)
                     return hit
-            if self._complete:
+            if self.complete:
                 return None
             yield from self.read()
 
@@ -166,5 +167,5 @@ class Ranking:
         ])
         self.vectors = dict(zip(found.ids, found.vectors, strict=True))
         self.documents = dict(zip(found.ids, found.documents, strict=False))
-        self._complete = found.complete
+        self.complete = found.complete
         self._place = 0

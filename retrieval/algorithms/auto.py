@@ -8,26 +8,31 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
-from retrieval.algorithms.asking import Ranking, ask_visits
-from retrieval.algorithms.auto_chain import Chained, Parts, chained
-from retrieval.algorithms.auto_graph import (
+from knowtrail.retrieval.algorithms.asking import Ranking, ask_visits
+from knowtrail.retrieval.algorithms.auto_chain import Chained, Parts, chained
+from knowtrail.retrieval.algorithms.auto_graph import (
     idf_of,
     local_graph,
     seeds,
     standardised,
     worth_opening,
 )
-from retrieval.algorithms.auto_words import as_written, possible_names, question_names
-from retrieval.algorithms.harvest import Harvest
-from retrieval.cosine import cosines
-from retrieval.protocols import TermsFound, TermsRequest
+from knowtrail.retrieval.algorithms.auto_spread import Place, joined, spread
+from knowtrail.retrieval.algorithms.auto_words import (
+    as_written,
+    possible_names,
+    question_names,
+)
+from knowtrail.retrieval.algorithms.harvest import Harvest
+from knowtrail.retrieval.cosine import cosines
+from knowtrail.retrieval.protocols import TermsFound, TermsRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from retrieval.algorithms.auto_graph import LocalGraph
-    from retrieval.protocols import Vector, Visit, Walking, WalkOptions
-    from retrieval.walk import RankedChunk, StopReason, Trail
+    from knowtrail.retrieval.algorithms.auto_graph import LocalGraph
+    from knowtrail.retrieval.protocols import Vector, Visit, Walking, WalkOptions
+    from knowtrail.retrieval.walk import RankedChunk, StopReason, Trail
 
 __all__ = ["Ablation", "Auto"]
 
@@ -39,6 +44,8 @@ SPREAD = 2.0
 """What a standard deviation of cosines is worth beside a logarithm of ranks."""
 _SENTENCES = 3
 """Sentences of a chunk that are taken where a budget is counted in sentences."""
+SAYING = 0.7
+"""Share of the best cosine that a further sentence of a chunk must have to be taken."""
 _NEXT, _LEFT = 20, 100
 """Candidates that are noted at a step, and at the last one."""
 _BATCH = 32
@@ -57,6 +64,8 @@ class Ablation:
         rarity: Chains count by the rarity of the term that links them.
         coverage: Chains count by the words that they add.
         gate: Names count less for questions whose rarest name is common.
+        spread: Documents come in turn, and sentences that say little stay out, as far
+            as names do not count.
     """
 
     ranks: bool = True
@@ -64,27 +73,7 @@ class Ablation:
     rarity: bool = True
     coverage: bool = True
     gate: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A chunk in the ranking of `auto`.
-
-    Attributes:
-        id: The chunk.
-        score: What it is ranked by.
-        before: The chunk that the best chain comes from; empty for none.
-        term: The name that links the two; empty for none.
-        asked: The rarest name that it shares with the question; empty for none.
-        near: Its number among the anchors, from 1, by cosine; 0 where it is none.
-    """
-
-    id: str
-    score: float = 0.0
-    before: str = ""
-    term: str = ""
-    asked: str = ""
-    near: int = 1
+    spread: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,13 +89,15 @@ class Auto:
        this one has.
 
     All of it counts by the rarity of the question's rarest name; the rest is the dense
-    order, so that questions without names come out as `basic_retrieval` ranks them, and
-    so does all in a corpus without terms: `counts` then has no `chunks`. The score of
-    the walk is the mean cosine of its chunks.
+    order: `counts` has no `chunks` where that is all there is, as for a question
+    without names, or in a corpus without terms. As far as names do not count, the
+    chunks of a document lose the more of them there were before, so that the answer
+    covers the question; sentences that are far from it, beside the best, stay out. The
+    score of the walk is the mean cosine of its chunks.
 
     The candidates of a step are the 20 best chunks of the ranking that were left, of
     the last step 100, with the scores that they are ranked by: logarithms, which are
-    higher the better. There are none where the dense order is all there is.
+    higher the better.
 
     A step has a hop of 1 or more where it follows, through the shared name, the step
     right before it. `anchors`, `lookahead` and `beam` do nothing; with `max_hops` 0
@@ -120,34 +111,49 @@ class Auto:
     def walk(self, query: Vector, options: WalkOptions) -> Walking[Trail]:
         """Rank chunks, and take them until a budget is used up."""
         harvest = Harvest(query, options)
-        ranking = Ranking(query, k=ANCHORS // 10)
+        ranking = Ranking(query, k=ANCHORS // 10, documents=self.parts.spread)
         yield from ranking.read()
         if not ranking.ranked:
             return harvest.trail("no_anchor")
+        ranked, found = ranking.ranked[:ANCHORS], None
         places: Sequence[Place] = ()
         if options.max_hops and self.parts.ranks:
-            ranked = ranking.ranked[:ANCHORS]
-            places = yield from self.places(ranked, options.question, harvest.counts)
-        reason = yield from _taken(harvest, ranking, places)
+            ids = tuple(anchor.id for anchor in ranked)
+            asked = possible_names(options.question)
+            found = yield from _ask_terms(TermsRequest(chunk_ids=ids, names=asked))
+            places = yield from self._ranked(ranked, found, options.question, harvest)
+        gate = harvest.counts.get("gate", 0.0) if places else 0.0
+        if self.parts.spread:
+            places = spread(places or _by_cosine(ranked), ranking.documents, 1 - gate)
+        places = _in_walking_order(places)
+        if self.parts.spread and found is not None:
+            rarity = {n: idf_of(c, found.chunks) for n, c in found.counts.items()}
+            names = question_names(options.question, found.counts)
+            places = joined(places, found.named, ranking.documents, rarity, names)
+        least = SAYING * (1 - gate) if self.parts.spread else 0.0
+        reason = yield from _taken(harvest, ranking, places, least)
         _consider(harvest, places, _LEFT)
         return harvest.trail(reason, ranking.ranked, score_of="steps")
 
-    def places(
-        self, anchors: Sequence[RankedChunk], question: str, counts: dict[str, float]
+    def _ranked(
+        self,
+        anchors: Sequence[RankedChunk],
+        found: TermsFound,
+        question: str,
+        harvest: Harvest,
     ) -> Walking[Sequence[Place]]:
-        """Return chunks in the order of `auto`; nothing where no name is known.
+        """Return chunks, best first; nothing where no name is known.
 
         Args:
             anchors: The chunks nearest to the question, best first.
+            found: Their terms, and those of the question.
             question: Its text.
-            counts: Takes how many terms and chunks were looked at.
+            harvest: Its counts take how many terms and chunks were looked at.
         """
         ids = tuple(anchor.id for anchor in anchors)
-        found = yield from _ask_terms(
-            TermsRequest(chunk_ids=ids, names=possible_names(question))
-        )
         names = question_names(question, found.counts)
         gate = self._gate(names, found)
+        counts = harvest.counts
         counts |= {"questionTerms": len(names), "gate": round(gate, 6)}
         if not found.counts or gate == 0:
             return ()
@@ -180,7 +186,7 @@ class Auto:
             anchors=frozenset(ids),
             parts=Parts(rarity=self.parts.rarity, coverage=self.parts.coverage),
         )
-        return _in_walking_order(_places(graph, result, names, near_by))
+        return _places(graph, result, names, near_by)
 
     def _gate(self, names: Sequence[str], found: TermsFound) -> float:
         """Return how much names count: the rarity of the rarest one, from 0 to 1."""
@@ -211,10 +217,22 @@ def _places(
             score=scores[row],
             before="" if terms[row] < 0 else graph.ids[before[row]],
             term="" if terms[row] < 0 else graph.names[terms[row]],
+            led=terms[row] >= 0,
             asked=asked.get(row, ""),
             near=near.get(graph.ids[row], 0),
         )
         for row in _order(result.scores)
+    ]
+
+
+def _by_cosine(anchors: Sequence[RankedChunk]) -> list[Place]:
+    """Return anchors in their order, scored as if no name counted."""
+    scores = SPREAD * standardised(np.array([anchor.score for anchor in anchors]))
+    return [
+        Place(id=anchor.id, score=score, near=number)
+        for number, (anchor, score) in enumerate(
+            zip(anchors, scores.tolist(), strict=True), start=1
+        )
     ]
 
 
@@ -241,7 +259,7 @@ def _ask_terms(request: TermsRequest) -> Walking[TermsFound]:
 
 
 def _taken(
-    harvest: Harvest, ranking: Ranking, places: Sequence[Place]
+    harvest: Harvest, ranking: Ranking, places: Sequence[Place], least: float
 ) -> Walking[StopReason]:
     """Take chunks in their order, then those of the dense ranking, until it is enough.
 
@@ -259,7 +277,7 @@ def _taken(
         opened |= {i: visits.get(i) for i in new}
         for after, place in enumerate(batch, start=start + 1):
             known = len(harvest.visited)
-            reason = yield from _arrive(harvest, ranking, place, opened)
+            reason = yield from _arrive(harvest, ranking, place, opened, least)
             if len(harvest.visited) > known:
                 _consider(harvest, places[after:], _NEXT)
             if reason:
@@ -267,7 +285,8 @@ def _taken(
     ranking.skip(place.id for place in places)
     while (hit := (yield from ranking.next())) is not None:
         place, visit = Place(id=hit.id), (yield from ranking.visit(hit))
-        if reason := (yield from _arrive(harvest, ranking, place, {hit.id: visit})):
+        opened = {hit.id: visit}
+        if reason := (yield from _arrive(harvest, ranking, place, opened, least)):
             return reason
     return "chunks_exhausted"
 
@@ -286,6 +305,7 @@ def _arrive(
     ranking: Ranking,
     place: Place,
     opened: Mapping[str, Visit | None],
+    least: float,
 ) -> Walking[StopReason | None]:
     """Take a chunk as the next step, if it has a new sentence.
 
@@ -297,7 +317,9 @@ def _arrive(
         return None
     hop = 1 + last[1] if last is not None and place.before == last[0] else 0
     if hop and harvest.hops >= options.max_hops:
-        return "max_hops"
+        if place.led:
+            return "max_hops"
+        hop = 0
     vector = ranking.vectors.get(place.id, visit.vector)
     score = 0.0 if vector is None else float(cosines(harvest.query, vector[None])[0])
     yield from harvest.arrive(
@@ -305,7 +327,10 @@ def _arrive(
     )
     wanted = options.max_sentences
     cut = wanted is not None and wanted <= _SENTENCES * len(ranking.ranked)
-    harvest.read(visit, most=_SENTENCES if cut else None)
+    if cut:
+        harvest.read(visit, most=_SENTENCES, least=0.0 if place.led else least)
+    else:
+        harvest.read(visit)
     return harvest.full(options.max_sentences, options.max_chunks)
 
 
@@ -317,15 +342,21 @@ def _reason(
 ) -> str:
     """Return in words how a chunk was found."""
     before = opened.get(place.before)
+    link = ""
     if place.term and before is not None:
         name = as_written(place.term, visit.chunk.text)
-        return f"names {name!r}, which {_linked(before, visit, harvest)} names too"
-    if not place.asked:
-        return _nearness(place.near) if place.near else _AROUND
-    name = as_written(place.asked, visit.chunk.text)
-    if not place.near:
-        return f"names {name!r}, as the question does"
-    return f"{_nearness(place.near)}, and names {name!r} as it does"
+        link = f"names {name!r}, which {_linked(before, visit, harvest)} names too"
+    if link and (place.led or not place.near):
+        return link
+    why = _nearness(place.near) if place.near else ""
+    if place.asked:
+        name = as_written(place.asked, visit.chunk.text)
+        why = (
+            f"{why}, and names {name!r} as it does"
+            if why
+            else (f"names {name!r}, as the question does")
+        )
+    return f"{why}, and {link}" if link else why or _AROUND
 
 
 def _linked(before: Visit, visit: Visit, harvest: Harvest) -> str:

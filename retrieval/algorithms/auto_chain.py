@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrieval.algorithms.auto_words import stems, stems_among
+from knowtrail.retrieval.algorithms.auto_words import stems, stems_among
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
-    from retrieval.algorithms.auto_graph import LocalGraph
-    from retrieval.protocols import Vector
+    from knowtrail.retrieval.algorithms.auto_graph import LocalGraph
+    from knowtrail.retrieval.protocols import Vector
 
 __all__ = ["Chained", "Parts", "chained"]
 

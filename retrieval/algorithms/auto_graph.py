@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from retrieval.protocols import Vector
+    from knowtrail.retrieval.protocols import Vector
 
 __all__ = [
     "LocalGraph",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ingest.names import MOST_WORDS, is_nameable, name_key, words_of
-from ingest.terms import TermFinder
-from retrieval.rerank.words import words
+from knowtrail.ingest.names import MOST_WORDS, is_nameable, name_key, words_of
+from knowtrail.ingest.terms import TermFinder
+from knowtrail.retrieval.rerank.bm25 import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

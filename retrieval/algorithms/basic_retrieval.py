@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from retrieval.algorithms.asking import Ranking
-from retrieval.algorithms.harvest import Harvest
-from retrieval.algorithms.rules import OWN, Rules
+from knowtrail.retrieval.algorithms.asking import Ranking
+from knowtrail.retrieval.algorithms.harvest import Harvest
+from knowtrail.retrieval.algorithms.rules import OWN, Rules
 
 if TYPE_CHECKING:
-    from retrieval.protocols import Vector, Walking, WalkOptions
-    from retrieval.walk import Trail
+    from knowtrail.retrieval.protocols import Vector, Walking, WalkOptions
+    from knowtrail.retrieval.walk import Trail
 
 __all__ = ["BasicRetrieval"]
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from retrieval.algorithms.asking import ask_elapsed, ask_visits
-from retrieval.algorithms.considered import Considered
-from retrieval.algorithms.rules import OWN, Rules
-from retrieval.cosine import cosines
-from retrieval.walk import (
+from knowtrail.retrieval.algorithms.asking import ask_elapsed, ask_visits
+from knowtrail.retrieval.algorithms.rules import OWN, Rules
+from knowtrail.retrieval.cosine import cosines, ranked
+from knowtrail.retrieval.walk import (
     ChunkText,
     FoundSentence,
     RankedChunk,
@@ -21,9 +21,7 @@ from retrieval.walk import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from retrieval.protocols import (
+    from knowtrail.retrieval.protocols import (
         StoredSentence,
         Vector,
         Visit,
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
         WalkOptions,
     )
 
-__all__ = ["Harvest", "ScoreOf", "scored"]
+__all__ = ["Considered", "Harvest", "ScoreOf", "scored"]
 
 ScoreOf: TypeAlias = Literal["sentences", "steps", "hops", "distances"]
 """What a walk's score is the mean of: cosines of its sentences or of its steps, or
@@ -177,25 +175,39 @@ class Harvest:
             return None
         return self._steps[-1].chunk.id, self._steps[-1].hop
 
+    @property
+    def documents(self) -> set[str]:
+        """Return the ids of the documents of the steps."""
+        return {step.chunk.document_id for step in self._steps}
+
     def step_of(self, chunk_id: str) -> int | None:
         """Return the number of the step that visited a chunk; None for none."""
         ids = [step.chunk.id for step in self._steps]
         return ids.index(chunk_id) if chunk_id in ids else None
 
-    def read(self, visit: Visit, *, most: int | None = None) -> None:
+    def read(
+        self, visit: Visit, *, most: int | None = None, least: float = 0.0
+    ) -> None:
         """Take the new sentences of the chunk of the last step.
 
         Args:
             visit: The chunk.
             most: How many sentences to take at most, those nearest to the question;
                 None takes all.
+            least: Share of the best cosine of all sentences so far that each must
+                have, but for the nearest one; 0 takes all.
         """
         new = self.new_sentences(visit)
         found = scored(self.query, new)
-        if most is not None and len(new) > most:
-            nearest = sorted(range(len(new)), key=lambda i: (-found[i].score, i))[:most]
-            new = [new[i] for i in sorted(nearest)]
-            found = tuple([found[i] for i in sorted(nearest)])
+        nearest = sorted(range(len(new)), key=lambda i: (-found[i].score, i))[:most]
+        bound = least * max([self.best, *(s.score for s in found)], default=0.0)
+        kept_places = [
+            i
+            for i in nearest
+            if not least or i == nearest[0] or found[i].score >= bound
+        ]
+        new = [new[i] for i in sorted(kept_places)]
+        found = tuple([found[i] for i in sorted(kept_places)])
         room = self.options.max_sentences
         kept = found if room is None else found[: max(0, room - self.found)]
         self.seen.update(map(self.rules.key, new))
@@ -245,3 +257,51 @@ class Harvest:
             counts=dict(self.counts),
             score=float(np.mean(scores)) if scores else None,
         )
+
+
+class Considered(Sequence[RankedChunk]):
+    """Chunks by descending score, ties by id; equal to a tuple of the same."""
+
+    def __init__(self, ids: Sequence[str], scores: Vector) -> None:
+        """Take ids and, one by one, their scores; neither may change afterwards."""
+        self._ids = ids
+        self._scores = scores
+        self._ranked: tuple[RankedChunk, ...] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of chunks."""
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, place: int) -> RankedChunk: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[RankedChunk]: ...
+
+    def __getitem__(self, place: int | slice) -> RankedChunk | Sequence[RankedChunk]:
+        """Return the chunk at a place, or those of a slice."""
+        return self._all()[place]
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other has the same chunks in the same order."""
+        if not isinstance(other, Considered | tuple):
+            return NotImplemented
+        return self._all() == tuple(other)
+
+    def __hash__(self) -> int:
+        """Return the hash of the tuple."""
+        return hash(self._all())
+
+    def __repr__(self) -> str:
+        """Return the tuple as text."""
+        return repr(self._all())
+
+    def _all(self) -> tuple[RankedChunk, ...]:
+        """Return the chunks in order."""
+        if self._ranked is None:
+            values = self._scores.tolist()
+            self._ranked = tuple([
+                RankedChunk(id=self._ids[i], score=values[i])
+                for i in ranked(self._ids, self._scores)
+            ])
+        return self._ranked

@@ -1,8 +1,8 @@
 """The loop that walking algorithms share: anchor, open, choose, move.
 
-An algorithm supplies one function that looks at a `Position` and either names the
-chunk to go to or says why to stop; `retrieval.algorithms.ways` makes it of a way to
-score candidates.
+An algorithm supplies one function that looks at a `Position` and either names the chunk
+to go to or says why to stop; `knowtrail.retrieval.algorithms.best_first` makes it of a
+way to score candidates.
 """
 
 from __future__ import annotations
@@ -11,20 +11,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from retrieval.algorithms.anchoring import Share, pick_anchors, shares
-from retrieval.algorithms.asking import Ranking, ask_visits
-from retrieval.algorithms.harvest import Harvest
-from retrieval.cosine import cosines
-from retrieval.protocols import Candidates, Vector, Visit, Walking
-from retrieval.walk import StopReason
+from knowtrail.retrieval.algorithms.anchoring import (
+    Share,
+    in_turn,
+    read_anchors,
+    shares,
+    spent,
+)
+from knowtrail.retrieval.algorithms.asking import Ranking, ask_visits
+from knowtrail.retrieval.algorithms.harvest import Harvest
+from knowtrail.retrieval.cosine import cosines
+from knowtrail.retrieval.protocols import Candidates, Vector, Visit, Walking
+from knowtrail.retrieval.walk import StopReason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from retrieval.algorithms.harvest import ScoreOf
-    from retrieval.algorithms.rules import Rules
-    from retrieval.protocols import WalkOptions
-    from retrieval.walk import Trail
+    from knowtrail.retrieval.algorithms.harvest import ScoreOf
+    from knowtrail.retrieval.algorithms.rules import Rules
+    from knowtrail.retrieval.protocols import WalkOptions
+    from knowtrail.retrieval.walk import RankedChunk, Trail
 
 __all__ = ["Choose", "Move", "Position", "Sight", "dead_end", "hop_walk", "open_rows"]
 
@@ -133,7 +137,9 @@ def hop_walk(
 
     The tests come in this order after each visit: budgets, hop limit, then whatever
     `choose` decides. A chunk deleted meanwhile is passed over. Where there are several
-    anchors, each gets an equal share of what is left, and a step with hop 0.
+    anchors, each gets an equal share of what is left, and a step with hop 0; one that
+    was walked over meanwhile is replaced by the next best. Such a walk ends with the
+    budget that is used up, else with `anchors_exhausted`.
 
     Args:
         query: The question's vector.
@@ -154,41 +160,55 @@ def hop_walk(
     ranking = Ranking(
         query, k=options.anchors, rules=rules, documents=options.anchors > 1
     )
-    anchors = yield from _anchors(ranking, options.anchors)
+    hits = yield from read_anchors(ranking, options.anchors)
+    ranking.skip(hit.id for hit in hits)
     stop: StopReason = "no_anchor"
-    for place, anchor in enumerate(anchors):
-        if anchor.visit.chunk.id in harvest.visited:
-            continue
-        share = shares(harvest, left=len(anchors) - place)
+    for left in range(min(options.anchors, len(hits)), 0, -1):
+        share = shares(harvest, left=left)
         if share is None:
+            break
+        anchor = yield from _next_anchor(harvest, ranking, hits, left)
+        if anchor is None:
             break
         stop = yield from _leg(harvest, anchor, share, choose, apart=apart)
         if stop in _FINAL:
             break
+    if options.anchors > 1 and harvest.last and stop not in _FINAL:
+        stop = spent(harvest) or "anchors_exhausted"
     return harvest.trail(stop, ranking.ranked, score_of=score_of)
 
 
-def _anchors(ranking: Ranking, wanted: int) -> Walking[list[_Place]]:
-    """Open the anchors in one round trip; more only where all of them are gone."""
-    yield from ranking.read()
-    hits = pick_anchors(ranking, wanted)
-    visits: Mapping[str, Visit] = {}
-    if hits:
-        visits = yield from ask_visits(tuple(h.id for h in hits))
-    ranking.skip(h.id for h in hits)
-    while hits and not visits and (hit := (yield from ranking.next())) is not None:
-        hits = [hit]
-        visits = yield from ask_visits((hit.id,))
-    return [
-        _Place(
-            visit=visits[hit.id],
-            vector=ranking.vectors[hit.id],
-            score=hit.score,
-            reason="anchor",
+def _next_anchor(
+    harvest: Harvest, ranking: Ranking, hits: list[RankedChunk], left: int
+) -> Walking[_Place | None]:
+    """Return the next anchor that was not walked over; None where there is none.
+
+    Args:
+        harvest: What has been visited.
+        ranking: Where more are found once those are gone.
+        hits: The anchors, nearest first.
+        left: How many will be wanted, which are opened in one round trip.
+    """
+    while True:
+        rest = in_turn(
+            [hit for hit in hits if hit.id not in harvest.visited],
+            ranking.documents,
+            harvest.documents,
         )
-        for hit in hits
-        if hit.id in visits
-    ]
+        if not rest:
+            hit = yield from ranking.next()
+            if hit is None:
+                return None
+            hits.append(hit)
+            continue
+        opened = yield from harvest.open([hit.id for hit in rest[:left]])
+        if visit := opened.get(rest[0].id):
+            return _Place(
+                visit=visit,
+                vector=ranking.vectors[rest[0].id],
+                score=rest[0].score,
+                reason="anchor",
+            )
 
 
 def _leg(

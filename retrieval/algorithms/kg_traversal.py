@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from retrieval.algorithms.hops import Position, Sight, hop_walk
-from retrieval.algorithms.rules import OWN, Rules
-from retrieval.algorithms.ways import Way, best_first
-from retrieval.cosine import cosines
+from knowtrail.retrieval.algorithms.best_first import Way, best_first
+from knowtrail.retrieval.algorithms.hops import Position, Sight, hop_walk
+from knowtrail.retrieval.algorithms.rules import OWN, Rules
+from knowtrail.retrieval.cosine import cosines
 
 if TYPE_CHECKING:
-    from retrieval.protocols import Vector, Walking, WalkOptions
-    from retrieval.walk import StopReason, Trail
+    from knowtrail.retrieval.protocols import Vector, Walking, WalkOptions
+    from knowtrail.retrieval.walk import StopReason, Trail
 
 __all__ = ["KgTraversal"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from retrieval.algorithms.hops import Position, Sight, hop_walk
-from retrieval.algorithms.rules import OWN, Rules
-from retrieval.algorithms.ways import Way, best_first
+from knowtrail.retrieval.algorithms.best_first import Way, best_first
+from knowtrail.retrieval.algorithms.hops import Position, Sight, hop_walk
+from knowtrail.retrieval.algorithms.rules import OWN, Rules
 
 if TYPE_CHECKING:
-    from retrieval.protocols import Vector, Walking, WalkOptions
-    from retrieval.walk import StopReason, Trail
+    from knowtrail.retrieval.protocols import Vector, Walking, WalkOptions
+    from knowtrail.retrieval.walk import StopReason, Trail
 
 __all__ = ["QueryTraversal"]
 

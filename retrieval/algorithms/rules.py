@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graph.errors import InputError
-from retrieval.cosine import ranked
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.cosine import ranked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retrieval.protocols import StoredSentence, Vector, WalkOptions
+    from knowtrail.retrieval.protocols import StoredSentence, Vector, WalkOptions
 
 __all__ = ["OWN", "PUBLISHED", "Rules"]
 

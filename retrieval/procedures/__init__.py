@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from retrieval.procedures.options import OPTIONS, Option, options_from_text
-from retrieval.procedures.registry import (
+from knowtrail.retrieval.procedures.registry import (
+    OPTIONS,
     PROCEDURES,
     Field,
+    Option,
     Procedure,
+    Row,
     acall,
     call,
     keywords,
+    options_from_text,
 )
-from retrieval.procedures.rows import Row
 
 __all__ = [
     "OPTIONS",

@@ -3,37 +3,284 @@
 Three doors lead to them: the Python functions `search`, `traverse`, `compare` and
 `ask` of this layer; `CALL knowtrail.*` in the managed server; and HTTP. All three walk
 by the same code and return the same rows.
+
+Options are camelCase in Cypher and HTTP, snake_case in Python. Values are checked for
+their type here; ranges and names are checked where they mean something, such as in
+`knowtrail.retrieval.questions`.
 """
 
 from __future__ import annotations
 
+import difflib
+import json
 import logging
+import re
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from graph.errors import InputError
-from retrieval.procedures.options import (
-    Kind,
-    camel_case_message,
-    checked_options,
-)
-from retrieval.procedures.rows import (
-    Row,
-    ask_rows,
-    compare_rows,
-    search_rows,
-    traverse_rows,
-)
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.rows import shown_value
+from knowtrail.retrieval.budgets import BUDGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from graph.connection import AsyncConnection, Connection
-    from graph.embedders import Embedder
-    from graph.settings import Settings
+    from knowtrail.graph.connection import AsyncConnection, Connection
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.ask import Answer
+    from knowtrail.retrieval.search import SearchResult
+    from knowtrail.retrieval.traverse import TraverseResult
 
-__all__ = ["PROCEDURES", "Field", "Procedure", "acall", "call", "keywords"]
+__all__ = [
+    "OPTIONS",
+    "PROCEDURES",
+    "Field",
+    "Kind",
+    "Option",
+    "Procedure",
+    "Row",
+    "acall",
+    "call",
+    "camel_case_message",
+    "keywords",
+    "options_from_text",
+]
+
+Kind: TypeAlias = Literal[
+    "STRING", "INTEGER", "FLOAT", "BOOLEAN", "MAP", "LIST<STRING>", "LIST<FLOAT>"
+]
+"""Types as Cypher names them."""
+
+
+LONGEST_NAME = 500
+"""Characters of an option's text; all of them are names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option of a procedure.
+
+    Attributes:
+        name: Its name in Python.
+        kind: Its type.
+        description: What it is for, in one line.
+    """
+
+    name: str
+    kind: Kind
+    description: str
+
+    @property
+    def public_name(self) -> str:
+        """Return its name in Cypher and HTTP."""
+        return _camel_case(self.name)
+
+
+def _camel_case(name: str) -> str:
+    """Return a Python name as Cypher and HTTP have it."""
+    return re.sub(r"_(\w)", lambda found: found[1].upper(), name)
+
+
+_TABLE = (
+    ("corpus", "STRING", "corpus to ask; needed where there are several"),
+    ("algorithm", "STRING", "how to walk, auto by default"),
+    ("algorithms", "LIST<STRING>", "how to walk, each once; all by default"),
+    ("k", "INTEGER", "results wanted, in place of maxSentences"),
+    ("granularity", "STRING", "whether a result is a chunk or a sentence"),
+    ("rerank", "STRING", "reranker that orders the results, such as bm25"),
+    ("rerank_candidates", "INTEGER", "results it chooses from, 50 by default"),
+    *(
+        (name, "INTEGER", f"{budget.meaning}, {budget.default} by default")
+        for name, budget in BUDGETS.items()
+    ),
+    ("filter", "MAP", "what chunks must pass at every hop"),
+    ("preset", "STRING", "published: walk by the rules of the published code"),
+    ("reader", "STRING", "auto, cypher or snapshot: where walks read"),
+    ("model", "STRING", "language model, as Ollama calls it"),
+    ("seconds", "FLOAT", "time that the language model has for its answer"),
+    ("record", "BOOLEAN", "whether walks are stored, true by default"),
+    ("trace", "BOOLEAN", "whether every chunk considered is stored too"),
+)
+OPTIONS: Mapping[str, Option] = {
+    name: Option(name=name, kind=kind, description=text)  # type: ignore[arg-type]
+    for name, kind, text in _TABLE
+}
+"""Every option by its Python name."""
+
+
+def camel_case_message(text: str) -> str:
+    """Return an error message that names options as its reader wrote them."""
+    for name in OPTIONS:
+        if "_" in name:
+            text = re.sub(rf"\b{name}\b", _camel_case(name), text)
+    return text
+
+
+def _checked_options(
+    given: Mapping[str, Any], allowed: Iterable[str], *, where: str
+) -> dict[str, Any]:
+    """Return options under their Python names, checked for name and type."""
+    known = {OPTIONS[name].public_name: OPTIONS[name] for name in allowed}
+    found = {}
+    for name, value in given.items():
+        if name not in known:
+            raise InputError(_unknown(str(name), list(known), where))
+        if value is not None:
+            found[known[name].name] = _typed(known[name], value)
+    return found
+
+
+def options_from_text(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return options that came as text, such as in an address, with their types.
+
+    Lists are separated by commas, maps are JSON. An unknown name is passed on, for
+    `_checked_options` to refuse.
+
+    Args:
+        given: Texts by camelCase name.
+
+    Raises:
+        InputError: If a text cannot be read as its type.
+    """
+    kinds = {option.public_name: option.kind for option in OPTIONS.values()}
+    found: dict[str, Any] = {}
+    for name, text in given.items():
+        kind = kinds.get(name, "STRING")
+        try:
+            found[name] = _READERS[kind](text)
+        except (ValueError, KeyError, RecursionError) as error:
+            msg = f"{name} is {text[:80]!r}: give {_WANTED[kind]}."
+            raise InputError(msg) from error
+    return found
+
+
+_READERS: Mapping[Kind, Callable[[str], Any]] = {
+    "STRING": str,
+    "INTEGER": int,
+    "FLOAT": float,
+    "BOOLEAN": lambda text: {"true": True, "false": False}[text.lower()],
+    "MAP": json.loads,
+    "LIST<STRING>": lambda text: [part.strip() for part in text.split(",")],
+}
+_WANTED: Mapping[Kind, str] = {
+    "STRING": "a text",
+    "INTEGER": "a whole number",
+    "FLOAT": "a number",
+    "BOOLEAN": "true or false",
+    "MAP": "a map",
+    "LIST<STRING>": "a list of texts",
+}
+
+
+def _typed(option: Option, value: object) -> object:
+    """Return a value of an option's type; JavaScript's whole floats are integers."""
+    if option.kind == "INTEGER" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    good = {
+        "STRING": isinstance(value, str),
+        "INTEGER": isinstance(value, int) and not isinstance(value, bool),
+        "FLOAT": isinstance(value, int | float) and not isinstance(value, bool),
+        "BOOLEAN": isinstance(value, bool),
+        "MAP": isinstance(value, dict),
+        "LIST<STRING>": isinstance(value, list)
+        and all(isinstance(part, str) for part in value),
+    }
+    if good[option.kind]:
+        _check_length(option, value)
+        return value
+    msg = f"{option.public_name} is {shown_value(value)}: give {_WANTED[option.kind]}."
+    raise InputError(msg)
+
+
+def _check_length(option: Option, value: object) -> None:
+    """Refuse a name that can be none: messages and servers would get it whole."""
+    texts = value if isinstance(value, list) else [value]
+    longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
+    if longest > LONGEST_NAME:
+        msg = (
+            f"{option.public_name} has {longest} characters: give at most "
+            f"{LONGEST_NAME}."
+        )
+        raise InputError(msg)
+
+
+def _unknown(name: str, known: list[str], where: str) -> str:
+    """Say that there is no such option, and which there are."""
+    near = difflib.get_close_matches(_camel_case(name), known, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"No option {name[:80]!r}: {hint}{where} takes {', '.join(known)}."
+
+
+Row: TypeAlias = dict[str, Any]
+"""Column -> value: texts, numbers, None, lists of texts and of numbers."""
+
+
+def _search_rows(result: SearchResult) -> list[Row]:
+    """Return one row a hit."""
+    return [
+        {
+            "rank": rank,
+            "documentId": hit.chunk.document_id,
+            "title": hit.chunk.title,
+            "chunkId": hit.chunk.id,
+            "text": hit.text,
+            "score": hit.score,
+            "algorithm": result.walk.algorithm,
+        }
+        for rank, hit in enumerate(result.hits, start=1)
+    ]
+
+
+def _traverse_rows(result: TraverseResult) -> list[Row]:
+    """Return one row a sentence; a step without a new one has a row without it."""
+    return [
+        {
+            "step": step.index,
+            "hop": step.hop,
+            "documentId": step.chunk.document_id,
+            "title": step.chunk.title,
+            "chunkId": step.chunk.id,
+            "sentenceId": None if sentence is None else sentence.id,
+            "text": None if sentence is None else sentence.text,
+            "score": step.score if sentence is None else sentence.score,
+            "reason": step.reason,
+            "traversalId": result.traversal_id,
+        }
+        for step in result.walk.steps
+        for sentence in (step.sentences or (None,))
+    ]
+
+
+def _compare_rows(results: tuple[TraverseResult, ...]) -> list[Row]:
+    """Return one row an algorithm."""
+    return [
+        {
+            "algorithm": result.walk.algorithm,
+            "sentences": len(result.walk.sentences),
+            "documents": len({s.chunk.document_id for s in result.walk.steps}),
+            "hops": result.walk.hops,
+            "stopReason": result.walk.stop_reason,
+            "milliseconds": result.walk.milliseconds,
+            "traversalId": result.traversal_id,
+        }
+        for result in results
+    ]
+
+
+def _ask_rows(answer: Answer) -> list[Row]:
+    """Return the answer as the only row."""
+    return [
+        {
+            "answer": answer.text,
+            "citation": [sentence.id for sentence in answer.citations],
+            "confidence": answer.confidence,
+            "traversalId": answer.traversal_id,
+        }
+    ]
+
 
 _LOG = logging.getLogger(__name__)
 _WALK = (
@@ -206,19 +453,17 @@ def keywords(
         raise InputError(msg)
     for field in wanted:
         if not isinstance(arguments.get(field), str):
-            shown = repr(arguments.get(field))[:80]
+            shown = shown_value(arguments.get(field))
             msg = f"{field} is {shown}: {where} needs a text."
             raise InputError(msg)
     found = {
         **arguments,
-        **checked_options(options or {}, procedure.options, where=where),
+        **_checked_options(options or {}, procedure.options, where=where),
     }
     if "model" in found:
-        from graph.language_models import load_language_model
-
-        found["model"] = load_language_model(found["model"], settings=settings)
+        found["model"] = _open_model(found["model"], settings)
     if "rerank" in found:
-        from retrieval.rerank.doors import check_open
+        from knowtrail.retrieval.rerank.stage import check_open
 
         check_open(found["rerank"], settings)
     if procedure.records and not may_record:
@@ -226,12 +471,23 @@ def keywords(
     return found
 
 
-def _named(name: str) -> Procedure:
-    """Return a procedure.
+def _open_model(name: str, settings: Settings | None) -> LanguageModel:
+    """Return a language model that a caller may name: one that costs nothing."""
+    from knowtrail.graph.language_models import load_language_model
+    from knowtrail.graph.model_providers import provider_of
 
-    Raises:
-        InputError: If there is none of that name.
-    """
+    own = None if settings is None else settings.language_model
+    if provider_of(name)[0] is not None and name != own:
+        msg = (
+            f"model is {name[:80]!r}: only the server's settings can name a "
+            "provider's model (KNOWTRAIL_LANGUAGE_MODEL)."
+        )
+        raise InputError(msg)
+    return load_language_model(name, settings=settings)
+
+
+def _named(name: str) -> Procedure:
+    """Return a procedure."""
     if (procedure := PROCEDURES.get(name)) is None:
         msg = f"No procedure {name!r}: there are {', '.join(PROCEDURES)}."
         raise InputError(msg)
@@ -279,8 +535,8 @@ PROCEDURES: Mapping[str, Procedure] = {
                 ("score", "FLOAT", "cosine to the question"),
                 ("algorithm", "STRING", "how it was found"),
             ),
-            module="retrieval.search",
-            rows=search_rows,
+            module="knowtrail.retrieval.search",
+            rows=_search_rows,
         ),
         Procedure(
             name="traverse",
@@ -304,8 +560,8 @@ PROCEDURES: Mapping[str, Procedure] = {
                 ("reason", "STRING", "why the walk went there"),
                 _TRAVERSAL,
             ),
-            module="retrieval.traverse",
-            rows=traverse_rows,
+            module="knowtrail.retrieval.traverse",
+            rows=_traverse_rows,
         ),
         Procedure(
             name="compare",
@@ -324,8 +580,8 @@ PROCEDURES: Mapping[str, Procedure] = {
                 ("milliseconds", "FLOAT", "time of the walk"),
                 _TRAVERSAL,
             ),
-            module="retrieval.traverse",
-            rows=compare_rows,
+            module="knowtrail.retrieval.traverse",
+            rows=_compare_rows,
         ),
         Procedure(
             name="ask",
@@ -341,8 +597,8 @@ PROCEDURES: Mapping[str, Procedure] = {
                 ("confidence", "FLOAT", "what the model thinks, 0 to 1, or null"),
                 _TRAVERSAL,
             ),
-            module="retrieval.ask",
-            rows=ask_rows,
+            module="knowtrail.retrieval.ask",
+            rows=_ask_rows,
         ),
     )
 }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from retrieval.readers.cypher import AsyncCypherReader, CypherReader
-from retrieval.readers.memory import MemoryGraph, MemoryReader
-from retrieval.readers.snapshot import SnapshotReader
+from knowtrail.retrieval.readers.cypher import AsyncCypherReader, CypherReader
+from knowtrail.retrieval.readers.memory import MemoryGraph, MemoryReader
+from knowtrail.retrieval.readers.snapshot import SnapshotReader
 
 __all__ = [
     "AsyncCypherReader",

@@ -1,9 +1,10 @@
 """The main axes of a corpus in Neo4j: fitted once a version, and kept on its node.
 
-The vectors are streamed and only their sums are held, see `retrieval.projection`. The
-axes of all chunks are kept on the Corpus node with the version that they are of, where
-that may be written, and in the process. Axes that are fitted to a question, which the
-preset `published` wants, are made from sums that stay in the process.
+The vectors are streamed and only their sums are held, see
+`knowtrail.retrieval.projection`. The axes of all chunks are kept on the Corpus node
+with the version that they are of, where that may be written, and in the process. Axes
+that are fitted to a question, which the preset `published` wants, are made from sums
+that stay in the process.
 
 A corpus that has no version, or that an ingest is at work on, is fitted each time.
 """
@@ -17,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graph.errors import DatabaseError
-from graph.vectors import vector_array
-from retrieval.projection import AXES, Moments, Projection, fit_projection
+from knowtrail.graph.errors import DatabaseError
+from knowtrail.graph.vectors import vector_array
+from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projection
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from graph.connection import AsyncConnection, Connection
-    from retrieval.protocols import Vector
+    from knowtrail.graph.connection import AsyncConnection, Connection
+    from knowtrail.retrieval.protocols import Vector
 
 __all__ = ["acorpus_projection", "corpus_projection"]
 

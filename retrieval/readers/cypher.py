@@ -17,25 +17,25 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from graph.errors import DatabaseError
-from graph.statements import statement
-from retrieval.protocols import (
+from knowtrail.graph.errors import DatabaseError
+from knowtrail.graph.statements import statement
+from knowtrail.retrieval.protocols import (
     Candidates,
     StoredSentence,
     TermsFound,
     Visit,
     anchor_hits,
 )
-from retrieval.readers.axes import acorpus_projection, corpus_projection
-from retrieval.walk import ChunkText
+from knowtrail.retrieval.readers.axes import acorpus_projection, corpus_projection
+from knowtrail.retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from graph.connection import AsyncConnection, Connection
-    from retrieval.filters import Filter
-    from retrieval.projection import Projection
-    from retrieval.protocols import Vector
+    from knowtrail.graph.connection import AsyncConnection, Connection
+    from knowtrail.retrieval.filters import Filter
+    from knowtrail.retrieval.projection import Projection
+    from knowtrail.retrieval.protocols import Vector
 
 __all__ = ["AsyncCypherReader", "CypherReader"]
 
@@ -46,7 +46,8 @@ _FETCH = {"anchors_search": (4, 8, 16, 32), "anchors_index": (16, 32)}
 
 An index misses some of the nearest the fewer it is asked for. Of 4,000 chunks, 50 hits
 lost the anchor of 7 to 11 questions in 100; 200 lost none on 2026.08 and 800 none on
-5.26, at hardly more time. Only the best are sent.
+5.26, at hardly more time. Only the best are sent. Where the index of 5.26 would be
+asked for every chunk there is, of which it misses some all the same, each is compared.
 """
 
 _Rows: TypeAlias = list[list[Any]]

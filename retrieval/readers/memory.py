@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from retrieval.cosine import cosines, ranked
-from retrieval.projection import Moments, Projection, fit_projection
-from retrieval.protocols import Candidates, TermsFound, Visit, anchor_hits
+from knowtrail.retrieval.cosine import cosines, ranked
+from knowtrail.retrieval.projection import Moments, Projection, fit_projection
+from knowtrail.retrieval.protocols import Candidates, TermsFound, Visit, anchor_hits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from retrieval.filters import Filter
-    from retrieval.protocols import StoredSentence, Vector
-    from retrieval.walk import ChunkText
+    from knowtrail.retrieval.filters import Filter
+    from knowtrail.retrieval.protocols import StoredSentence, Vector
+    from knowtrail.retrieval.walk import ChunkText
 
 __all__ = ["MemoryGraph", "MemoryReader"]
 

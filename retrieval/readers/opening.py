@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from retrieval.readers.cypher import AsyncCypherReader, CypherReader
+from knowtrail.retrieval.readers.cypher import AsyncCypherReader, CypherReader
 
 if TYPE_CHECKING:
-    from graph.connection import AsyncConnection, Connection
-    from graph.settings import Settings
-    from retrieval.corpora import CorpusInfo
-    from retrieval.protocols import AsyncGraphReader, GraphReader
-    from retrieval.questions import Task
-    from retrieval.readers.snapshot import SnapshotReader
+    from knowtrail.graph.connection import AsyncConnection, Connection
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.corpora import CorpusInfo
+    from knowtrail.retrieval.protocols import AsyncGraphReader, GraphReader
+    from knowtrail.retrieval.questions import Task
+    from knowtrail.retrieval.readers.snapshot import SnapshotReader
 
 __all__ = ["OpenReader", "open_areader", "open_reader"]
 
@@ -104,8 +104,8 @@ def _snapshot(
     """Return the reader of the corpus's snapshot, where one is wanted and there."""
     if task.reader == "cypher" or (task.reader == "auto" and settings is None):
         return None
-    from graph.settings import Settings as Default
-    from retrieval.snapshot.opening import need_snapshot, open_snapshot
+    from knowtrail.graph.settings import Settings as Default
+    from knowtrail.retrieval.snapshot.folder import need_snapshot, open_snapshot
 
     home = (settings or Default.from_env()).home
     opening = need_snapshot if task.reader == "snapshot" else open_snapshot

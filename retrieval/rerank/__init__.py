@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from retrieval.rerank.base import (
+from knowtrail.retrieval.rerank.base import (
     RERANKERS,
     BaseReranker,
     LocalReranker,
-    achecked_scores,
-    checked_scores,
     load_reranker,
 )
+from knowtrail.retrieval.rerank.order import achecked_scores, checked_scores
 
 __all__ = [
     "RERANKERS",

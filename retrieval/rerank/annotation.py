@@ -16,25 +16,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graph.errors import InputError, StorageError
-from graph.progress import silent
-from ingest.keys import content_key
-from retrieval.rerank.base import achecked_scores
-from retrieval.rerank.datasets import (
+from knowtrail.graph.errors import InputError, StorageError
+from knowtrail.graph.progress import silent
+from knowtrail.ingest.keys import content_key
+from knowtrail.retrieval.rerank.datasets import (
     AnnotatedDocument,
     AnnotatedQueryDocuments,
     QueryDocuments,
     read_queries,
     write_annotated,
 )
+from knowtrail.retrieval.rerank.order import achecked_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from graph.progress import Progress
-    from retrieval.rerank.base import BaseReranker
+    from knowtrail.graph.progress import Progress
+    from knowtrail.retrieval.rerank.base import BaseReranker
 
-__all__ = ["annotate", "limited", "scores_path"]
+__all__ = ["annotate", "scores_path"]
 
 STAGE = "Scoring queries"
 
@@ -49,7 +49,9 @@ async def annotate(
 ) -> int:
     """Score every document of a file; see `BaseReranker.annotate`."""
     if document_limit is not None and document_limit < 1:
-        msg = f"The document limit is {document_limit}: give 1 or more, or None."
+        msg = (
+            f"The document limit is {document_limit}: give 1 or more, or leave it out."
+        )
         raise InputError(msg)
     await asyncio.to_thread(_check_places, Path(source), Path(target))
     kept = scores_path(target)
@@ -57,14 +59,14 @@ async def annotate(
     with _appending(kept) as keep:
         await _score_all(
             reranker,
-            (limited(item, document_limit) for item in read_queries(source)),
+            (_limited(item, document_limit) for item in read_queries(source)),
             known=known,
             keep=keep,
             progress=progress or silent,
         )
     done = (
         _annotated(item, known[_key(reranker, item)])
-        for item in (limited(item, document_limit) for item in read_queries(source))
+        for item in (_limited(item, document_limit) for item in read_queries(source))
     )
     count = await asyncio.to_thread(write_annotated, target, done)
     await asyncio.to_thread(kept.unlink, missing_ok=True)
@@ -77,7 +79,7 @@ def scores_path(target: str | Path) -> Path:
     return path.with_name(f".{path.name[:200]}.scores.jsonl")
 
 
-def limited(item: QueryDocuments, limit: int | None) -> QueryDocuments:
+def _limited(item: QueryDocuments, limit: int | None) -> QueryDocuments:
     """Return a query with its first documents, in the order of the file."""
     return QueryDocuments(query=item.query, documents=item.documents[:limit])
 
@@ -150,11 +152,7 @@ def _key(reranker: BaseReranker, item: QueryDocuments) -> str:
 
 
 def _check_places(source: Path, target: Path) -> None:
-    """Refuse places of which it is known before the work that they are no good.
-
-    Raises:
-        InputError: If there is no source, or no folder for the target.
-    """
+    """Refuse places of which it is known before the work that they are no good."""
     if not source.exists():
         msg = f"There is no file {source}: give queries with documents as JSON Lines."
         raise InputError(msg)
@@ -189,11 +187,7 @@ def _read_scores(path: Path) -> dict[str, list[float]]:
 
 @contextmanager
 def _appending(path: Path) -> Iterator[Callable[[str, list[float]], None]]:
-    """Yield a function that adds one query's scores to a file, at once.
-
-    Raises:
-        StorageError: If the file cannot be written.
-    """
+    """Yield a function that adds one query's scores to a file, at once."""
 
     def write(text: str) -> None:
         try:

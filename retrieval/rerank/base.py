@@ -19,42 +19,36 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-import math
-import re
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
-from graph.errors import InputError, ModelError
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.rerank.order import reranker_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from graph.embedders import Embedder
-    from graph.progress import Progress
-    from graph.settings import Settings
-    from retrieval.rerank.compressor import RerankCompressor
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.rerank.compressor import RerankCompressor
 
 __all__ = [
     "RERANKERS",
     "BaseReranker",
     "LocalReranker",
-    "achecked_scores",
-    "checked_scores",
     "load_reranker",
-    "reranker_name",
 ]
 
-_HALVES = re.compile(r"[\ud800-\udfff]")
-
 RERANKERS: Mapping[str, tuple[str, str]] = {
-    "bm25": ("retrieval.rerank.bm25", ""),
-    "cross-encoder": ("retrieval.rerank.cross_encoder", "MODEL"),
-    "embedding": ("retrieval.rerank.embedding", ""),
-    "pointwise": ("retrieval.rerank.pointwise", "FILE"),
-    "zeroentropy": ("retrieval.rerank.zeroentropy", "MODEL"),
+    "bm25": ("knowtrail.retrieval.rerank.bm25", ""),
+    "cross-encoder": ("knowtrail.retrieval.rerank.cross_encoder", "MODEL"),
+    "embedding": ("knowtrail.retrieval.rerank.embedding", ""),
+    "pointwise": ("knowtrail.retrieval.rerank.pointwise", "FILE"),
+    "zeroentropy": ("knowtrail.retrieval.rerank.zeroentropy", "MODEL"),
 }
 """Name -> the module that makes it, and what must follow the name and a colon."""
 
@@ -106,7 +100,7 @@ class BaseReranker(ABC):
         continues where an interrupted one ended; the target appears when it is whole.
 
         Args:
-            source: Queries with documents, see `retrieval.rerank.datasets`.
+            source: Queries with documents, see `knowtrail.retrieval.rerank.datasets`.
             target: Where the annotated file goes; it may be the source.
             document_limit: Take the first so many documents of each query, in the
                 order of the file, and leave the others out; None takes all.
@@ -120,7 +114,7 @@ class BaseReranker(ABC):
             ModelError: If a score is missing or no finite number.
             StorageError: If a file cannot be written.
         """
-        from retrieval.rerank.annotation import annotate
+        from knowtrail.retrieval.rerank.annotation import annotate
 
         return await annotate(
             self, source, target, document_limit=document_limit, progress=progress
@@ -154,7 +148,7 @@ class BaseReranker(ABC):
         Args:
             top_n: Documents that it returns at most; None returns all.
         """
-        from retrieval.rerank.compressor import RerankCompressor
+        from knowtrail.retrieval.rerank.compressor import RerankCompressor
 
         return RerankCompressor(reranker=self, top_n=top_n)
 
@@ -222,82 +216,3 @@ def _names() -> str:
         f"{kind}:{wanted}" if wanted else kind
         for kind, (_, wanted) in RERANKERS.items()
     )
-
-
-def reranker_name(reranker: BaseReranker) -> str:
-    """Return what results call a reranker: its name, or else its class's."""
-    return reranker.name or type(reranker).__name__
-
-
-def checked_scores(
-    reranker: BaseReranker, query: str, documents: Sequence[str]
-) -> list[float]:
-    """Return the scores of documents, checked; none where there are no documents.
-
-    Args:
-        reranker: What scores; it is not asked where there is nothing to score.
-        query: What is asked.
-        documents: Texts; one that is empty is scored like any other.
-
-    Raises:
-        InputError: If a text is none.
-        ModelError: If a score is missing or no finite number.
-    """
-    query, texts = _texts(query, documents)
-    if not texts:
-        return []
-    return _checked(reranker, reranker.score_sync(query, texts), len(texts))
-
-
-async def achecked_scores(
-    reranker: BaseReranker, query: str, documents: Sequence[str]
-) -> list[float]:
-    """Do as `checked_scores` does, without blocking; see there."""
-    query, texts = _texts(query, documents)
-    if not texts:
-        return []
-    return _checked(reranker, await reranker.score(query, texts), len(texts))
-
-
-def _texts(query: object, documents: Sequence[object]) -> tuple[str, list[str]]:
-    """Return the query and the documents, which must be texts.
-
-    Half characters, which JSON can bring and no tokenizer takes, are replaced.
-
-    Raises:
-        InputError: If one of them is something else.
-    """
-    if isinstance(documents, str):
-        msg = "The documents are one text: give a list of texts."
-        raise InputError(msg)
-    for where, value in [("query", query), *enumerate(documents)]:
-        if not isinstance(value, str):
-            what = where if where == "query" else f"document {where}"
-            msg = f"The {what} is {str(value)[:80]!r}: give a text."
-            raise InputError(msg)
-    asked, *texts = (_HALVES.sub("\ufffd", str(text)) for text in (query, *documents))
-    return asked, texts
-
-
-def _checked(reranker: BaseReranker, scores: Sequence[float], n: int) -> list[float]:
-    """Return scores as floats.
-
-    Raises:
-        ModelError: If there are more or fewer than `n`, or one is not finite.
-    """
-    name = reranker_name(reranker)
-    if len(scores) != n:
-        msg = (
-            f"The reranker {name} gave {len(scores)} scores for {n} documents: it must "
-            "give one each."
-        )
-        raise ModelError(msg)
-    numbers = [float(score) for score in scores]
-    for place, number in enumerate(numbers):
-        if not math.isfinite(number):
-            msg = (
-                f"The reranker {name} gave {number} for document {place}: mend the "
-                "model or leave that document out."
-            )
-            raise ModelError(msg)
-    return numbers

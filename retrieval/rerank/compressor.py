@@ -8,8 +8,12 @@ from langchain_core.callbacks import Callbacks  # noqa: TC002 - Pydantic reads i
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import ConfigDict, Field
 
-from retrieval.rerank.base import BaseReranker, achecked_scores, checked_scores
-from retrieval.rerank.order import best_first
+from knowtrail.retrieval.rerank.order import (
+    Scoring,
+    achecked_scores,
+    best_first,
+    checked_scores,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +36,7 @@ class RerankCompressor(BaseDocumentCompressor):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    reranker: BaseReranker
+    reranker: Scoring
     top_n: int | None = Field(default=None, ge=1)
 
     def compress_documents(

@@ -7,15 +7,15 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import ModelError
-from graph.model_files import model_places
-from retrieval.rerank.base import LocalReranker
+from knowtrail.graph.errors import ModelError
+from knowtrail.graph.model_files import model_places
+from knowtrail.retrieval.rerank.base import LocalReranker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graph.embedders import Embedder
-    from graph.settings import Settings
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.settings import Settings
 
 __all__ = ["CrossEncoderReranker", "load"]
 
@@ -108,11 +108,7 @@ class CrossEncoderReranker(LocalReranker):
         raise ModelError(self._missing())
 
     def _check_architecture(self, place: str, *, local: bool) -> None:
-        """Refuse a model without a head that scores: it would get a random one.
-
-        Raises:
-            ModelError: If it is such a model.
-        """
+        """Refuse a model without a head that scores: it would get a random one."""
         from transformers import AutoConfig
 
         config = AutoConfig.from_pretrained(place, local_files_only=local)
@@ -142,5 +138,5 @@ class CrossEncoderReranker(LocalReranker):
 def load(
     what: str, *, settings: Settings | None, embedder: Embedder | None
 ) -> CrossEncoderReranker:
-    """Return the reranker, see `retrieval.rerank.base.load_reranker`."""
+    """Return the reranker, see `knowtrail.retrieval.rerank.base.load_reranker`."""
     return CrossEncoderReranker(what)

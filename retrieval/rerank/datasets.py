@@ -16,18 +16,15 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import secrets
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import InputError, KnowtrailError, SourceError, StorageError
+from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.graph.files import read_json_lines, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import TextIO
 
 __all__ = [
     "AnnotatedDocument",
@@ -37,7 +34,6 @@ __all__ = [
     "QueryDocuments",
     "read_annotated",
     "read_queries",
-    "whole_file",
     "write_annotated",
     "write_queries",
 ]
@@ -161,49 +157,12 @@ def write_annotated(path: str | Path, items: Iterable[AnnotatedQueryDocuments]) 
     return _write(Path(path), items)
 
 
-@contextmanager
-def whole_file(path: str | Path) -> Iterator[TextIO]:
-    """Yield a text file that takes its place when the block ends without an error.
-
-    It is flushed to the disk before, and removed where the block raises. Something
-    that is no regular file, such as a pipe, is written to as it is.
-
-    Args:
-        path: Where it goes; a link is followed.
-
-    Raises:
-        StorageError: If it cannot be written.
-    """
-    place = Path(path)
-    try:
-        place = place.resolve()
-        if place.exists() and not place.is_file():
-            with place.open("w", encoding="utf-8", newline="\n") as file:
-                yield file
-            return
-        draft = place.with_name(f".{secrets.token_hex(6)}.part")
-        try:
-            with draft.open("x", encoding="utf-8", newline="\n") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(place)
-        finally:
-            with suppress(OSError):
-                draft.unlink(missing_ok=True)
-    except OSError as error:
-        if isinstance(error, KnowtrailError):  # of what is being written
-            raise
-        msg = f"{path} cannot be written: {error.strerror or error}."
-        raise StorageError(msg) from error
-
-
 def _checked_lines(path: Path) -> Iterator[tuple[str, Query, list[dict[str, Any]]]]:
     """Yield where a line stands, its query and its documents as they came."""
     seen: dict[str, int] = {}
-    for number, line in _lines(path):
+    for number, value in read_json_lines(path):
         where = f"{path}, line {number}"
-        row = _object(line, where)
+        row = _object(value, where)
         query = _query(row, where)
         if query.id in seen:
             msg = (
@@ -215,33 +174,8 @@ def _checked_lines(path: Path) -> Iterator[tuple[str, Query, list[dict[str, Any]
         yield where, query, _rows(row, f"{where}, query {_shown(query.id)}")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file that are not blank, with their numbers."""
-    number = 0
-    try:
-        with path.open("rb") as lines:
-            for number, data in enumerate(lines, start=1):
-                text = data.decode("utf-8-sig" if number == 1 else "utf-8")
-                if text.strip():
-                    yield number, text
-    except OSError as error:
-        msg = f"{path} cannot be read: {error.strerror or error}."
-        raise SourceError(msg) from error
-    except UnicodeDecodeError as error:
-        msg = f"{path}, line {number} is not UTF-8 text: {error.reason}."
-        raise SourceError(msg) from error
-
-
-def _object(line: str, where: str) -> dict[str, Any]:
-    """Return the JSON object of a line."""
-    try:
-        row = json.loads(line)
-    except RecursionError as error:
-        msg = f"{where}: nested too deep to be read."
-        raise SourceError(msg) from error
-    except ValueError as error:
-        msg = f"{where} is no JSON: {error}."
-        raise SourceError(msg) from error
+def _object(row: object, where: str) -> dict[str, Any]:
+    """Return a line that is an object."""
     if not isinstance(row, dict):
         msg = f"{where}: write an object with query and documents, not {_shown(row)}."
         raise SourceError(msg)

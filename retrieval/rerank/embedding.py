@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graph.embedders import embed_texts, embedder_name
-from graph.errors import VectorError
-from graph.settings import DEFAULT_EMBEDDER
-from retrieval.corpora import loaded_embedder
-from retrieval.cosine import cosines
-from retrieval.rerank.base import LocalReranker
+from knowtrail.graph.embedders import embed_texts, embedder_name
+from knowtrail.graph.errors import VectorError
+from knowtrail.graph.settings import DEFAULT_EMBEDDER
+from knowtrail.retrieval.corpora import loaded_embedder
+from knowtrail.retrieval.cosine import cosines
+from knowtrail.retrieval.rerank.base import LocalReranker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graph.embedders import Embedder
-    from graph.settings import Settings
-    from retrieval.protocols import Vector
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.protocols import Vector
 
 __all__ = ["EmbeddingReranker", "load", "query_and_documents"]
 
@@ -82,7 +82,7 @@ def query_and_documents(
 def load(
     what: str, *, settings: Settings | None, embedder: Embedder | None
 ) -> EmbeddingReranker:
-    """Return the reranker, see `retrieval.rerank.base.load_reranker`."""
+    """Return the reranker, see `knowtrail.retrieval.rerank.base.load_reranker`."""
     if embedder is None:
         name = DEFAULT_EMBEDDER if settings is None else settings.embedder
         embedder = loaded_embedder(name, settings)

@@ -8,30 +8,66 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from graph.errors import InputError
-from retrieval.rerank.base import (
-    BaseReranker,
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.rerank.base import BaseReranker, load_reranker
+from knowtrail.retrieval.rerank.order import (
     achecked_scores,
+    best_first,
     checked_scores,
-    load_reranker,
     reranker_name,
 )
-from retrieval.rerank.order import best_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graph.embedders import Embedder
-    from graph.settings import Settings
-    from retrieval.hits import Hit
-    from retrieval.questions import Task
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.hits import Hit
+    from knowtrail.retrieval.questions import Task
 
-__all__ = ["CANDIDATES", "Reranked", "Stage", "arerank_hits", "rerank_hits", "stage_of"]
+__all__ = [
+    "CANDIDATES",
+    "OPEN",
+    "Reranked",
+    "Stage",
+    "arerank_hits",
+    "check_open",
+    "rerank_hits",
+    "stage_of",
+]
+
+OPEN = ("bm25", "embedding")
+"""Rerankers that whoever calls a procedure may name.
+
+A name can make the server read a file, load a model of gigabytes or pay a service. So
+only those without a model of their own are open to everyone, and the one that the
+server's settings name.
+"""
 
 CANDIDATES = 50
 MOST_CANDIDATES = 1_000
 _SLOW_TO_LOAD = ("cross-encoder:", "zeroentropy:")
 _LOADING = threading.Lock()
+
+
+def check_open(name: str, settings: Settings | None) -> None:
+    """Refuse a reranker that a caller of a procedure may not name.
+
+    Args:
+        name: What the caller wants.
+        settings: The server's, whose `reranker` is allowed too.
+
+    Raises:
+        InputError: If it is another one.
+    """
+    own = None if settings is None else settings.reranker
+    allowed = [*OPEN, *([own] if own else [])]
+    if name not in allowed:
+        msg = (
+            f"rerank is {name[:80]!r}: use one of {', '.join(allowed)}. Another one "
+            "must be named in the server's settings (KNOWTRAIL_RERANKER)."
+        )
+        raise InputError(msg)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +114,7 @@ def stage_of(
     Args:
         rerank: A reranker or its name, see `load_reranker`; None for no stage.
         candidates: Hits to score; as many as `k` where that is more.
-        k: Hits wanted.
+        k: Hits wanted; no more than may be scored.
         settings: Where models and keys are found.
         embedder: The caller's embedder, for a reranker that needs one.
 
@@ -93,6 +129,9 @@ def stage_of(
             f"rerank_candidates is {str(candidates)[:80]}: give a whole number from 1 "
             f"to {MOST_CANDIDATES}."
         )
+        raise InputError(msg)
+    if k is not None and k > MOST_CANDIDATES:
+        msg = f"k is {str(k)[:80]}: with rerank, give at most {MOST_CANDIDATES}."
         raise InputError(msg)
     candidates = max(candidates, k or 0)
     if rerank == "embedding":

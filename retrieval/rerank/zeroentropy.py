@@ -20,8 +20,8 @@ import logging
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from graph.errors import ModelError, SettingsError
-from retrieval.rerank.base import BaseReranker
+from knowtrail.graph.errors import ModelError, SettingsError
+from knowtrail.retrieval.rerank.base import BaseReranker
 
 if TYPE_CHECKING:
     import ssl
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import httpx
     from tenacity import RetryCallState
 
-    from graph.embedders import Embedder
-    from graph.settings import Settings
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.settings import Settings
 
 __all__ = ["ZeroEntropyReranker", "load"]
 
@@ -178,11 +178,7 @@ class ZeroEntropyReranker(BaseReranker):
             raise _BusyError(msg) from error
 
     def _scores(self, answer: Any, n: int) -> list[float]:
-        """Return the scores of an answer in the order of the request.
-
-        Raises:
-            ModelError: If it does not have one for each document.
-        """
+        """Return the scores of an answer in the order of the request."""
         try:
             found = {
                 int(result["index"]): float(result["relevance_score"])
@@ -238,6 +234,6 @@ def _seconds(response: httpx.Response) -> float | None:
 def load(
     what: str, *, settings: Settings | None, embedder: Embedder | None
 ) -> ZeroEntropyReranker:
-    """Return the reranker, see `retrieval.rerank.base.load_reranker`."""
+    """Return the reranker, see `knowtrail.retrieval.rerank.base.load_reranker`."""
     key = None if settings is None else settings.zeroentropy_key
     return ZeroEntropyReranker(what, key=key)

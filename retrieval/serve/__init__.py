@@ -1,4 +1,5 @@
 """Door three: the procedures over HTTP, for stock servers and any other client.
 
-Imported by `knowtrail serve` alone; `retrieval.serve.app` needs the extra `serve`.
+Imported by `knowtrail serve` alone; `knowtrail.retrieval.serve.app` needs the extra
+`serve`.
 """

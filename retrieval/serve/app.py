@@ -13,28 +13,44 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations
 from starlette.responses import Response
+from starlette.routing import Match
 
-from graph.errors import InputError, KnowtrailError
-from graph.rows import plain_value
-from retrieval.procedures import PROCEDURES
-from retrieval.serve.arguments import read_values
-from retrieval.serve.asking import Asked, asked
-from retrieval.serve.csv_text import csv_text, escapes_for
-from retrieval.serve.gate import Gate, until_gone, within
-from retrieval.serve.guard import Guard, Rules, problem_response
-from retrieval.serve.lines import LINES, LineResponse, started
-from retrieval.serve.openapi import QUERY_ID, get_description, post_description
-from retrieval.serve.page import page
-from retrieval.serve.problems import http_problem, problem_of
-from retrieval.serve.signatures import signature
-from retrieval.serve.templates import metrics_response
+from knowtrail.graph.errors import InputError, KnowtrailError
+from knowtrail.graph.rows import plain_value, shown_value
+from knowtrail.retrieval.procedures import PROCEDURES
+from knowtrail.retrieval.serve.backend import metrics_response
+from knowtrail.retrieval.serve.gate import Gate, until_gone, within
+from knowtrail.retrieval.serve.guard import (
+    Guard,
+    Rules,
+    http_problem,
+    problem_of,
+    problem_response,
+)
+from knowtrail.retrieval.serve.request_values import Asked, asked, read_values
+from knowtrail.retrieval.serve.row_formats import (
+    LINES,
+    LineResponse,
+    csv_text,
+    escapes_for,
+    started,
+)
+from knowtrail.retrieval.serve.signatures import (
+    QUERY_ID,
+    get_description,
+    metrics_description,
+    page,
+    post_description,
+    signature,
+    template_description,
+    with_keys,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from retrieval.procedures import Procedure
-    from retrieval.serve.backend import Backend
-    from retrieval.serve.templates import TemplateDoor
+    from knowtrail.retrieval.procedures import Procedure
+    from knowtrail.retrieval.serve.backend import Backend, TemplateDoor
 
 __all__ = ["create_app"]
 
@@ -80,6 +96,7 @@ def create_app(
     gate = Gate(places=places, seconds=seconds)
     routes = _Routes(backend=backend, gate=gate, templates=templates)
     routes.add_to(app)
+    app.openapi = partial(with_keys, app.openapi)  # type: ignore[method-assign]
     return Guard(app, rules or Rules())
 
 
@@ -90,11 +107,23 @@ async def _on_refusal(request: Request, error: Exception) -> Response:
     if status == 404 and detail == "Not Found":
         detail = f"Nothing at {request.url.path[:200]!r}: see / for what there is."
     elif status == 405:
-        detail = f"{request.method} is not possible here: use GET or POST."
+        allowed = _methods_of(request)
+        detail = f"{request.method} is not possible here: use {' or '.join(allowed)}."
+        headers = {"Allow": ", ".join(allowed)}
     if status == 499:
         return Response(status_code=499)
     problem = http_problem(status, detail, headers)
     return problem_response(problem, request.state.request_id)
+
+
+def _methods_of(request: Request) -> list[str]:
+    """Return the methods of all routes of a path; each route has but one."""
+    return sorted({
+        method
+        for route in request.app.routes
+        if route.matches(request.scope)[0] is not Match.NONE
+        for method in route.methods or ()
+    })
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
@@ -115,10 +144,14 @@ class _Routes:
         _add(app, "/", self.index, hidden=True)
         _add(app, "/health", self.health)
         _add(app, "/ready", self.ready)
-        _add(app, "/metrics", self.metrics)
+        _add(app, "/metrics", self.metrics, described=metrics_description())
         if self.templates is not None:
             for method in ("GET", "POST"):
-                _add(app, "/templates", _handler(self.by_template), method=method)
+                _add(
+                    *(app, "/templates", _handler(self.by_template)),
+                    method=method,
+                    described=template_description(method),
+                )
         _add(app, "/procedures", self.listing)
         _add(app, "/procedures", self.listing, method="POST")
         for procedure in PROCEDURES.values():
@@ -166,7 +199,7 @@ class _Routes:
         call = await asked(request)
         if self.templates is None:
             raise HTTPException(404, "Not Found")
-        answer = partial(self.templates.answer, call)
+        answer = partial(self.templates.answer, call, request.state.caller)
         found = await until_gone(self._in_place(answer), request.receive)
         return JSONResponse(plain_value(found))
 
@@ -258,7 +291,7 @@ class _Routes:
             msg = "Both question and queryId are given: give one."
             raise InputError(msg)
         if not isinstance(query_id, str):
-            msg = f"queryId is {repr(query_id)[:80]}: give a text."
+            msg = f"queryId is {shown_value(query_id)}: give a text."
             raise InputError(msg)
         stored = await self.backend.question(query_id)
         if stored is None:
@@ -295,6 +328,7 @@ def _add(
         handler,
         methods=[method],
         response_model=None,
+        response_class=Response if described else JSONResponse,
         include_in_schema=not hidden,
         operation_id="_".join([method.lower(), *words]),
         name="_".join(words) or "index",

@@ -1,28 +1,44 @@
-"""What runs the procedures: one connection, one embedder, for all requests."""
+"""What answers all requests: procedures over one connection, questions by templates."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
+import time
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from graph.errors import InputError, KnowtrailError
-from retrieval.ask import Answer, aask_stream
-from retrieval.corpora import acorpora, agreed_embedder
-from retrieval.procedures import PROCEDURES, acall, keywords
-from retrieval.procedures.options import camel_case_message
+from knowtrail.graph.errors import InputError, KnowtrailError
+from knowtrail.graph.rows import shown_value
+from knowtrail.retrieval.ask import Answer, aask_stream
+from knowtrail.retrieval.corpora import acorpora, aground
+from knowtrail.retrieval.procedures import PROCEDURES, acall, keywords
+from knowtrail.retrieval.procedures.registry import camel_case_message
+from knowtrail.retrieval.serve.request_values import read_values
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from graph.connection import AsyncConnection
-    from graph.settings import Settings
+    from knowtrail.graph.connection import AsyncConnection
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.serve.request_values import Asked
+    from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 
-__all__ = ["Backend", "GraphBackend", "Readiness", "StoredQuestion"]
+__all__ = [
+    "Backend",
+    "GraphBackend",
+    "Readiness",
+    "StoredQuestion",
+    "TemplateDoor",
+    "metrics_response",
+]
 
 _LOG = logging.getLogger(__name__)
 READY_SECONDS = 2.0
+CORPUS_SECONDS = 5.0
+"""How often a database without a corpus is asked whether it has one."""
 NOT_LOADED = "not loaded, see the log"
 """Anybody may ask whether the server is ready: the reason may name files."""
 
@@ -96,13 +112,20 @@ class GraphBackend:
         self._models = "loading"
 
     async def load_models(self) -> None:
-        """Load the embedders of the stored corpora, so that no request waits for it.
+        """Let the embedder of each corpus embed a word, so that no request loads it.
 
-        A failure is told by `readiness` and in the log; requests try again.
+        Waits until there is a corpus. A failure is told by `readiness` and in the log;
+        requests try again.
         """
+        connection, settings = self._connection, self._settings
         try:
-            for info in await acorpora(self._connection):
-                await asyncio.to_thread(agreed_embedder, info, None, self._settings)
+            while not (stored := await acorpora(connection)):
+                _LOG.debug("No corpus yet")
+                await asyncio.sleep(CORPUS_SECONDS)
+            for one in stored:
+                await aground(
+                    connection, None, "ice", corpus=one.name, settings=settings
+                )
             self._models = "ok"
         except KnowtrailError as error:
             self._models = NOT_LOADED
@@ -181,3 +204,119 @@ class GraphBackend:
         if self._settings.corpus is None:
             return dict(options)
         return {"corpus": self._settings.corpus, **options}
+
+
+FRESH_SECONDS = 300.0
+"""How long the names of the graph are taken as read."""
+
+MOST_CORPORA = 8
+"""Corpora whose names are held at once; the one that was asked longest ago goes."""
+
+_DIGITS = 9
+_KNOWN = frozenset({"question", "conversation", "corpus", "language", "k"})
+
+
+class TemplateDoor:
+    """Answers by templates over a connection of its own, opened when first asked."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._pipelines: OrderedDict[str | None, tuple[TemplatePipeline, float]] = (
+            OrderedDict()
+        )
+        self._connection: Any = None
+
+    async def answer(self, call: Asked, caller: str) -> dict[str, Any]:
+        """Answer a request; see `TemplatePipeline.forward`.
+
+        Args:
+            call: `question`, and if wanted `conversation`, `language`, `k` and
+                `corpus`, whose institutions alone are found; without it those of the
+                corpus that is served, or else all.
+            caller: Name of the key; a conversation is found by who began it alone.
+
+        Raises:
+            InputError: If a parameter is unknown or no good.
+            UnknownCorpusError: If nothing is stored under the name of the corpus.
+        """
+        values = read_values(call.query, call.body)
+        for name in values:
+            if name not in _KNOWN:
+                msg = f"Unknown parameter {name[:80]!r}: there are {sorted(_KNOWN)}."
+                raise InputError(msg)
+        for name in ("question", "conversation", "corpus", "language"):
+            if not isinstance(values.get(name, ""), str):
+                msg = f"{name} is {shown_value(values[name])}: give a text."
+                raise InputError(msg)
+        if "question" not in values:
+            msg = "There is no question: give question."
+            raise InputError(msg)
+        return await asyncio.to_thread(self._answer, values, caller)
+
+    def _answer(self, values: dict[str, Any], caller: str) -> dict[str, Any]:
+        """Answer in a thread."""
+        from knowtrail.retrieval.specificity.conversation import read_conversation
+
+        k = values.get("k", 10)
+        is_text = isinstance(k, str) and k.isdecimal() and len(k) <= _DIGITS
+        if not isinstance(k, int) and not is_text:
+            msg = f"k is {shown_value(k)}: give a number from 1 to 1000."
+            raise InputError(msg)
+        corpus = values.get("corpus") or self._settings.corpus
+        pipeline, said = self._opened_pipeline(corpus), None
+        if "conversation" in values:
+            said = read_conversation(
+                self._connection, values["conversation"], owner=f"serve:{caller}"
+            )
+        result = pipeline.forward(
+            values["question"],
+            language=values.get("language"),
+            conversation=said,
+            k=int(k),
+        )
+        return result.as_dict()
+
+    def _opened_pipeline(self, corpus: str | None) -> TemplatePipeline:
+        """Return the pipeline of a corpus, with names that are not too old."""
+        from knowtrail.graph.connection import Connection
+        from knowtrail.retrieval.corpora import loaded_embedder
+        from knowtrail.retrieval.specificity.live_pipeline import open_pipeline
+        from knowtrail.retrieval.specificity.monitoring import metrics
+
+        with self._lock:
+            pipeline, opened = self._pipelines.get(corpus, (None, 0.0))
+            if pipeline is None or time.monotonic() - opened >= FRESH_SECONDS:
+                if self._connection is None:
+                    self._connection = Connection.open(self._settings)
+                pipeline = open_pipeline(
+                    self._connection,
+                    self._settings,
+                    corpus=corpus,
+                    embedder=loaded_embedder(self._settings.embedder, self._settings),
+                    metrics=metrics(),
+                )
+                self._pipelines[corpus] = pipeline, time.monotonic()
+            self._pipelines.move_to_end(corpus)
+            while len(self._pipelines) > MOST_CORPORA:
+                self._pipelines.popitem(last=False)
+            return pipeline
+
+    def close(self) -> None:
+        """Close the connection, if one was opened."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+            self._pipelines.clear()
+
+
+def metrics_response() -> tuple[bytes, str]:
+    """Return the metrics of this process with their media type.
+
+    Raises:
+        MissingExtraError: If the extra `templates` is not installed.
+    """
+    from knowtrail.retrieval.specificity.monitoring import CONTENT_TYPE, metrics_text
+
+    return metrics_text(), CONTENT_TYPE

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.exceptions import HTTPException
@@ -11,12 +13,30 @@ from starlette.exceptions import HTTPException
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 
-__all__ = ["Gate", "until_gone", "within"]
+__all__ = ["Gate", "Threads", "until_gone", "within"]
 
 T = TypeVar("T")
 WAITING_EACH = 4
 CLIENT_GONE = 499
 """Nobody reads this status; the log shows it."""
+
+_WORK: ContextVar[list[Future[Any]] | None] = ContextVar("threads of a call")
+
+
+class Threads(ThreadPoolExecutor):
+    """Threads that the gate knows of; to be the event loop's default executor.
+
+    A call that is cancelled, as its client has gone or its time is over, leaves its
+    thread working: nothing can stop one.
+    """
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Run a function in a thread, for the call in whose place this is."""
+        future = super().submit(fn, *args, **kwargs)
+        work = _WORK.get(None)
+        if work is not None:
+            work.append(future)
+        return future
 
 
 class Gate:
@@ -42,6 +62,8 @@ class Gate:
     async def place(self) -> AsyncIterator[float]:
         """Hold a place; yield the loop's time at which the call must be done.
 
+        A place is free again once none of the call's `Threads` works any more.
+
         Raises:
             HTTPException: 503 if too many wait, or none became free in time.
         """
@@ -50,17 +72,31 @@ class Gate:
         end = asyncio.get_running_loop().time() + self.seconds
         self._inside += 1
         try:
-            try:
-                async with asyncio.timeout_at(end):
-                    await self._free.acquire()
-            except TimeoutError as error:
-                raise _busy(self._inside) from error
-            try:
-                yield end
-            finally:
-                self._free.release()
-        finally:
+            async with asyncio.timeout_at(end):
+                await self._free.acquire()
+        except BaseException as error:
             self._inside -= 1
+            if isinstance(error, TimeoutError):
+                raise _busy(self._inside + 1) from error
+            raise
+        work: list[Future[Any]] = []
+        _WORK.set(work)
+        try:
+            yield end
+        finally:
+            self._leave(work)
+
+    def _leave(self, work: list[Future[Any]]) -> None:
+        """Give a place back, now or when its last thread has ended."""
+        working = next((future for future in work if not future.done()), None)
+        if working is None:
+            self._inside -= 1
+            self._free.release()
+            return
+        loop = asyncio.get_running_loop()
+        working.add_done_callback(
+            lambda _: loop.call_soon_threadsafe(self._leave, work)
+        )
 
 
 async def within(end: float, seconds: float, work: Awaitable[T]) -> T:

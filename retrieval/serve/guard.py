@@ -1,11 +1,16 @@
-"""What every request passes: host, origin, key, size; and what the log says of it."""
+"""What every request passes: host, origin, key, size; what it is told when refused."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
+import hmac
 import logging
+import re
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -14,17 +19,230 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from graph.errors import InputError
-from retrieval.serve.arguments import read_query
-from retrieval.serve.keys import is_key, shown_key
-from retrieval.serve.problems import MEDIA_TYPE, Problem, http_problem, problem_of
+from knowtrail.graph.errors import (
+    CorpusDriftError,
+    InputError,
+    KnowtrailError,
+    MissingExtraError,
+    ModelError,
+    SettingsError,
+    StorageError,
+    UnavailableError,
+    UnknownCorpusError,
+)
+from knowtrail.graph.files import private_folder
+from knowtrail.graph.server.folder import write_whole
+from knowtrail.retrieval.serve.request_values import read_query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
+    from pathlib import Path
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["LOOPBACK_NAMES", "Guard", "Rules", "problem_response"]
+__all__ = [
+    "LOOPBACK_NAMES",
+    "MEDIA_TYPE",
+    "Guard",
+    "Problem",
+    "Rules",
+    "caller_of",
+    "check_key",
+    "http_problem",
+    "problem_of",
+    "problem_response",
+    "read_keys",
+    "shown_key",
+    "stored_keys",
+]
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_SECONDS = 5
+
+_STATUSES: tuple[tuple[type[KnowtrailError], HTTPStatus], ...] = (
+    (UnknownCorpusError, HTTPStatus.NOT_FOUND),
+    (InputError, HTTPStatus.BAD_REQUEST),
+    (CorpusDriftError, HTTPStatus.CONFLICT),
+    (UnavailableError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (ModelError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (MissingExtraError, HTTPStatus.NOT_IMPLEMENTED),
+)
+"""The first that fits holds; what is not listed is our failure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A refusal or a failure, as RFC 9457 words it.
+
+    Attributes:
+        status: HTTP status.
+        detail: What was wrong, the value, what to do.
+        error: Name of the error's kind, for programs.
+        headers: Headers that the answer needs besides.
+    """
+
+    status: HTTPStatus
+    detail: str
+    error: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def as_dict(self, request_id: str) -> dict[str, Any]:
+        """Return the body of the answer.
+
+        Args:
+            request_id: The id under which the log has the request.
+        """
+        return {
+            "type": "about:blank",
+            "title": self.status.phrase,
+            "status": int(self.status),
+            "detail": self.detail,
+            "error": self.error,
+            "requestId": request_id,
+        }
+
+
+def problem_of(error: Exception) -> Problem:
+    """Return what a client is told of an error.
+
+    An error that nobody foresaw is not shown: its text may have anything in it.
+    """
+    if not isinstance(error, KnowtrailError):
+        return Problem(
+            status=HTTPStatus.INTERNAL_SERVER_ERROR,
+            detail="An unexpected failure: the log has it under this request's id.",
+            error="UnexpectedError",
+        )
+    status = next(
+        (status for kind, status in _STATUSES if isinstance(error, kind)),
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+    )
+    again = status is HTTPStatus.SERVICE_UNAVAILABLE
+    return Problem(
+        status=status,
+        detail=str(error),
+        error=type(error).__name__,
+        headers={"Retry-After": str(RETRY_SECONDS)} if again else {},
+    )
+
+
+def http_problem(
+    status: int, detail: str, headers: Mapping[str, str] | None = None
+) -> Problem:
+    """Return a problem that HTTP itself has a name for."""
+    named = HTTPStatus(status)
+    words = "".join(filter(str.isalpha, named.phrase.title()))
+    return Problem(status=named, detail=detail, error=words, headers=headers or {})
+
+
+KEY_BYTES = 24
+_SOUND = re.compile(r"[!-~]{16,200}")
+FILE_NAME = "serve.key"
+
+
+def check_key(key: str, where: str) -> str:
+    """Return a key that can be sent in a header and is not guessed.
+
+    Args:
+        key: The key.
+        where: Where it comes from, for the message, which does not repeat it.
+
+    Raises:
+        SettingsError: If it is too short or has other characters.
+    """
+    if not _SOUND.fullmatch(key):
+        msg = (
+            f"The key of {where} has {len(key)} characters or some that a header "
+            "cannot carry: use 16 to 200 letters, digits and signs, no spaces."
+        )
+        raise SettingsError(msg)
+    return key
+
+
+def read_keys(path: Path) -> dict[str, str]:
+    """Return the keys of a file by the names of their callers.
+
+    A line is a key, or a name and a key: `ada 0123456789abcdef`.
+
+    Raises:
+        SettingsError: If there is none, one is no good, or a name or key comes twice.
+    """
+    try:
+        lines = [line for line in path.read_text("utf-8").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"Cannot read a key from {path}: write it on the first line."
+        raise SettingsError(msg) from error
+    keys: dict[str, str] = {}
+    for line in lines or [""]:
+        *words, key = line.split() or [""]
+        name = " ".join(words)
+        if name in keys or key in keys.values():
+            msg = f"{path} has two keys without a name, or a name or key twice."
+            raise SettingsError(msg)
+        keys[name] = check_key(key, str(path))
+    return keys
+
+
+def stored_keys(home: Path) -> tuple[dict[str, str], Path]:
+    """Return the keys of a home folder with their file; the first call makes one.
+
+    Args:
+        home: The folder; the file in it is readable by its user only.
+
+    Raises:
+        SettingsError: If the file is no good.
+        StorageError: If it cannot be written, or others may read it.
+    """
+    path = home / FILE_NAME
+    if not path.exists():
+        try:
+            if not home.exists():
+                private_folder(home)
+        except OSError as error:
+            msg = f"Cannot make {home}: {error.strerror}. Choose another --home."
+            raise StorageError(msg) from error
+        write_whole(path, secrets.token_urlsafe(KEY_BYTES) + "\n")
+    if path.stat().st_mode & 0o077:
+        msg = f"Others can read {path}: delete it, and the next start makes a new key."
+        raise StorageError(msg)
+    return read_keys(path), path
+
+
+def shown_key(authorization: str) -> str | None:
+    """Return the key in an `Authorization` header; None where it has none.
+
+    Args:
+        authorization: `Bearer KEY`, or `Basic ...` whose password is the key; the user
+            name may be anything.
+    """
+    scheme, _, value = authorization.strip().partition(" ")
+    if scheme.lower() == "bearer":
+        return value.strip()
+    if scheme.lower() != "basic":
+        return None
+    try:
+        pair = base64.b64decode(value.strip(), validate=True).decode("utf-8")
+    except (binascii.Error, ValueError):
+        return None
+    return pair.partition(":")[2]
+
+
+def caller_of(shown: str | None, keys: Mapping[str, str]) -> str | None:
+    """Return whose key a client shows, None for no key, in a time that tells nothing.
+
+    Args:
+        shown: What it shows.
+        keys: The keys by name.
+    """
+    digest = _digest(shown or "")
+    fits = [n for n, key in keys.items() if hmac.compare_digest(digest, _digest(key))]
+    return fits[0] if fits else None
+
+
+def _digest(text: str) -> bytes:
+    """Return a digest, as long for every text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
+
 
 _LOG = logging.getLogger(__name__)
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1", "host.docker.internal"})
@@ -32,6 +250,9 @@ LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1", "host.docker.intern
 
 OPEN_PATHS = frozenset({"/health", "/ready"})
 """They need no key: what watches the process has none."""
+
+_DIGITS = 18
+"""Of a length in bytes that is looked at as a number."""
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -49,18 +270,15 @@ class Rules:
     """Who may ask, and how much at once.
 
     Attributes:
-        key: What a client must show; None where none is needed. Not in the repr.
+        keys: What clients must show, by the callers' names; empty where none is
+            needed. Not in the repr.
         hosts: Names in the `Host` header that are served; None serves any.
         body_bytes: The longest body that is read.
     """
 
-    key: str | None = None
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     hosts: frozenset[str] | None = LOOPBACK_NAMES
     body_bytes: int = 256 * 1024
-
-    def __repr__(self) -> str:
-        """Show everything but the key."""
-        return f"Rules(key={'set' if self.key else None}, hosts={self.hosts})"
 
 
 class Guard:
@@ -108,32 +326,37 @@ class Guard:
             )
         if _is_foreign(headers):
             return _forbidden("A page of another site asks: that is not allowed.")
-        if scope["path"] not in OPEN_PATHS and not self._has_key(scope, headers):
+        caller = self._caller(scope, headers)
+        if scope["path"] not in OPEN_PATHS and caller is None:
             return http_problem(
                 HTTPStatus.UNAUTHORIZED,
                 "The key is missing or wrong: send Authorization: Bearer KEY, or basic "
                 "authentication with the key as password; for CSV, key=KEY in the URL.",
                 {"WWW-Authenticate": 'Basic realm="knowtrail"'},
             )
+        scope["state"]["caller"] = caller
         length = headers.get("content-length", "0")
-        if length.isdecimal() and int(length) > self._rules.body_bytes:
+        digits = length.lstrip("0")
+        if length.isdecimal() and (
+            len(digits) > _DIGITS or int(digits or 0) > self._rules.body_bytes
+        ):
             return _too_large(self._rules.body_bytes)
         return None
 
-    def _has_key(self, scope: Scope, headers: Headers) -> bool:
-        """Return whether a request shows the key.
+    def _caller(self, scope: Scope, headers: Headers) -> str | None:
+        """Return the name of the caller, None where a request shows no key.
 
         LOAD CSV sends no header at all, so CSV also takes the key from the URL.
         """
-        if self._rules.key is None:
-            return True
+        if not self._rules.keys:
+            return ""
         shown = shown_key(headers.get("authorization", ""))
         if shown is None and scope["path"].endswith(".csv"):
             try:
                 shown = read_query(scope["query_string"]).get("key", [None])[0]
             except InputError:
-                return False
-        return is_key(shown, self._rules.key)
+                return None
+        return caller_of(shown, self._rules.keys)
 
     def _limited(self, receive: Receive) -> Receive:
         """Return a channel that ends with a refusal when a body is too long."""

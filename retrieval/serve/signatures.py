@@ -1,15 +1,32 @@
-"""The signature of a procedure as HTTP shows it: arguments and options side by side."""
+"""Procedures as HTTP shows them: signatures, OpenAPI, a page of forms for people.
+
+The page has no script, and fetches nothing.
+"""
 
 from __future__ import annotations
 
+from html import escape
+from string import Template
 from typing import TYPE_CHECKING, Any
 
-from retrieval.procedures import OPTIONS, Field
+from knowtrail.retrieval.procedures import OPTIONS, Field
 
 if TYPE_CHECKING:
-    from retrieval.procedures import Procedure
+    from collections.abc import Callable, Iterable
 
-__all__ = ["parameters", "signature"]
+    from knowtrail.retrieval.procedures import Procedure
+
+__all__ = [
+    "QUERY_ID",
+    "get_description",
+    "metrics_description",
+    "page",
+    "parameters",
+    "post_description",
+    "signature",
+    "template_description",
+    "with_keys",
+]
 
 
 def parameters(procedure: Procedure) -> tuple[Field, ...]:
@@ -42,3 +59,275 @@ def signature(procedure: Procedure) -> dict[str, Any]:
 def _shown(field: Field) -> dict[str, str]:
     """Return a field as JSON values."""
     return {"name": field.name, "type": field.kind, "description": field.description}
+
+
+QUERY_ID = "queryId"
+_TYPES: dict[str, dict[str, Any]] = {
+    "STRING": {"type": "string"},
+    "INTEGER": {"type": "integer"},
+    "FLOAT": {"type": "number"},
+    "BOOLEAN": {"type": "boolean"},
+    "MAP": {"type": "object"},
+    "LIST<STRING>": {"type": "array", "items": {"type": "string"}},
+}
+_QUERY_ID = {
+    "name": QUERY_ID,
+    "in": "query",
+    "description": "id of a stored Query, in place of question: give one of the two",
+    "schema": {"type": "string"},
+}
+_TEMPLATE: dict[str, dict[str, Any]] = {
+    name: {"description": description, "schema": schema}
+    for name, description, schema in (
+        ("question", "what is asked, in Dutch or English", {"type": "string"}),
+        ("conversation", "id of what it follows up", {"type": "string"}),
+        ("corpus", "whose institutions alone are found", {"type": "string"}),
+        ("language", "of the question; else it is guessed", {"enum": ["nl", "en"]}),
+        ("k", "answers at most", {"type": "integer", "minimum": 1, "maximum": 1000}),
+    )
+}
+_CSV = (
+    {
+        "name": "escape",
+        "in": "query",
+        "description": "how a backslash is written; by default as the client reads it",
+        "schema": {"type": "string", "enum": ["neo4j", "rfc4180"]},
+    },
+    {
+        "name": "key",
+        "in": "query",
+        "description": "the key, for LOAD CSV, which sends no headers of its own",
+        "schema": {"type": "string"},
+    },
+)
+_PROBLEM = {
+    "description": "What was wrong and what to do.",
+    "content": {"application/problem+json": {"schema": {"type": "object"}}},
+}
+
+
+def get_description(procedure: Procedure, media_type: str) -> dict[str, Any]:
+    """Return what OpenAPI says of a GET of a procedure.
+
+    Args:
+        procedure: The procedure.
+        media_type: What it answers with.
+    """
+    needed = {field.name for field in procedure.arguments} - {"question"}
+    return {
+        "parameters": [
+            *(
+                {**_parameter(field), "required": field.name in needed}
+                for field in parameters(procedure)
+            ),
+            _QUERY_ID,
+            *(_CSV if media_type == "text/csv" else ()),
+        ],
+        "responses": _responses(procedure, media_type),
+    }
+
+
+def post_description(procedure: Procedure, media_type: str) -> dict[str, Any]:
+    """Return what OpenAPI says of a POST of a procedure; see `get_description`."""
+    body = {
+        **_object(parameters(procedure)),
+        "required": [f.name for f in procedure.arguments if f.name != "question"],
+        "additionalProperties": False,
+        "oneOf": [{"required": ["question"]}, {"required": [QUERY_ID]}],
+    }
+    body["properties"][QUERY_ID] = _QUERY_ID["schema"]
+    return {
+        "requestBody": {"content": {"application/json": {"schema": body}}},
+        "responses": _responses(procedure, media_type),
+    }
+
+
+def metrics_description() -> dict[str, Any]:
+    """Return what OpenAPI says of the metrics, which are text."""
+    content = {"text/plain": {"schema": {"type": "string"}}}
+    return {
+        "responses": {
+            "200": {"description": "For Prometheus.", "content": content},
+            "5XX": _PROBLEM,
+        }
+    }
+
+
+def template_description(method: str) -> dict[str, Any]:
+    """Return what OpenAPI says of questions that are answered by templates.
+
+    Args:
+        method: `GET` or `POST`.
+    """
+    answer = {"application/json": {"schema": {"type": "object"}}}
+    said: dict[str, Any] = {
+        "responses": {
+            "200": {"description": "The answer with every step.", "content": answer},
+            "4XX": _PROBLEM,
+            "5XX": _PROBLEM,
+        }
+    }
+    if method == "GET":
+        given = [
+            {"name": name, "in": "query", "required": name == "question", **about}
+            for name, about in _TEMPLATE.items()
+        ]
+        return {"parameters": given, **said}
+    body = {
+        "type": "object",
+        "properties": {
+            name: {**about["schema"], "description": about["description"]}
+            for name, about in _TEMPLATE.items()
+        },
+        "required": ["question"],
+        "additionalProperties": False,
+    }
+    return {"requestBody": {"content": {"application/json": {"schema": body}}}, **said}
+
+
+def with_keys(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return a document that says how a key is shown, where the server asks for one.
+
+    Args:
+        make: Makes the document.
+    """
+    document = make()
+    schemes = {name: {"type": "http", "scheme": name} for name in ("bearer", "basic")}
+    document.setdefault("components", {})["securitySchemes"] = schemes
+    document["security"] = [{}, *({name: []} for name in schemes)]
+    return document
+
+
+def _parameter(field: Field) -> dict[str, Any]:
+    """Return a parameter of a URL; maps are JSON there, lists have commas."""
+    shown: dict[str, Any] = {
+        "name": field.name,
+        "in": "query",
+        "description": field.description,
+    }
+    if field.kind == "MAP":
+        return shown | {"content": {"application/json": {"schema": _TYPES["MAP"]}}}
+    if field.kind.startswith("LIST"):
+        shown |= {"style": "form", "explode": False}
+    return shown | {"schema": _TYPES[field.kind]}
+
+
+def _object(fields: Iterable[Field]) -> dict[str, Any]:
+    """Return the JSON schema of an object with some fields."""
+    return {
+        "type": "object",
+        "properties": {
+            field.name: {**_TYPES[field.kind], "description": field.description}
+            for field in fields
+        },
+    }
+
+
+def _row(columns: Iterable[Field]) -> dict[str, Any]:
+    """Return the JSON schema of a row: what there is not is null."""
+    row = _object(columns)
+    for shown in row["properties"].values():
+        shown["type"] = [shown["type"], "null"]
+    return row
+
+
+def _responses(procedure: Procedure, media_type: str) -> dict[str, Any]:
+    """Return what comes back."""
+    text: dict[str, Any] = {"type": "string"}
+    answer = {
+        "type": "object",
+        "properties": {
+            "procedure": text,
+            "columns": {"type": "array", "items": text},
+            "rows": {"type": "array", "items": _row(procedure.columns)},
+        },
+    }
+    schema = answer if media_type == "application/json" else text
+    return {
+        "200": {
+            "description": "The rows.",
+            "content": {media_type: {"schema": schema}},
+        },
+        "4XX": _PROBLEM,
+        "5XX": _PROBLEM,
+    }
+
+
+_PAGE = Template("""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Knowtrail</title>
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem;
+  padding: 0 1rem; color: #1b1b1b; background: #fff; }
+h2 { margin-top: 2.5rem; border-top: 1px solid #ccc; padding-top: 1rem; }
+label { display: grid; grid-template-columns: 9rem 1fr; gap: .2rem 1rem;
+  margin: .4rem 0; align-items: center; }
+label small { grid-column: 2; color: #555; }
+input { font: inherit; padding: .3rem .5rem; border: 1px solid #888;
+  border-radius: 4px; }
+button { font: inherit; padding: .3rem 1rem; margin-right: .5rem; }
+table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
+td, th { text-align: left; vertical-align: top; padding: .2rem 1rem .2rem 0; }
+code { background: #f2f2f2; padding: 0 .2rem; }
+</style>
+<h1>Knowtrail</h1>
+<p>Procedures over HTTP: <code>/procedures/NAME</code> answers with JSON,
+<code>/procedures/NAME.csv</code> with CSV for <code>LOAD CSV</code>,
+<code>/procedures/ask.ndjson</code> line by line. By GET with parameters in the URL, or
+by POST with a JSON object. For programs: <a href="/openapi.json">/openapi.json</a>,
+<a href="/procedures">/procedures</a>, <a href="/health">/health</a>,
+<a href="/ready">/ready</a>.</p>
+$sections
+</html>
+""")
+
+_SECTION = Template("""<h2 id="$name">$name</h2>
+<p>$description</p>
+<form action="/procedures/$name" method="get">
+$needed
+<details><summary>Options</summary>
+$options
+</details>
+<p><button>JSON</button><button formaction="/procedures/$name.csv">CSV</button></p>
+</form>
+<details><summary>Columns</summary>
+<table><tr><th>column<th>type<th>meaning</tr>
+$columns
+</table></details>
+""")
+
+
+def page(procedures: Iterable[Procedure]) -> str:
+    """Return the page as HTML.
+
+    Args:
+        procedures: What it shows, in order.
+    """
+    return _PAGE.substitute(sections="".join(map(_section, procedures)))
+
+
+def _section(procedure: Procedure) -> str:
+    """Return the part about one procedure."""
+    needed = len(procedure.arguments)
+    return _SECTION.substitute(
+        name=escape(procedure.name),
+        description=escape(procedure.description),
+        needed="\n".join(_field(f, needed=True) for f in procedure.arguments),
+        options="\n".join(_field(f) for f in parameters(procedure)[needed:]),
+        columns="\n".join(
+            f"<tr><td>{escape(f.name)}<td>{escape(f.kind)}<td>{escape(f.description)}"
+            for f in procedure.columns
+        ),
+    )
+
+
+def _field(field: Field, *, needed: bool = False) -> str:
+    """Return the line of a form for one parameter."""
+    name = escape(field.name)
+    required = " required" if needed else ""
+    return (
+        f'<label>{name} <input name="{name}"{required}>'
+        f"<small>{escape(field.description)} ({escape(field.kind)})</small></label>"
+    )

@@ -1,25 +1,31 @@
-"""One document of a snapshot, between where it comes from and where it is written."""
+"""The documents of a snapshot, between where they come from and where they go."""
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from graph.errors import SnapshotError
-from retrieval.snapshot.layout import hashes_of
+from knowtrail.graph.errors import SnapshotError, UnknownCorpusError
+from knowtrail.graph.vectors import vector_array
+from knowtrail.retrieval.snapshot.layout import hashes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
+    from knowtrail.graph.connection import Connection
+
 __all__ = [
+    "CHUNK_PLACES",
     "LONG_PROPERTIES",
     "BlockSource",
     "CorpusMark",
+    "CorpusSource",
     "DocumentBlock",
     "DocumentMark",
     "made_block",
@@ -36,16 +42,10 @@ LONG_PROPERTIES = frozenset({
 })
 """Properties of documents that are kept apart, since filters seldom ask for them."""
 
-_CHUNK_PROPERTIES = frozenset({
-    "id",
-    "text",
-    "index",
-    "firstSentence",
-    "lastSentence",
-    "startChar",
-    "endChar",
-    "embedding",
-})
+CHUNK_PLACES = ("index", "firstSentence", "lastSentence", "startChar", "endChar")
+"""Properties of chunks that are whole numbers, in the order of their column."""
+
+_CHUNK_PROPERTIES = frozenset({"id", "text", "embedding", *CHUNK_PLACES})
 _VECTORS = ("embedding", "themeEmbedding")
 
 
@@ -188,10 +188,7 @@ def made_block(
             _json({k: v for k, v in p.items() if k not in _CHUNK_PROPERTIES})
             for p in properties
         ],
-        chunk_places=_numbers(
-            properties,
-            ("index", "firstSentence", "lastSentence", "startChar", "endChar"),
-        ),
+        chunk_places=_numbers(properties, CHUNK_PLACES),
         chunk_vectors=_matrix(
             [c["vector"] for c in chunks], [p["id"] for p in properties], dimensions
         ),
@@ -268,11 +265,7 @@ def _matrix(
     ids: Sequence[str],
     dimensions: int,
 ) -> npt.NDArray[np.float32]:
-    """Return vectors row by row.
-
-    Raises:
-        SnapshotError: If one is missing or of another length.
-    """
+    """Return vectors row by row."""
     for vector, name in zip(vectors, ids, strict=True):
         if vector is None or len(vector) != dimensions:
             found = "no vector" if vector is None else f"{len(vector)} dimensions"
@@ -284,3 +277,91 @@ def _matrix(
     if not vectors:
         return np.empty((0, dimensions), dtype=np.float32)
     return np.stack([np.asarray(v, dtype="<f4") for v in vectors])
+
+
+class CorpusSource:
+    """One corpus of a database."""
+
+    def __init__(self, connection: Connection, corpus: str) -> None:
+        """Prepare the source; nothing is read yet.
+
+        Args:
+            connection: The database; it is left open.
+            corpus: Name of the corpus.
+        """
+        self._connection = connection
+        self._corpus = corpus
+        self._dimensions = 0
+
+    def corpus(self) -> CorpusMark:
+        """Return the state that the corpus is in now.
+
+        Raises:
+            UnknownCorpusError: If there is none of that name.
+        """
+        rows = self._connection.read("retrieval/snapshot_corpus", corpus=self._corpus)
+        if not rows:
+            msg = f"No corpus {self._corpus!r}: see knowtrail corpus list."
+            raise UnknownCorpusError(msg)
+        (row,) = rows
+        self._dimensions = row["dimensions"] or 0
+        return CorpusMark(
+            corpus=self._corpus,
+            stamp=row["stamp"],
+            version=row["version"],
+            complete=row["status"] == "complete",
+            dimensions=self._dimensions,
+        )
+
+    def marks(self) -> Iterator[DocumentMark]:
+        """Yield the marks of all documents."""
+        for row in self._connection.stream(
+            "retrieval/snapshot_documents", corpus=self._corpus
+        ):
+            yield DocumentMark(
+                id=row["id"],
+                version=row["version"],
+                chunks=row["chunks"],
+                edges=row["edges"],
+            )
+
+    def blocks(self, marks: Sequence[DocumentMark]) -> Iterator[DocumentBlock]:
+        """Yield the documents of these marks, in their order.
+
+        Raises:
+            SnapshotError: If one is gone, or a vector is missing.
+        """
+        ids = [mark.id for mark in marks]
+        heads = {row["id"]: row for row in self._rows("properties", ids)}
+        chunks: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        sentences: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for of_document, name in ((chunks, "chunks"), (sentences, "sentences")):
+            for row in self._rows(name, ids):
+                of_document[row["document"]].append(row)
+        for mark in marks:
+            if mark.id not in heads or len(chunks[mark.id]) != mark.chunks:
+                msg = (
+                    f"Corpus {self._corpus!r} was changed while it was copied: make "
+                    "the snapshot again."
+                )
+                raise SnapshotError(msg)
+            yield made_block(
+                mark,
+                heads[mark.id],
+                chunks.pop(mark.id),
+                sentences.pop(mark.id, []),
+                dimensions=self._dimensions,
+            )
+
+    def _rows(self, name: str, ids: list[str]) -> Iterator[dict[str, Any]]:
+        """Yield what hangs on some documents."""
+        if name == "properties":
+            found = self._connection.stream("retrieval/snapshot_properties", ids=ids)
+        else:
+            text = self._connection.vector_statement(f"retrieval/snapshot_{name}")
+            found = self._connection.stream(text, ids=ids, dimensions=self._dimensions)
+        for record in found:
+            row: dict[str, Any] = dict(record)
+            if row.get("vector") is not None:
+                row["vector"] = vector_array(row["vector"])
+            yield row

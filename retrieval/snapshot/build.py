@@ -7,9 +7,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graph.errors import SnapshotError
-from graph.progress import silent
-from retrieval.snapshot.folder import (
+from knowtrail.graph.errors import SnapshotError
+from knowtrail.graph.progress import silent
+from knowtrail.retrieval.snapshot.folder import (
     build_lock,
     clean,
     new_generation,
@@ -18,21 +18,21 @@ from retrieval.snapshot.folder import (
     snapshot_folder,
     unpoint,
 )
-from retrieval.snapshot.writing import GenerationWriter
+from knowtrail.retrieval.snapshot.layout import GenerationWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from graph.progress import Progress
-    from retrieval.snapshot.blocks import (
+    from knowtrail.graph.progress import Progress
+    from knowtrail.retrieval.snapshot.blocks import (
         BlockSource,
         CorpusMark,
         DocumentBlock,
         DocumentMark,
     )
-    from retrieval.snapshot.layout import SnapshotFacts
-    from retrieval.snapshot.mapped import MappedSnapshot
+    from knowtrail.retrieval.snapshot.layout import SnapshotFacts
+    from knowtrail.retrieval.snapshot.mapped import MappedSnapshot
 
 __all__ = ["SnapshotReport", "build_snapshot", "delete_snapshot"]
 

@@ -10,34 +10,49 @@
 A reader takes the generation that the pointer names and shares its lock for as long as
 it is open. A builder writes a new folder, moves the pointer, and removes older folders
 that nobody reads; one that is still read goes when the next one is built.
+
+Opened snapshots are kept for the process, so that a question costs no second opening;
+a newer generation takes the place of the kept one at the next call.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
+import threading
 import weakref
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from graph.errors import SnapshotError
-from ingest.keys import content_key
-from ingest.vector_file import storage_errors
-from retrieval.snapshot.layout import rebuild_hint
-from retrieval.snapshot.mapped import MappedSnapshot
-from retrieval.snapshot.writing import FACTS, checksum
+from knowtrail.graph.errors import SnapshotError
+from knowtrail.graph.files import file_digest, private, private_folder
+from knowtrail.ingest.keys import content_key
+from knowtrail.ingest.vector_file import storage_errors
+from knowtrail.retrieval.readers.snapshot import SnapshotReader
+from knowtrail.retrieval.snapshot.layout import (
+    FACTS,
+    rebuild_hint,
+    update_hint,
+)
+from knowtrail.retrieval.snapshot.mapped import MappedSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from knowtrail.retrieval.filters import Filter
+
 __all__ = [
     "build_lock",
     "clean",
     "current_generation",
+    "forget_snapshots",
+    "need_snapshot",
     "new_generation",
     "open_generation",
+    "open_snapshot",
     "point_at",
     "snapshot_folder",
     "unpoint",
@@ -46,6 +61,10 @@ __all__ = [
 _POINTER = "current.json"
 _READERS = "readers.lock"
 _TRIES = 20
+_LOG = logging.getLogger(__name__)
+_MOST_OPEN = 4
+_OPEN: dict[Path, MappedSnapshot] = {}
+_LOCK = threading.Lock()
 
 
 def snapshot_folder(home: Path, corpus: str) -> Path:
@@ -64,10 +83,15 @@ def build_lock(folder: Path, corpus: str) -> Iterator[None]:
     import portalocker
 
     with storage_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder.parent)
+        private_folder(folder)
     try:
         with portalocker.Lock(
-            folder / "build.lock", mode="a", timeout=0, fail_when_locked=True
+            folder / "build.lock",
+            mode="a",
+            timeout=0,
+            fail_when_locked=True,
+            opener=private,
         ):
             yield
     except portalocker.AlreadyLocked as error:
@@ -90,17 +114,17 @@ def new_generation(folder: Path, version: int) -> Path:
             default=0,
         )
         path = folder / f"version-{version}-{number}"
-        path.mkdir()
-        (path / _READERS).touch()
+        private_folder(path)
+        (path / _READERS).touch(mode=0o600)
     return path
 
 
 def point_at(folder: Path, generation: Path) -> None:
     """Put a finished generation into force, at once for every new reader."""
-    pointer = {"generation": generation.name, "facts": checksum(generation / FACTS)}
+    pointer = {"generation": generation.name, "facts": file_digest(generation / FACTS)}
     draft = folder / f"{_POINTER}.new"
     with storage_errors(folder):
-        with draft.open("w", encoding="utf-8") as file:
+        with open(draft, "w", encoding="utf-8", opener=private) as file:
             json.dump(pointer, file)
             file.flush()
             os.fsync(file.fileno())
@@ -130,7 +154,7 @@ def current_generation(folder: Path) -> Path | None:
     if generation.parent != folder:
         msg = f"{folder / _POINTER} names a place elsewhere: {rebuild_hint()}"
         raise SnapshotError(msg)
-    if (generation / FACTS).is_file() and checksum(generation / FACTS) != wanted:
+    if (generation / FACTS).is_file() and file_digest(generation / FACTS) != wanted:
         msg = f"The description in {generation} is damaged: {rebuild_hint()}"
         raise SnapshotError(msg)
     return generation
@@ -205,3 +229,85 @@ def clean(folder: Path) -> None:
             portalocker.Lock(lock, mode="a", timeout=0, fail_when_locked=True),
         ):
             shutil.rmtree(path, ignore_errors=True)
+
+
+def open_snapshot(
+    home: Path,
+    corpus: str,
+    version: int,
+    *,
+    stamp: str | None = None,
+    filter: Filter | None = None,  # noqa: A002 - the word callers know
+) -> SnapshotReader | None:
+    """Return a reader of a corpus's snapshot, None where none can be used.
+
+    Why a snapshot that is there cannot be used is logged.
+
+    Args:
+        home: The home folder.
+        corpus: Name of the corpus.
+        version: The version that the corpus has now.
+        stamp: What tells this corpus from another one of the same name, as
+            `CorpusMark.stamp`; None does not look at it.
+        filter: What chunks must pass, at the anchor and at every hop.
+    """
+    if not snapshot_folder(home, corpus).is_dir():
+        return None
+    try:
+        return need_snapshot(home, corpus, version, stamp=stamp, filter=filter)
+    except SnapshotError as error:
+        _LOG.warning("Walking in the database: %s", error)
+        return None
+
+
+def need_snapshot(
+    home: Path,
+    corpus: str,
+    version: int,
+    *,
+    stamp: str | None = None,
+    filter: Filter | None = None,  # noqa: A002 - the word callers know
+) -> SnapshotReader:
+    """Return a reader of a corpus's snapshot; takes what `open_snapshot` takes.
+
+    Raises:
+        SnapshotError: If there is none, or it is damaged, of another version, or of
+            another corpus of the same name; the message says what to do.
+    """
+    found = _opened(snapshot_folder(home, corpus))
+    if found is None:
+        msg = f"Corpus {corpus!r} has no snapshot: {update_hint(corpus)}"
+        raise SnapshotError(msg)
+    facts = found.facts
+    if facts.corpus != corpus or (stamp is not None and facts.stamp != stamp):
+        msg = (
+            f"The snapshot was made of another corpus {facts.corpus!r}, in another "
+            f"database or deleted since: {update_hint(corpus)}"
+        )
+        raise SnapshotError(msg)
+    if facts.version != version:
+        msg = (
+            f"The snapshot of corpus {corpus!r} is of version {facts.version}, the "
+            f"corpus of version {version}: {update_hint(corpus)}"
+        )
+        raise SnapshotError(msg)
+    return SnapshotReader(found, filter=filter)
+
+
+def forget_snapshots() -> None:
+    """Close the snapshots that are kept open and that no reader uses."""
+    with _LOCK:
+        _OPEN.clear()
+
+
+def _opened(folder: Path) -> MappedSnapshot | None:
+    """Return the snapshot in force, from those kept open if it is among them."""
+    with _LOCK:
+        kept = _OPEN.pop(folder, None)
+        if kept is None or current_generation(folder) != kept.folder:
+            kept = open_generation(folder)
+        if kept is not None:
+            while len(_OPEN) >= _MOST_OPEN:
+                _OPEN.pop(next(iter(_OPEN)))
+            _OPEN[folder] = kept
+        return kept

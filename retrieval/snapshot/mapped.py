@@ -12,19 +12,26 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from graph.errors import SnapshotError
-from retrieval.snapshot.blocks import DocumentBlock, DocumentMark
-from retrieval.snapshot.layout import (
+from knowtrail.graph.errors import SnapshotError
+from knowtrail.graph.files import file_digest
+from knowtrail.retrieval.filter_clauses import Compare
+from knowtrail.retrieval.snapshot.blocks import (
+    CHUNK_PLACES,
+    LONG_PROPERTIES,
+    DocumentBlock,
+    DocumentMark,
+)
+from knowtrail.retrieval.snapshot.layout import (
     COLUMNS,
+    FACTS,
     FORMAT,
     STARTS,
     TEXTS,
     SnapshotFacts,
-    column_shapes,
+    column_shape,
     hashes_of,
     rebuild_hint,
 )
-from retrieval.snapshot.writing import FACTS, checksum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,31 +39,19 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from knowtrail.retrieval.filter_clauses import Clause
+    from knowtrail.retrieval.filters import Filter
+
+__all__ = ["Head", "MappedSnapshot", "TextColumn", "passing"]
+
 Head: TypeAlias = tuple[str, str, str | None, str]
 """Id, title, url and source of a document."""
 
-__all__ = ["Head", "MappedSnapshot", "TextColumn", "read_facts"]
-
-_ROWS_OF = {
-    "documents": "documents",
-    "documents_long": "documents",
-    "document_chunks": "documents",
-    "document_sentences": "documents",
-    "sentence_ids": "sentences",
-    "sentence_texts": "sentences",
-    "term_names": "terms",
-    "term_chunks": "terms",
-}
-"""What a file of starts has one row for, where that is not a chunk."""
+_MASKS = 16
 
 
-def read_facts(folder: Path) -> SnapshotFacts:
-    """Return what the snapshot in a folder says of itself.
-
-    Raises:
-        SnapshotError: If it is damaged or of another format.
-        FileNotFoundError: If there is none.
-    """
+def _read_facts(folder: Path) -> SnapshotFacts:
+    """Return what the snapshot in a folder says of itself."""
     try:
         values = json.loads((folder / FACTS).read_text("utf-8"))
     except ValueError as error:
@@ -117,14 +112,13 @@ class MappedSnapshot:
             FileNotFoundError: If the folder or a file is gone.
         """
         self.folder = folder
-        self.facts = read_facts(folder)
+        self.facts = _read_facts(folder)
         self.heads: dict[int, Head] = {}
         self.masks: dict[str, npt.NDArray[np.bool_]] = {}
         self._check_sizes()
-        shapes = column_shapes(self.facts)
         self.columns: dict[str, npt.NDArray[Any]] = {
-            name: self._numbers(name, dtype, shapes[name])
-            for name, dtype in COLUMNS.items()
+            name: self._numbers(name, column.dtype, column_shape(name, self.facts))
+            for name, column in COLUMNS.items()
         }
         self.starts = {name: self._starts(name) for name in (*STARTS, *TEXTS)}
         self.texts = {
@@ -150,19 +144,10 @@ class MappedSnapshot:
 
     def _check_rows(self) -> None:
         """Check that what names rows names rows that are there."""
-        facts = self.facts
-        bounds = {
-            "edges": facts.chunks,
-            "chunk_sentences": facts.sentences,
-            "chunk_documents": facts.documents,
-            "lookup_rows": facts.chunks,
-            "sentence_homes": facts.chunks,
-            "sentence_lookup_rows": facts.sentences,
-            "chunk_terms": facts.terms,
-            "term_chunks": facts.chunks,
-            "term_lookup_rows": facts.terms,
-        }
-        for name, bound in bounds.items():
+        for name, column in COLUMNS.items():
+            if not column.names:
+                continue
+            bound = getattr(self.facts, column.names)
             rows = self.columns[name]
             if len(rows) and not 0 <= rows.min() <= rows.max() < bound:
                 raise self._damaged(f"{name} names rows that are not there")
@@ -187,20 +172,12 @@ class MappedSnapshot:
     def _starts(self, name: str) -> npt.NDArray[np.int64]:
         """Map where the rows of a list or text column begin."""
         facts = self.facts
-        rows: int = getattr(facts, _ROWS_OF.get(name, "chunks"))
-        starts = self._numbers(f"{name}_starts", "<i8", (rows + 1,))
         if name in STARTS:
-            ends = {
-                "document_chunks": facts.chunks,
-                "document_sentences": facts.sentences,
-                "chunk_sentences": facts.memberships,
-                "edges": facts.edges,
-                "chunk_terms": facts.namings,
-                "term_chunks": facts.namings,
-            }
-            end = ends[name]
+            rows, end = (getattr(facts, count) for count in STARTS[name])
         else:
+            rows = getattr(facts, TEXTS[name])
             end = facts.sizes.get(f"{name}_bytes", -1)
+        starts = self._numbers(f"{name}_starts", "<i8", (rows + 1,))
         if starts[0] or starts[-1] != end or (np.diff(starts) < 0).any():
             raise self._damaged(f"{name}_starts is out of order")
         return starts
@@ -212,7 +189,7 @@ class MappedSnapshot:
             SnapshotError: If one differs.
         """
         for name, wanted in self.facts.checksums.items():
-            if checksum(self.folder / name) != wanted:
+            if file_digest(self.folder / name) != wanted:
                 raise self._damaged(f"{name} is not what was written")
 
     def rows_of(
@@ -281,3 +258,77 @@ class MappedSnapshot:
             sentence_places=columns["sentence_places"][first_s:last_s],
             sentence_vectors=columns["sentence_vectors"][first_s:last_s],
         )
+
+
+def passing(snapshot: MappedSnapshot, wanted: Filter) -> npt.NDArray[np.bool_]:
+    """Return for each chunk whether it passes; the last few filters are kept.
+
+    A filter that looks at documents only is decided once a document.
+    """
+    key = repr(wanted.clause)
+    if (known := snapshot.masks.get(key)) is None:
+        known = _decided(snapshot, wanted)
+        if len(snapshot.masks) >= _MASKS:
+            snapshot.masks.clear()
+        snapshot.masks[key] = known
+    return known
+
+
+def _decided(snapshot: MappedSnapshot, wanted: Filter) -> npt.NDArray[np.bool_]:
+    """Decide a filter for every chunk."""
+    fields = _fields(wanted.clause)
+    of_chunk = {name for owner, name in fields if owner == "chunk"}
+    of_document = {name for owner, name in fields if owner != "chunk"}
+    passes = np.zeros(snapshot.facts.chunks, dtype=np.bool_)
+    starts = snapshot.starts["document_chunks"].tolist()
+    for row in range(snapshot.facts.documents):
+        document = _document(snapshot, row, of_document)
+        first, last = starts[row], starts[row + 1]
+        if of_chunk:
+            passes[first:last] = [
+                wanted.matches(_chunk(snapshot, chunk, of_chunk), document)
+                for chunk in range(first, last)
+            ]
+        else:
+            passes[first:last] = wanted.matches({}, document)
+    return passes
+
+
+def _fields(clause: Clause) -> set[tuple[str, str]]:
+    """Return owner and name of every field that a clause asks for."""
+    if isinstance(clause, Compare):
+        return {(clause.field.owner, clause.field.name)}
+    return {field for part in clause.parts for field in _fields(part)}
+
+
+def _document(snapshot: MappedSnapshot, row: int, names: set[str]) -> dict[str, Any]:
+    """Return what a filter asks of a document."""
+    if not names:
+        return {}
+    head = json.loads(snapshot.texts["documents"][row])
+    found = {
+        **head["properties"],
+        "id": head["id"],
+        "themes": head["themes"],
+        "categories": head["categories"],
+        "corpusVersion": int(snapshot.columns["document_versions"][row]),
+    }
+    if names & LONG_PROPERTIES:
+        found |= json.loads(snapshot.texts["documents_long"][row])
+    return found
+
+
+def _chunk(snapshot: MappedSnapshot, row: int, names: set[str]) -> dict[str, Any]:
+    """Return what a filter asks of a chunk."""
+    texts = snapshot.texts
+    found: dict[str, Any] = {}
+    if names & set(CHUNK_PLACES):
+        places = snapshot.columns["chunk_places"][row].tolist()
+        found |= dict(zip(CHUNK_PLACES, places, strict=True))
+    if "id" in names:
+        found["id"] = texts["chunk_ids"][row].decode()
+    if "text" in names:
+        found["text"] = texts["chunk_texts"][row].decode("utf-8", "surrogatepass")
+    if names - {*CHUNK_PLACES, "id", "text"}:
+        found |= json.loads(texts["chunk_extras"][row])
+    return found

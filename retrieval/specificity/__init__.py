@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from knowtrail.graph.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from retrieval.specificity.conversation import Conversation
-    from retrieval.specificity.experiment import SpecificityExperiment
-    from retrieval.specificity.lookup import SpecificityLookup, load_lookup
-    from retrieval.specificity.opening import open_pipeline
-    from retrieval.specificity.pipeline import TemplatePipeline
-    from retrieval.specificity.results import PipelineResult
-    from retrieval.specificity.templates import load_templates
+    from knowtrail.retrieval.specificity.class_scores import (
+        SpecificityLookup,
+        load_lookup,
+    )
+    from knowtrail.retrieval.specificity.conversation import Conversation
+    from knowtrail.retrieval.specificity.live_pipeline import open_pipeline
+    from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
+    from knowtrail.retrieval.specificity.query_templates import load_templates
+    from knowtrail.retrieval.specificity.template_pipeline import (
+        PipelineResult,
+        TemplatePipeline,
+    )
 
 __all__ = [
     "Conversation",
@@ -27,19 +33,14 @@ __all__ = [
 
 _HOMES = {
     "Conversation": "conversation",
-    "PipelineResult": "results",
-    "SpecificityExperiment": "experiment",
-    "SpecificityLookup": "lookup",
-    "TemplatePipeline": "pipeline",
-    "load_lookup": "lookup",
-    "load_templates": "templates",
-    "open_pipeline": "opening",
+    "PipelineResult": "template_pipeline",
+    "SpecificityExperiment": "monitoring",
+    "SpecificityLookup": "class_scores",
+    "TemplatePipeline": "template_pipeline",
+    "load_lookup": "class_scores",
+    "load_templates": "query_templates",
+    "open_pipeline": "live_pipeline",
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name at first use, so that the command line starts quickly."""
-    if name not in _HOMES:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(import_module(f"retrieval.specificity.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES)

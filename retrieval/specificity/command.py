@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import shlex
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
-from graph.errors import InputError
-from ingest.corpus import check_corpus
-from ingest.keys import content_key
-from retrieval.cli_options import own_command
-from retrieval.corpora import corpora
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.rows import plain_text
+from knowtrail.graph.settings import own_command
+from knowtrail.ingest.corpus import check_corpus
+from knowtrail.ingest.keys import content_key
+from knowtrail.retrieval.corpora import corpora
+from knowtrail.retrieval.specificity.routes import (
+    Route,
+    choose_route,
+    institutions_of,
+    refuse_empty,
+)
 
 if TYPE_CHECKING:
-    from graph.connection import Connection
-    from graph.language_models import LanguageModel
-    from graph.settings import Settings
-    from retrieval.specificity.opening import Route
-    from retrieval.specificity.pipeline import TemplatePipeline
-    from retrieval.specificity.results import PipelineResult
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.specificity.template_pipeline import (
+        PipelineResult,
+        TemplatePipeline,
+    )
 
 __all__ = ["answered_by_template", "forget"]
 
 _LOG = logging.getLogger(__name__)
-_CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]+")
 
 _HINTS = {
     "en": {
@@ -81,12 +87,12 @@ def answered_by_template(
         InputError: If templates are wanted and there are no institutions.
         UnknownCorpusError: If they are wanted of a corpus that is not stored.
     """
-    from retrieval.specificity.opening import open_pipeline
-
     _check_recorded(conversation, record=record)
     insisted = route == "templates" or conversation is not None
     if not _has_institutions(connection, corpus, insisted=insisted):
         return False
+    from knowtrail.retrieval.specificity.live_pipeline import open_pipeline
+
     pipeline = open_pipeline(
         connection,
         settings,
@@ -108,11 +114,7 @@ def answered_by_template(
 
 
 def _check_recorded(conversation: str | None, *, record: bool) -> None:
-    """Refuse a conversation that is named and not to be stored.
-
-    Raises:
-        InputError: If so.
-    """
+    """Refuse a conversation that is named and not to be stored."""
     if not record and conversation is not None:
         msg = "A conversation is stored: leave --no-record out, or --conversation."
         raise InputError(msg)
@@ -121,14 +123,7 @@ def _check_recorded(conversation: str | None, *, record: bool) -> None:
 def _has_institutions(
     connection: Connection, corpus: str | None, *, insisted: bool
 ) -> bool:
-    """Return whether templates could find anything; refuse, or say why they could not.
-
-    Raises:
-        InputError: If templates are insisted on and there are no institutions.
-        UnknownCorpusError: If the corpus is not stored.
-    """
-    from retrieval.specificity.opening import Route, institutions_of, refuse_empty
-
+    """Return whether templates could find anything; refuse, or say why not."""
     institutions = institutions_of(connection, corpus)
     if institutions.found:
         return True
@@ -151,8 +146,6 @@ def _fits(
     corpus: str | None,
 ) -> bool:
     """Return whether templates are to answer; say the route and why."""
-    from retrieval.specificity.opening import Route, choose_route
-
     chosen = choose_route(pipeline, question, conversation)
     texts = [info.name for info in corpora(connection)] if _walks(chosen) else []
     if _walks(chosen) and not (texts if corpus is None else corpus in texts):
@@ -189,13 +182,13 @@ def _show(
         click.echo(json.dumps(result.as_dict(), ensure_ascii=False, indent=2))
         return
     said = _HINTS[result.language]
-    click.echo(_CONTROLS.sub(" ", result.answer))
+    click.echo(plain_text(result.answer, lines=True))
     for note in result.notes:
-        click.echo(f"{said['note']}: {_CONTROLS.sub(' ', note)}", err=True)
+        click.echo(f"{said['note']}: {plain_text(note, lines=True)}", err=True)
     name = result.conversation.id
     if name is None:
         return
-    own = own_command(settings)
+    own = own_command(settings.home)
     click.echo(f"\n{said['turns']}:")
     click.echo(
         f"  {own} cypher --saved conversation -p conversation={shlex.quote(name)}"
@@ -207,7 +200,7 @@ def _show(
 
 def forget(connection: Connection, conversation: str) -> None:
     """Delete a conversation and say what went."""
-    from retrieval.specificity.storing import delete_conversation
+    from knowtrail.retrieval.specificity.conversation import delete_conversation
 
     counters = delete_conversation(connection, conversation)
     click.echo(f"Deleted {counters.nodes_deleted} nodes of the conversation.")

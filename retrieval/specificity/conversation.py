@@ -1,14 +1,35 @@
-"""What was said before: turns, and the classes that they lend weight to."""
+"""What was said before: turns, the classes that they lend weight to, and the graph.
+
+(:Conversation)-[:HAS_TURN]->(:Turn)-[:NEXT_TURN]->(:Turn)
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from knowtrail.graph.errors import InputError
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["BOOST", "RECENCY", "Conversation", "PastTurn", "context_boosts"]
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.driver import Counters
+    from knowtrail.retrieval.specificity.template_pipeline import PipelineResult
+
+__all__ = [
+    "BOOST",
+    "RECENCY",
+    "Conversation",
+    "PastTurn",
+    "context_boosts",
+    "delete_conversation",
+    "read_conversation",
+    "store_turn",
+]
 
 BOOST = 0.1
 RECENCY = (1.0, 0.85, 0.70, 0.55, 0.40)
@@ -45,12 +66,22 @@ class Conversation:
     """Turns of one conversation, the oldest first.
 
     Attributes:
-        id: Its name in the graph; None for one that is not stored.
+        id: What its caller calls it; None for one that is not stored.
         turns: The turns.
+        owner: The caller, who alone finds it by that name; None is whoever holds the
+            database.
     """
 
     id: str | None = None
     turns: tuple[PastTurn, ...] = ()
+    owner: str | None = None
+
+    @property
+    def key(self) -> str | None:
+        """Return its id in the graph, which differs between owners of one name."""
+        if self.id is None or self.owner is None:
+            return self.id
+        return content_key("conversation", self.owner, self.id)
 
     def with_turn(self, turn: PastTurn) -> Conversation:
         """Return the conversation with one turn more."""
@@ -74,3 +105,144 @@ def context_boosts(conversation: Conversation | None) -> dict[str, float]:
         for name in turn.classes:
             boosts.setdefault(name, BOOST * factor)
     return boosts
+
+
+LONGEST_ID = 200
+
+
+def _check_conversation(name: str) -> str:
+    """Return the id of a conversation, checked."""
+    if not name.strip() or len(name) > LONGEST_ID or not name.isprintable():
+        msg = (
+            f"The conversation is {name[:80]!r}: name it with 1 to {LONGEST_ID} "
+            "printable characters."
+        )
+        raise InputError(msg)
+    return name
+
+
+def read_conversation(
+    connection: Connection, name: str, *, owner: str | None = None
+) -> Conversation:
+    """Return the last turns of a conversation, none where it is new.
+
+    Args:
+        connection: The database.
+        name: What its caller calls it.
+        owner: The caller: conversations of others are as if they were not there. None
+            takes the name for the id in the graph.
+
+    Raises:
+        InputError: If the name is none.
+    """
+    found = Conversation(id=_check_conversation(name), owner=owner)
+    rows = connection.read(
+        "retrieval/specificity_conversation",
+        conversation=found.key,
+        limit=len(RECENCY),
+    )
+    turns = [_past_turn(row["turn"]) for row in reversed(rows)]
+    return replace(found, turns=tuple(turns))
+
+
+def _past_turn(stored: dict[str, Any]) -> PastTurn:
+    """Return a stored turn."""
+    slots = json.loads(stored.get("slots") or "{}")
+    return PastTurn(
+        question=stored["question"],
+        resolved=stored["resolved"],
+        language=stored["language"],
+        template_id=stored["templateId"],
+        slots={n: v if isinstance(v, str) else tuple(v) for n, v in slots.items()},
+        classes=tuple(stored.get("keptClasses") or ()),
+        names=tuple(stored.get("names") or ()),
+        answer=stored["answer"],
+    )
+
+
+def store_turn(
+    connection: Connection, result: PipelineResult, *, before: Conversation
+) -> str:
+    """Store what a pipeline made of a question as the last turn; return its id.
+
+    Turns of one conversation that are stored at once follow each other in some order:
+    its chain never forks.
+
+    Args:
+        connection: The database.
+        result: What was made; its conversation has an id.
+        before: The conversation before this turn, with the latest five turns.
+
+    Raises:
+        InputError: If the conversation has no id.
+    """
+    from knowtrail.graph.schema import apply_schema, schema_version
+
+    _check_conversation(result.conversation.id or "")
+    name = result.conversation.key or ""
+    now = datetime.now(UTC)
+    turn_id = content_key(
+        "turn", name, len(before.turns), result.question, now.isoformat()
+    )
+    if schema_version(connection) is None:
+        apply_schema(connection)
+    connection.write(
+        "retrieval/specificity_turn",
+        conversation=name,
+        now=now,
+        turn={"id": turn_id, "createdAt": now, **_properties(result)},
+    )
+    return turn_id
+
+
+def _properties(result: PipelineResult) -> dict[str, Any]:
+    """Return the properties of a turn."""
+    kept = {} if result.classes is None else result.classes.kept
+    dropped = {} if result.classes is None else result.classes.dropped
+    runs = () if result.instantiated is None else result.instantiated.runs
+    classified = result.classification
+    return {
+        "question": result.question,
+        "resolved": result.resolution.question,
+        "followUp": result.resolution.follow_up,
+        "language": result.language,
+        "status": result.status,
+        "templateId": result.template_id,
+        "confidence": None if classified is None else classified.confidence,
+        "classifiedBy": None if classified is None else classified.by,
+        "slots": json.dumps(dict(result.slots.values), ensure_ascii=False),
+        "missing": list(result.missing),
+        "contextTemplate": result.context_template,
+        "sparql": [run.sparql for run in runs],
+        "bindings": [
+            json.dumps(
+                {
+                    n: {"value": b.value, "type": b.datatype}
+                    for n, b in r.bindings.items()
+                },
+                ensure_ascii=False,
+            )
+            for r in runs
+        ],
+        "rows": None if result.execution is None else len(result.execution.rows),
+        "names": list(result.names),
+        "keptClasses": list(kept),
+        "keptScores": list(kept.values()),
+        "droppedClasses": list(dropped),
+        "droppedScores": list(dropped.values()),
+        "boosts": json.dumps(dict(result.boosts)),
+        "chunkIds": [chunk.chunk_id for chunk in result.chunks],
+        "chunkScores": [chunk.score for chunk in result.chunks],
+        "answer": result.answer,
+        "notes": list(result.notes),
+        "model": result.model,
+        "experimentGroup": result.group,
+        "milliseconds": 1000 * sum(result.seconds.values()),
+    }
+
+
+def delete_conversation(connection: Connection, name: str) -> Counters:
+    """Delete a conversation with its turns; none is no error."""
+    return connection.write(
+        "retrieval/specificity_forget", conversation=_check_conversation(name)
+    )

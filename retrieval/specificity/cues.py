@@ -1,19 +1,32 @@
-"""Words that tell what a question is after, and words that no template answers."""
+"""Words that tell what a question is after, and whether that is heritage at all."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from retrieval.specificity.vocabulary import spelling_of
-from retrieval.specificity.words import normal, tokens_of, word_list
+from knowtrail.retrieval.specificity.vocabulary import (
+    data_file,
+    normal,
+    spelling_of,
+    tokens_of,
+    word_list,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retrieval.specificity.mentions import Mention
+    from knowtrail.retrieval.specificity.mention import Mention
 
-__all__ = ["for_each_type", "intents_of", "residue", "unanswerable"]
+__all__ = [
+    "FykeFilter",
+    "Relevance",
+    "intents_of",
+    "residue",
+    "unanswerable",
+]
 
 _PLACES = frozenset({"city", "region", "country", "place"})
 _COUNT = re.compile(
@@ -126,7 +139,7 @@ def _compares(question: str, places: Sequence[Mention]) -> bool:
     return not listed and bool(_EITHER.search(question))
 
 
-def for_each_type(question: str) -> bool:
+def _for_each_type(question: str) -> bool:
     """Return whether a question asks for a number of each type."""
     return bool(_COUNT.search(question) and _EACH_TYPE.search(question))
 
@@ -185,3 +198,71 @@ _COUNTABLE = (
     | word_list("english")
     | word_list("dutch")
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relevance:
+    """Whether a question is about heritage.
+
+    Attributes:
+        relevant: Whether it goes on.
+        reason: The words that decided, or that there were none.
+        elsewhere: Whether it has a word of another field.
+    """
+
+    relevant: bool
+    reason: str
+    elsewhere: bool = False
+
+
+class FykeFilter:
+    """Tells questions about heritage institutions from all others.
+
+    A question is let through if it names an institution, a type of institution, an
+    identifier or a budget, or has a word of heritage. Words of other fields, such as
+    the weather, weigh against it, unless it asks as one does for institutions.
+    """
+
+    def __init__(self) -> None:
+        words = data_file("relevance.yaml")
+        self._heritage = frozenset(normal(w) for w in words["heritage"])
+        self._beginnings = tuple(normal(w) for w in words["heritage_beginnings"])
+        self._endings = tuple(normal(w) for w in words["heritage_endings"])
+        self._others = frozenset(normal(w) for w in words["others"])
+        self._asking = re.compile("|".join(words["asking"]), re.IGNORECASE)
+
+    def check(self, question: str, mentions: Sequence[Mention]) -> Relevance:
+        """Return whether a question is about heritage.
+
+        Args:
+            question: A question that stands alone.
+            mentions: What it names.
+        """
+        forms = [token.form for token in tokens_of(question)]
+        pairs = [f"{a} {b}" for a, b in pairwise(forms)]
+        named = [m for m in mentions if m.kind in {"name", "identifier", "budget"}]
+        others = [w for w in (*forms, *pairs) if w in self._others]
+        if named:
+            return Relevance(relevant=True, reason=named[0].text)
+        types = [m.text for m in mentions if m.kind in {"institution_type", "generic"}]
+        heritage = [
+            w
+            for w in (*forms, *pairs)
+            if w in self._heritage
+            or w.startswith(self._beginnings)
+            or w.endswith(self._endings)  # Rijksmuseum, Stadtarchiv
+        ]
+        signs = [*types, *heritage]
+        if signs and (not others or self._asking.search(question)):
+            return Relevance(relevant=True, reason=signs[0])
+        if others:
+            return Relevance(relevant=False, reason=others[0], elsewhere=True)
+        whole = [m for m in mentions if m.kind in {"date", "city", "region", "country"}]
+        asked = self._asking.search(question) or any(
+            m.kind == "date" or any(option.known for option in m.options) for m in whole
+        )
+        if whole and asked and not residue(question, mentions):
+            return Relevance(relevant=True, reason=whole[0].text)
+        if _for_each_type(question) and not residue(question, mentions):
+            return Relevance(relevant=True, reason="types")
+        return Relevance(relevant=False, reason="no word of heritage")

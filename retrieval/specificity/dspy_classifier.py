@@ -4,30 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from graph.errors import InputError, MissingExtraError, ModelError
-from retrieval.specificity.classifying import THRESHOLD, Classification
-from retrieval.specificity.templates import NONE
+from knowtrail.graph.errors import ModelError
+from knowtrail.graph.extras import extra
+from knowtrail.graph.settings import keep_litellm_local
+from knowtrail.retrieval.specificity.class_scores import check_threshold
+from knowtrail.retrieval.specificity.classifier import THRESHOLD, Classification
+from knowtrail.retrieval.specificity.query_templates import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from retrieval.specificity.mentions import Mention
-    from retrieval.specificity.templates import Template
+    from knowtrail.retrieval.specificity.mention import Mention
+    from knowtrail.retrieval.specificity.query_templates import Template
 
 __all__ = ["DspyTemplateClassifier", "ollama_lm"]
 
 
 def _dspy() -> Any:
-    """Import DSPy.
-
-    Raises:
-        MissingExtraError: If the extra `dspy` is not installed.
-    """
-    try:
+    """Import DSPy."""
+    keep_litellm_local()
+    with extra("dspy", "This classifier"):
         import dspy  # type: ignore[import-untyped]
-    except ImportError as error:
-        msg = "This classifier needs an extra: pip install 'knowtrail[dspy]'."
-        raise MissingExtraError(msg) from error
     return dspy
 
 
@@ -79,9 +76,7 @@ class DspyTemplateClassifier:
             InputError: If the threshold is not from 0 to 1.
             MissingExtraError: If the extra `dspy` is not installed.
         """
-        if not 0 <= threshold <= 1:
-            msg = f"The threshold is {threshold}: give a number from 0 to 1."
-            raise InputError(msg)
+        check_threshold(threshold)
         dspy = _dspy()
         self.threshold = threshold
         self._lm = lm

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import InputError, QueryTimeoutError
+from knowtrail.graph.errors import InputError, QueryTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rdflib.plugins.sparql.sparql import Query
     from rdflib.term import Node
 
-    from retrieval.specificity.instantiation import Instantiated
+    from knowtrail.retrieval.specificity.query_templates import Instantiated
 
 __all__ = [
     "Execution",
@@ -78,7 +78,7 @@ def namespaces(base: str = DEFAULT_BASE) -> dict[str, Any]:
     from rdflib import Namespace
     from rdflib.namespace import RDF, SDO, XSD
 
-    from graph.rdf.vocabulary import Vocabulary
+    from knowtrail.graph.rdf.vocabulary import Vocabulary
 
     return {
         "hc": Namespace(Vocabulary(base).heritage),
@@ -154,11 +154,7 @@ def _borrowed(sparql: str, base: str) -> Iterator[Query]:
 
 
 def _prepared(sparql: str, base: str) -> Query:
-    """Return a query.
-
-    Raises:
-        InputError: If it is none that may be run.
-    """
+    """Return a query."""
     from pyparsing.exceptions import ParseException
     from rdflib.plugins.sparql import prepareQuery
 
@@ -322,11 +318,7 @@ class _Clock:
         self._seconds = seconds
 
     def check(self) -> None:
-        """Raise if the time is over.
-
-        Raises:
-            QueryTimeoutError: If so.
-        """
+        """Raise if the time is over."""
         if time.monotonic() > self._end:
             msg = (
                 f"The query took longer than {self._seconds:g} s and was ended: ask "

@@ -1,37 +1,156 @@
 """Names of places, institutions and identifiers that the graph has.
 
-A gazetteer holds every distinct name, so it grows with the custodians: about 1 kB each.
+Countries and their parts have names by ISO 3166 too, in English and Dutch. A gazetteer
+holds every distinct name, so it grows with the custodians: about 1 kB each.
 """
 
 from __future__ import annotations
 
+import gettext
+import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from retrieval.specificity.iso_places import (
-    country_names,
-    parts_among,
-    subdivision_names,
-    subdivisions_of,
-)
-from retrieval.specificity.spellings import usual_spellings
-from retrieval.specificity.words import data_file, normal, type_words
+import pycountry
+
+from knowtrail.retrieval.specificity.vocabulary import data_file, normal, type_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from rdflib import Graph
 
-    from graph.connection import Connection
 
 __all__ = [
     "Entry",
     "Gazetteer",
     "build_gazetteer",
     "gazetteer_of_graph",
-    "read_gazetteer",
+    "place_name",
 ]
+
+
+@lru_cache(maxsize=1)
+def _country_names() -> tuple[tuple[str, str], ...]:
+    """Return names of countries in English and Dutch with their ISO 3166-1 codes."""
+    dutch = gettext.translation("iso3166-1", pycountry.LOCALES_DIR, languages=["nl"])
+    names: list[tuple[str, str]] = []
+    for country in pycountry.countries:
+        own = [country.name]
+        own += [getattr(country, a, "") for a in ("common_name", "official_name")]
+        for name in [n for n in own if n]:
+            names += [(name, country.alpha_2), (dutch.gettext(name), country.alpha_2)]
+        if "," in country.name:
+            last, _, first = country.name.partition(", ")
+            names.append((f"{first} {last}", country.alpha_2))
+    for code, others in data_file("places.yaml")["countries"].items():
+        names += [(name, code) for name in others]
+    return tuple(dict.fromkeys(names))
+
+
+@lru_cache(maxsize=1024)
+def place_name(text: str, language: str) -> str:
+    """Return the name of a country or region by its ISO 3166 code.
+
+    Args:
+        text: A code; any other text is returned as it is.
+        language: `en` or `nl`.
+    """
+    if re.fullmatch(r"[A-Z]{2}", text):
+        found, domain = pycountry.countries.get(alpha_2=text), "iso3166-1"
+    elif re.fullmatch(r"[A-Z]{2}-[A-Z0-9]{1,3}", text):
+        found, domain = pycountry.subdivisions.get(code=text), "iso3166-2"
+    else:
+        return text
+    if found is None:
+        return text
+    name = str(getattr(found, "common_name", found.name))
+    if language == "nl":
+        dutch = gettext.translation(domain, pycountry.LOCALES_DIR, languages=["nl"])
+        name = str(dutch.gettext(name))
+    last, _, first = name.partition(" [")[0].partition(", ")
+    return f"{first} {last}".strip()
+
+
+@lru_cache(maxsize=8)
+def _subdivisions_of(countries: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    """Return names and ISO 3166-2 codes of the parts of countries."""
+    found = []
+    for country in sorted(countries):
+        for part in pycountry.subdivisions.get(country_code=country) or ():
+            found += [(name, part.code) for name in _subdivision_names(part.code)]
+    by_name = {normal(name): code for name, code in found}
+    for same in data_file("places.yaml")["regions"]:
+        codes = {by_name[normal(n)] for n in same if normal(n) in by_name}
+        if len(codes) == 1:
+            found += [(name, next(iter(codes))) for name in same]
+    return tuple(dict.fromkeys(found))
+
+
+def _parts_among(codes: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return regions in which others lie, by ISO 3166-2, with those that are given."""
+    subdivisions = pycountry.subdivisions
+    found: dict[str, set[str]] = {}
+    given = set(codes)
+    for code in given:
+        part = subdivisions.get(code=code)
+        while part is not None and part.parent_code:
+            found.setdefault(part.parent_code, set()).add(code)
+            part = subdivisions.get(code=part.parent_code)
+    return {
+        whole: tuple(sorted(found[whole] | ({whole} & given)))
+        for whole in sorted(found)
+    }
+
+
+def _subdivision_names(code: str) -> list[str]:
+    """Return the names of an ISO 3166-2 code, in its own language and in Dutch."""
+    found = pycountry.subdivisions.get(code=code)
+    if found is None:
+        return []
+    dutch = gettext.translation("iso3166-2", pycountry.LOCALES_DIR, languages=["nl"])
+    names = {found.name, dutch.gettext(found.name)}
+    names |= {part.strip() for name in names for part in name.split("[")[0].split("/")}
+    return sorted(names)
+
+
+_LEADING = ("the ", "de ", "het ")
+
+
+def _usual_spellings(
+    rows: Mapping[str, int], countries: Mapping[str, frozenset[str]], *, key: str
+) -> dict[str, str]:
+    """Return for each name of a place the one that it is written with most.
+
+    Names are one if they differ in hyphens, dots, accents, case or an article, or if
+    they are that place's in several languages and in the same countries.
+    """
+    languages = {
+        normal(name): number
+        for number, same in enumerate(data_file("places.yaml")[key])
+        for name in same
+    }
+    groups: dict[str, list[str]] = {}
+    for name in rows:
+        form = normal(name)
+        for article in _LEADING:
+            form = form.removeprefix(article)
+        groups.setdefault(form, []).append(name)
+    joined: dict[object, list[str]] = {}
+    for form, names in groups.items():
+        where: frozenset[str] = frozenset()
+        where = where.union(*(countries.get(n, frozenset()) for n in names))
+        number = languages.get(form, languages.get(normal(names[0])))
+        same: object = form if number is None else (number, where)
+        joined.setdefault(same, []).extend(names)
+    usual: dict[str, str] = {}
+    for names in joined.values():
+        best = min(names, key=lambda n: (-rows[n], n))
+        usual |= dict.fromkeys(names, best)
+    return usual
+
 
 KINDS = ("city", "region", "country", "name")
 """In the order in which a word that can be several is taken."""
@@ -96,6 +215,17 @@ class Gazetteer:
         )
         return tuple(dict.fromkeys(found))[:10]
 
+    def named_with(self, text: str) -> list[Entry]:
+        """Return the institutions whose name has all words of a text."""
+        words = set(normal(text).split())
+        return [
+            entry
+            for form in self.names.get("name", ())
+            if words and words <= set(form.split())
+            for entry in self.entries[form]
+            if entry.kind == "name"
+        ]
+
     @property
     def meant(self) -> dict[str, dict[str, tuple[str, ...]]]:
         """Return what values of slots mean in the graph, where that is several."""
@@ -103,15 +233,9 @@ class Gazetteer:
         return {"city": dict(self.spellings.get("city", {})), "region": regions}
 
 
-def read_gazetteer(connection: Connection, corpus: str | None = None) -> Gazetteer:
-    """Read the names of the graph in the database, or of one corpus in it."""
-    rows = connection.read("retrieval/specificity_gazetteer", corpus=corpus)
-    return build_gazetteer(rows)
-
-
 def gazetteer_of_graph(graph: Graph, *, base: str) -> Gazetteer:
     """Read the names of an RDF graph."""
-    from retrieval.specificity.execution import namespaces
+    from knowtrail.retrieval.specificity.execution import namespaces
 
     used = namespaces(base)
     hc, schema = used["hc"], used["schema"]
@@ -200,11 +324,11 @@ class _Builder:
         """Return the gazetteer."""
         spellings = {"city": self._add_cities(), "region": self._add_regions()}
         self._other_spellings()
-        for name, code in country_names():
+        for name, code in _country_names():
             known = code in self._countries
             self._add(name, Entry(kind="country", value=code, known=known))
-        parts = parts_among(self._regions.values())
-        for name, code in subdivisions_of(frozenset(self._countries)):
+        parts = _parts_among(self._regions.values())
+        for name, code in _subdivisions_of(frozenset(self._countries)):
             if normal(name) not in self._entries:
                 entry = Entry(
                     kind="region", value=code, about=code[:2], known=code in parts
@@ -237,7 +361,7 @@ class _Builder:
             city: frozenset(place.rpartition(", ")[2] for place in places)
             for city, places in self._cities.items()
         }
-        usual = usual_spellings(self._rows["city"], countries, key="cities")
+        usual = _usual_spellings(self._rows["city"], countries, key="cities")
         spelt = _by_usual(usual)
         for city, best in usual.items():
             places = set().union(*(self._cities[name] for name in spelt[best]))
@@ -255,7 +379,7 @@ class _Builder:
             if not coded:  # some rows of a region may lack its country
                 plain[region] = frozenset(c for _, c in codes if c)
         rows = {region: self._rows["region"][region] for region in plain}
-        usual = usual_spellings(rows, plain, key="regions")
+        usual = _usual_spellings(rows, plain, key="regions")
         spelt = _by_usual(usual)
         for region, best in usual.items():
             known = frozenset().union(*(plain[name] for name in spelt[best]))
@@ -279,7 +403,7 @@ class _Builder:
                     for entry in found if normal(name) not in own else ():
                         self._add(name, entry)
         for code, region in self._regions.items():
-            for name in subdivision_names(code.upper()):
+            for name in _subdivision_names(code.upper()):
                 self._add(
                     name, Entry(kind="region", value=region, about=code[:2].upper())
                 )

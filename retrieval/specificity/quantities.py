@@ -1,14 +1,121 @@
-"""Years, amounts of money and identifiers in Dutch and English questions."""
+"""Numbers in Dutch and English questions: years, money, identifiers, and how many."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from retrieval.specificity.superlatives import is_number_of
+from knowtrail.retrieval.specificity.vocabulary import data_file
 
-__all__ = ["Found", "amounts", "identifiers", "in_euro", "years"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "NEWEST",
+    "OLDEST",
+    "Found",
+    "amounts",
+    "asked_limit",
+    "identifiers",
+    "in_euro",
+    "ranged",
+    "years",
+]
+
+NEWEST = (
+    r"newest|youngest|latest|kortst\w*|shortest|most recent\w*|recentst?e?"
+    r"|nieuwst\w*|jongst\w*"
+    r"|recent\w*|laatst?e? (?:opgericht|gesticht)\w*"
+    r"|last (?:founded|established)"
+    r"|het laatst|founded last|last to (?:be founded|open)"
+)
+OLDEST = r"oldest|earliest|oudst\w*|vroegst\w*|first|eerst\w*|longest|langst\w*"
+_SUPERLATIVE = f"(?:{NEWEST}|{OLDEST})"
+_COUNTS = {
+    "two": 2, "twee": 2, "three": 3, "drie": 3, "four": 4, "vier": 4, "five": 5,
+    "vijf": 5, "six": 6, "zes": 6, "seven": 7, "zeven": 7, "eight": 8, "acht": 8,
+    "nine": 9, "negen": 9, "ten": 10, "tien": 10, "twenty": 20, "twintig": 20,
+}  # fmt: skip
+_NUMBER = rf"(?P<{{}}>\d{{{{1,4}}}}|{'|'.join(_COUNTS)})"
+_TIME = r"(?!\s+(?:years?|decades?|centur\w+|months?|jaar|jaren|eeuw\w*|maand\w*)\b)"
+_LIMIT = re.compile(
+    rf"\b(?:top[ -]?)?{_NUMBER.format('before')}\s+{_SUPERLATIVE}\b"
+    rf"|\b{_SUPERLATIVE}\s+{_NUMBER.format('after')}\b(?!\s*[-/]?\s*\d){_TIME}"
+    rf"|\btop[ -]?{_NUMBER.format('top')}\b"
+)
+_OF_THEM = r"(?:of (?:them|those|these)|daarvan|ervan|hiervan|van (?:die|deze|hen))"
+_ASKED = r"(?:which|what|welke?)"
+_PLURAL = re.compile(r"(?:[^us]s|[^l]en|musea|arboreta)$", re.IGNORECASE)
+_TOP = re.compile(r"\btop[ -]?$", re.IGNORECASE)
+_ENDS_SO = re.compile(rf"\b{_SUPERLATIVE}\s+$", re.IGNORECASE)
+_BEGINS_SO = re.compile(rf"\s+{_SUPERLATIVE}\b", re.IGNORECASE)
+_GOES_ON = re.compile(r"\s+[^\W\d_]{3,}")
+_COUNTING = re.compile(
+    r"(?:^|\b(?:the|de|het|me|us|my|mij|ons|are|were|zijn|waren|list|show|give|find|name"
+    r"|geef|toon|noem|zoek|which|what|welke|wat))\W*$",
+    re.IGNORECASE,
+)
+
+
+def asked_limit(question: str) -> str | None:
+    """Return how many are asked for; one by `is the oldest`, None where not said."""
+    text = question.casefold()
+    if found := _LIMIT.search(text):
+        word = found["before"] or found["after"] or found["top"]
+        number = _COUNTS.get(word) or int(word)
+        if not (found["after"] and number > 999):  # `founded first, 1850`
+            return str(number) if number else None
+    if _one(text):
+        return "1"
+    single = re.search(r"\b(?:is|was|what's|welk|heeft|has)\b", text)
+    many = re.search(r"\b(?:are|were|zijn|welke|geef|list|toon|show|waren)\b", text)
+    if single and not many and re.search(rf"\b{_SUPERLATIVE}\b", text):
+        return "1"
+    return None
+
+
+def _one(text: str) -> bool:
+    """Return whether a text speaks of one: `oldest museum`, `the newest of them`."""
+    nouns = _singulars()
+    return bool(
+        re.search(rf"\b{_SUPERLATIVE}\s+(?:\w+\s+)?(?:{nouns})\b", text)
+        or re.search(
+            rf"\b(?:which|what|welke?)\s+(?:{nouns})\b.*\b{_SUPERLATIVE}\b", text
+        )
+        or (
+            re.search(rf"\b{_SUPERLATIVE}\s+{_OF_THEM}\b", text)
+            and not re.search(r"\b(?:are|were|zijn|waren)\b", text)
+        )
+    )
+
+
+@lru_cache(maxsize=1)
+def _singulars() -> str:
+    """Return a pattern of the words for one institution, in both languages."""
+    given = data_file("types.yaml")
+    lists = [w[x] for w in given["types"].values() for x in ("en", "nl")]
+    words = {
+        word.casefold()
+        for found in lists
+        for word in found[::2]
+        if not _PLURAL.search(word)
+    }
+    words |= {"institution", "instelling", "organisation", "organisatie", "one"}
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+
+
+def _is_number_of(text: str, start: int, end: int) -> bool:
+    """Return whether a number says how many, as in `top 999` or `the 999 oldest`."""
+    before, after = text[:start], text[end:]
+    if _TOP.search(before):
+        return True
+    if _ENDS_SO.search(before) and end - start < len("1000"):
+        return bool(_GOES_ON.match(after))
+    return bool(_BEGINS_SO.match(after) and _COUNTING.search(before))
+
 
 _SCALES = {
     "k": 3,
@@ -285,7 +392,7 @@ def years(text: str) -> list[Found]:
         first = 1900 + _tens(match)
         plain.append((*match.span(), first, first + 9))
     for match in _DATE.finditer(text):
-        if is_number_of(text, *match.span()):
+        if _is_number_of(text, *match.span()):
             continue
         first = int(match["year"])
         last = first + 9 if match["decade"] and first % 10 == 0 else first
@@ -375,3 +482,40 @@ def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Found]:
         if word.casefold() in known or (looks and len(word) >= 4):
             found.append(Found(value=word, start=match.start(), end=match.end()))
     return found
+
+
+_RANGE = re.compile(
+    r"\b(?:between|from|tussen|van)(?:\s+(?:the|de))?\s*$", re.IGNORECASE
+)
+_TO = re.compile(r"\s*(?:to|tot|tot en met|t/m|-|\u2013)\s*", re.IGNORECASE)
+_AND = re.compile(r"\s*(?:and|en)(?:\s+(?:the|de))?\s*", re.IGNORECASE)
+
+
+def ranged(text: str, found: Sequence[Found]) -> list[Found]:
+    """Return amounts in which `between 1 and 2 million` is one, `1000000/2000000`.
+
+    Args:
+        text: Where they stand.
+        found: Amounts in their order.
+    """
+    joined: list[Found] = []
+    for one in found:
+        last = joined[-1] if joined else None
+        opening = None if last is None else _RANGE.search(text[: last.start])
+        between = "" if last is None else text[last.end : one.start]
+        low = Decimal(last.value) if last and "/" not in last.value else None
+        if (
+            last is not None
+            and low is not None
+            and low <= Decimal(one.value)
+            and (_TO.fullmatch(between) or (opening and _AND.fullmatch(between)))
+        ):
+            joined[-1] = replace(
+                one,
+                value=f"{last.value}/{one.value}",
+                start=opening.start() if opening else last.start,
+                foreign=one.foreign or last.foreign,
+            )
+        else:
+            joined.append(one)
+    return joined

@@ -6,16 +6,16 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from retrieval.specificity.asked_name import asked_name
-from retrieval.specificity.superlatives import NEWEST, OLDEST, asked_limit
-from retrieval.specificity.words import normal
+from knowtrail.retrieval.specificity.mention import asked_name
+from knowtrail.retrieval.specificity.quantities import NEWEST, OLDEST, asked_limit
+from knowtrail.retrieval.specificity.vocabulary import normal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from retrieval.specificity.gazetteer import Entry
-    from retrieval.specificity.mentions import Mention, MentionFinder
-    from retrieval.specificity.templates import Slot, Template
+    from knowtrail.retrieval.specificity.gazetteer import Entry
+    from knowtrail.retrieval.specificity.mention import Mention, MentionFinder
+    from knowtrail.retrieval.specificity.query_templates import Slot, Template
 
 __all__ = ["Doubt", "SlotExtractor", "SlotValues", "Slots"]
 
@@ -134,14 +134,7 @@ class SlotExtractor:
     def _value(
         self, slot: Slot, question: str, mentions: Sequence[Mention], *, each: bool
     ) -> tuple[str | tuple[str, ...] | None, list[Doubt]]:
-        """Return the value of a slot that is no place.
-
-        Args:
-            slot: Which slot.
-            question: The question.
-            mentions: What it names.
-            each: Whether the query runs once for each place.
-        """
+        """Return the value of a slot that is no place."""
         of_kind = [m for m in mentions if m.kind == slot.type]
         if slot.type == "choice":
             return _choice(slot, question, mentions), []
@@ -306,15 +299,7 @@ class SlotExtractor:
     def _near_names(self, text: str) -> list[Entry]:
         """Return institutions whose name is nearly a text, or has all its words."""
         near, score = self._finder.nearest(text, ("name",))
-        words = set(normal(text).split())
-        gazetteer = self._finder.gazetteer
-        holding = [
-            entry
-            for form in gazetteer.names.get("name", ())
-            if words and words <= set(form.split())
-            for entry in gazetteer.entries[form]
-            if entry.kind == "name"
-        ]
+        holding = self._finder.gazetteer.named_with(text)
         like = near if score >= 88.0 or not holding else ()
         return list(dict.fromkeys([*like, *holding]))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import InputError, MissingExtraError
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,13 @@ class Lines:
         return InputError(f"{self.name}, line {self.lines.get(place, 1)}: {text}")
 
 
+_DEEPEST = 50
+_STEPS = dict.fromkeys(
+    ("[", "{", "<block sequence start>", "<block mapping start>"), 1
+) | dict.fromkeys(("]", "}", "<block end>"), -1)
+"""How much deeper a token of YAML leads, by its id."""
+
+
 def read_lines(path: Path) -> Lines:
     """Read a YAML file of one document.
 
@@ -48,11 +56,8 @@ def read_lines(path: Path) -> Lines:
         InputError: If the file cannot be read or is no such YAML; names the line.
         MissingExtraError: If the extra `templates` is not installed.
     """
-    try:
+    with extra("templates", "A template file"):
         import yaml
-    except ImportError as error:
-        msg = "Templates need an extra: pip install 'knowtrail[templates]'."
-        raise MissingExtraError(msg) from error
     name = path.name
     try:
         text = path.read_text("utf-8")
@@ -63,7 +68,13 @@ def read_lines(path: Path) -> Lines:
         msg = f"{name} has {len(text)} characters: the most is {LONGEST}."
         raise InputError(msg)
     try:
+        depth = 0
         for token in yaml.scan(text):
+            depth += _STEPS.get(getattr(token, "id", ""), 0)
+            if depth > _DEEPEST:
+                line = token.start_mark.line + 1
+                msg = f"{name}, line {line}: nested more than {_DEEPEST} deep."
+                raise InputError(msg)
             if isinstance(token, yaml.AliasToken | yaml.AnchorToken):
                 line = token.start_mark.line + 1
                 msg = f"{name}, line {line}: anchors and aliases are not taken."
@@ -74,9 +85,6 @@ def read_lines(path: Path) -> Lines:
         line = 1 if mark is None else mark.line + 1
         problem = getattr(error, "problem", None) or str(error)
         msg = f"{name}, line {line}: no YAML: {problem}."
-        raise InputError(msg) from error
-    except RecursionError as error:
-        msg = f"{name}: nested too deeply."
         raise InputError(msg) from error
     lines: dict[Place, int] = {}
     value = None if root is None else _value(root, (), lines, name)

@@ -11,11 +11,11 @@ import json
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from graph.statements import statement, statement_record
-from retrieval.views.styles import NODES, RELATIONSHIPS
+from knowtrail.graph.statements import statement, statement_record
+from knowtrail.retrieval.views.styles import NODES, RELATIONSHIPS
 
 if TYPE_CHECKING:
-    from retrieval.views.styles import NodeStyle, RelationshipStyle
+    from knowtrail.retrieval.views.styles import NodeStyle, RelationshipStyle
 
 __all__ = ["FORMAT", "PHRASES", "grass_text", "perspective", "perspective_text"]
 

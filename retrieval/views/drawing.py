@@ -12,8 +12,8 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import MissingExtraError
-from retrieval.views.palette import INK
+from knowtrail.graph.extras import extra
+from knowtrail.retrieval.views.palette import INK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from retrieval.views.layout import Heading
+    from knowtrail.retrieval.views.layout import Heading
 
 __all__ = ["drawing", "empty_figure", "picture_bytes"]
 
@@ -57,15 +57,9 @@ def drawing() -> Iterator[None]:
     Raises:
         MissingExtraError: If the extra `view` is not installed.
     """
-    try:
+    with extra("view", "A picture as PNG or SVG"):
         import matplotlib as mpl
         from matplotlib import font_manager
-    except ImportError as error:
-        msg = (
-            "Pictures as PNG and SVG need the extra `view`: "
-            "pip install 'knowtrail[view]'"
-        )
-        raise MissingExtraError(msg) from error
     installed = {font.name for font in font_manager.fontManager.ttflist}
     options: Any = {
         "font.family": [name for name in _FONTS if name in installed] or ["sans-serif"],
@@ -92,7 +86,12 @@ def drawing() -> Iterator[None]:
 
 
 def empty_figure(
-    heading: Heading, size: tuple[float, float], rows: int, columns: int
+    heading: Heading,
+    size: tuple[float, float],
+    rows: int,
+    columns: int,
+    *,
+    projection: str | None = None,
 ) -> tuple[Figure, list[Axes]]:
     """Begin a figure with its heading and empty axes.
 
@@ -101,6 +100,7 @@ def empty_figure(
         size: Width and height in inches.
         rows: Rows of axes.
         columns: Axes in a row.
+        projection: `3d` for axes in space.
 
     Returns:
         The figure and its axes, row by row.
@@ -121,7 +121,8 @@ def empty_figure(
     engine = ConstrainedLayoutEngine(rect=(0, below, 1, at - 0.08 / size[1] - below))
     figure.set_layout_engine(engine)
     return figure, [
-        figure.add_subplot(rows, columns, n + 1) for n in range(rows * columns)
+        figure.add_subplot(rows, columns, n + 1, projection=projection)
+        for n in range(rows * columns)
     ]
 
 

@@ -7,17 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from retrieval.views.labels import cut, markup, plain, wrapped
-from retrieval.views.layout import rows_of, spread, ticks
-from retrieval.views.page import BASE_LAYOUT, page_of
-from retrieval.views.palette import ANCHOR, HEAT, JUMP, PATH, STOP
+from knowtrail.retrieval.views.labels import cut, markup, plain, wrapped
+from knowtrail.retrieval.views.layout import rows_of, spread, ticks
+from knowtrail.retrieval.views.page import BASE_LAYOUT, page_of
+from knowtrail.retrieval.views.palette import (
+    ANCHOR,
+    BOXES,
+    HEAT,
+    JUMP,
+    LEADER,
+    LINES,
+    PATH,
+    STOP,
+)
+from knowtrail.retrieval.views.path import lines_drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from retrieval.views.grid import Grid
-    from retrieval.views.layout import Heading
-    from retrieval.views.path import Hop, Mark, Panel
+    from knowtrail.retrieval.views.grid import Grid
+    from knowtrail.retrieval.views.layout import Heading
+    from knowtrail.retrieval.views.path import Hop, Mark, Panel
 
 __all__ = ["matrix_page", "path_page"]
 
@@ -68,7 +78,7 @@ def path_page(panels: Sequence[Panel], heading: Heading) -> str:
             _hop(hop, number, halo=halo) for halo in (True, False) for hop in panel.hops
         ]
         traces += [_mark(mark, number) for mark in panel.marks]
-    traces += _signs()
+    traces += _signs(lines_drawn(panels))
     height = None if rows == 1 else 330 * rows + 60
     return page_of(heading, traces, layout, cells=cells, height=height)
 
@@ -124,28 +134,35 @@ def _axes(
     """Return the two axes of a matrix."""
     side = len(grid.values)
     suffix = "" if number == 1 else str(number)
+    chunk = {"text": "chunk", "font": {"size": 12}, "standoff": 4}
+    down: dict[str, Any] = {}
     if len({segment.document for segment in grid.segments}) > 1:
         middles = [
             (a + b) / 2 - 0.5
             for a, b in zip(grid.starts, grid.starts[1:], strict=False)
         ]
-        places = spread(middles, 0.026 * side, side)
-        names = [markup(cut(segment.title, 26)) for segment in grid.segments]
-        across: dict[str, Any] = {"showticklabels": False, "ticks": ""}
+        titles = [f"<b>{markup(cut(s.title, 26))}</b>" for s in grid.segments]
+        heads = zip(spread(middles, 0.026 * side, side), titles, strict=True)
+        at, numbers = ticks(grid, most=20)
+        across: dict[str, Any] = {"tickvals": at, "ticktext": numbers}
+        places, names = _beside(zip(at, numbers, strict=True), list(heads), side)
     else:
         places, names = ticks(grid, most=6 if small else 10)
         across = {"tickvals": places, "ticktext": names}
+        down = {"title": chunk} if x[0] == 0 else {}  # beside the others arrows arrive
     common = {"showgrid": False, "zeroline": False, "constrain": "domain"}
     return {
         f"xaxis{suffix}": {
             **common,
             **across,
+            "title": chunk,
             "domain": x,
             "anchor": f"y{suffix}",
             "range": [-0.5, side - 0.5],
         },
         f"yaxis{suffix}": {
             **common,
+            **down,
             "tickvals": places,
             "ticktext": names,
             "domain": y,
@@ -157,6 +174,19 @@ def _axes(
             "automargin": True,
         },
     }
+
+
+def _beside(
+    numbers: Iterable[tuple[float, str]], titles: Sequence[tuple[float, str]], side: int
+) -> tuple[list[float], list[str]]:
+    """Return ticks: titles, and numbers of chunks where they leave room."""
+    kept = [
+        (at, name)
+        for at, name in numbers
+        if all(abs(at - there) > 0.02 * side for there, _ in titles)
+    ]
+    both = sorted([*kept, *titles])
+    return [at for at, _ in both], [name for _, name in both]
 
 
 def _borders(grid: Grid, number: int) -> list[dict[str, Any]]:
@@ -227,22 +257,23 @@ def _hop(hop: Hop, number: int, *, halo: bool) -> dict[str, Any]:
 
 
 def _mark(mark: Mark, number: int) -> dict[str, Any]:
-    """Return what is said when one points at the numbers of steps."""
-    said = "<br><br>".join(
+    """Return what is said when one points at a step, and the line to its number."""
+    step = mark.step
+    said = (
         f"<b>{step.index}. {markup(cut(step.chunk.title, 60))}</b>, chunk "
         f"{step.chunk.index}, cosine to the question {step.score:.3f}<br>"
         f"{markup(cut(step.reason, 80))}{'<br>' if step.reason else ''}"
         f"{wrapped(step.chunk.text, lines=4)}"
-        for step in mark.steps[:5]
     )
     return {
         "type": "scatter",
-        "mode": "markers",
-        "x": [mark.place],
-        "y": [mark.place],
-        "hovertext": [said],
+        "mode": "lines+markers",
+        "x": [mark.place, mark.at[0]],
+        "y": [mark.place, mark.at[1]],
+        "hovertext": [said] * 2,
         "hoverinfo": "text",
         "marker": {"size": 24, "opacity": 0},
+        "line": {"color": LEADER, "width": 1, "dash": "dot"},
         "cliponaxis": False,
         "showlegend": False,
         **_on(number),
@@ -250,13 +281,13 @@ def _mark(mark: Mark, number: int) -> dict[str, Any]:
 
 
 def _number(mark: Mark, number: int) -> dict[str, Any]:
-    """Return the box with the numbers of steps."""
+    """Return the box with the number of a step."""
     axes = {f"{key[0]}ref": value for key, value in _on(number).items()}
     return {
         **axes,
-        "x": mark.place,
-        "y": mark.place,
-        "text": f"<b>{mark.label}</b>",
+        "x": mark.at[0],
+        "y": mark.at[1],
+        "text": f"<b>{mark.step.index}</b>",
         "showarrow": False,
         "font": {"size": 12, "color": "#000000"},
         "bgcolor": ANCHOR if mark.anchor else "#ffffff",
@@ -266,35 +297,37 @@ def _number(mark: Mark, number: int) -> dict[str, Any]:
     }
 
 
-def _signs() -> list[dict[str, Any]]:
+def _signs(drawn: set[str]) -> list[dict[str, Any]]:
     """Return entries of the legend."""
-
-    def square(name: str, face: str, edge: str) -> dict[str, Any]:
-        marker = {
-            "symbol": "square",
-            "size": 12,
-            "color": face,
-            "line": {"color": edge, "width": 2},
+    squares = [
+        {
+            "mode": "markers",
+            "name": name,
+            "marker": {
+                "symbol": "square",
+                "size": 12,
+                "color": face,
+                "line": {"color": edge, "width": 2},
+            },
         }
-        return {"mode": "markers", "name": name, "marker": marker}
-
-    def line(name: str, color: str, dash: str) -> dict[str, Any]:
-        return {
+        for name, (face, edge) in BOXES.items()
+    ]
+    lines = [
+        {
             "mode": "lines",
             "name": name,
-            "line": {"color": color, "width": 2.4, "dash": dash},
+            "line": {
+                "color": color,
+                "width": 2.4,
+                "dash": {"dashed": "dash", "dotted": "dot"}.get(style, style),
+            },
         }
-
-    signs = [
-        square("anchor", ANCHOR, PATH),
-        square("step", "#ffffff", PATH),
-        square("where it ended", "#ffffff", STOP),
-        line("hop", PATH, "solid"),
-        line("jump to another document", JUMP, "dash"),
+        for name, (color, style) in LINES.items()
+        if name in drawn
     ]
     return [
         {"type": "scatter", "x": [None], "y": [None], "hoverinfo": "skip", **sign}
-        for sign in signs
+        for sign in (*squares, *lines)
     ]
 
 

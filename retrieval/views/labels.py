@@ -7,26 +7,23 @@ what has a meaning to the drawing library is escaped; long texts are cut.
 from __future__ import annotations
 
 import html
-import re
 import textwrap
 import unicodedata
 from typing import TYPE_CHECKING
 
+from knowtrail.graph.rows import plain_text
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["cut", "markup", "plain", "width", "wrapped"]
+__all__ = ["cut", "cut_apart", "markup", "plain", "width", "wrapped"]
 
-_UNFIT = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff"
-    r"\u202a-\u202e\u2066-\u2069]+"
-)
-"""Controls, lone surrogates, and marks that would turn the text around them."""
+_MORE = "\N{HORIZONTAL ELLIPSIS}"
 
 
 def plain(text: str) -> str:
     """Return a text on one line without characters that no picture can hold."""
-    return " ".join(_UNFIT.sub(" ", text).split())
+    return " ".join(plain_text(text).split())
 
 
 def width(text: str) -> int:
@@ -46,13 +43,58 @@ def cut(text: str, most: int) -> str:
     text = plain(text)
     if width(text) <= most:
         return text
-    kept, used = [], 1
-    for char in text:
+    return _begun(text, most - 1).rstrip() + _MORE
+
+
+def cut_apart(texts: Sequence[str], most: int) -> list[str]:
+    """Return texts cut as by `cut`, so that different ones stay different.
+
+    Those that would look alike are cut in the middle, and numbered if that is not
+    enough.
+    """
+    whole = [plain(text) for text in texts]
+    found = [cut(text, most) for text in whole]
+    same = _alike(whole, found)
+    found = [
+        _middle(text, most) if len(same[label]) > 1 else label
+        for text, label in zip(whole, found, strict=True)
+    ]
+    same = _alike(whole, found)
+    marks = [
+        f" ({same[label].index(text) + 1})" if len(same[label]) > 1 else ""
+        for text, label in zip(whole, found, strict=True)
+    ]
+    return [
+        cut(label, most - len(mark)) + mark
+        for label, mark in zip(found, marks, strict=True)
+    ]
+
+
+def _alike(texts: Sequence[str], labels: Sequence[str]) -> dict[str, list[str]]:
+    """Return the different texts of each label."""
+    found: dict[str, list[str]] = {}
+    for text, label in zip(texts, labels, strict=True):
+        if text not in (same := found.setdefault(label, [])):
+            same.append(text)
+    return found
+
+
+def _middle(text: str, most: int) -> str:
+    """Return beginning and end of a text."""
+    if width(text) <= most:
+        return text
+    end = _begun(text[::-1], (most - 1) // 2)[::-1]
+    return _begun(text, most - 1 - width(end)).rstrip() + _MORE + end.lstrip()
+
+
+def _begun(text: str, most: int) -> str:
+    """Return the beginning of a text that takes at most so many columns."""
+    used = 0
+    for place, char in enumerate(text):
         used += width(char)
         if used > most:
-            break
-        kept.append(char)
-    return "".join(kept).rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+            return text[:place]
+    return text
 
 
 def markup(text: str) -> str:
@@ -62,7 +104,13 @@ def markup(text: str) -> str:
 
 def wrapped(text: str, *, columns: int = 64, lines: int = 6) -> str:
     """Return a text for a Plotly hover label, escaped and broken into lines."""
-    parts = textwrap.wrap(plain(text), columns, max_lines=lines, placeholder=" \u2026")
+    parts = textwrap.wrap(
+        plain(text),
+        columns,
+        max_lines=lines,
+        placeholder=" \u2026",
+        break_long_words=False,
+    )
     return _lines(cut(part, 2 * columns) for part in parts)
 
 

@@ -7,14 +7,18 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from retrieval.views.labels import cut, plain
+import numpy as np
+
+from knowtrail.retrieval.views.labels import cut, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retrieval.views.grid import Grid
+    import numpy.typing as npt
 
-__all__ = ["Heading", "pooling", "rows_of", "spread", "ticks"]
+    from knowtrail.retrieval.views.grid import Grid
+
+__all__ = ["Heading", "numbers_beside", "pooling", "rows_of", "spread", "ticks"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,19 +80,86 @@ def spread(places: Sequence[float], gap: float, side: float) -> list[float]:
     return moved
 
 
+def numbers_beside(
+    places: Sequence[float],
+    gap: float,
+    side: float,
+    hops: Sequence[tuple[float, float]] = (),
+) -> list[tuple[float, float]]:
+    """Return where the numbers of places on a diagonal stand, in the matrix.
+
+    A number stands on its place, or as near to it as it covers no other number; it
+    covers another place, or a hop, only where it must.
+
+    Args:
+        places: The places, ascending.
+        gap: Distance that numbers keep.
+        side: Cells on a side of the matrix.
+        hops: Start and end of each hop, which leads along the row of its start.
+    """
+    turns = np.arange(16) * np.pi / 8
+    around = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    rings = np.concatenate([radius * gap * around for radius in np.arange(1, 13, 0.5)])
+    beside = np.concatenate([np.zeros((1, 2)), rings])
+    half = 0.45 * gap
+    corners = [(end, start) for start, end in hops]
+    lines = np.array([
+        line
+        for start, end in hops
+        for low, high in [sorted((start, end))]
+        for line in ((low, start, high, start), (end, low, end, high))
+    ]).reshape(-1, 4)
+    stands: list[tuple[float, float]] = []
+    for place in places:
+        at = place + beside
+        inside = np.all((at > gap / 4 - 0.5) & (at < side - 0.5 - gap / 4), axis=1)
+        at = at[inside | (np.arange(len(at)) == 0)]
+        points = [*corners, *((other, other) for other in places if other != place)]
+        crossed = np.all(
+            (at[:, None] - half < lines[:, 2:]) & (at[:, None] + half > lines[:, :2]),
+            axis=2,
+        ).sum(axis=1)
+        crossed[0] = 0
+        cost = (
+            np.hypot(*(at - place).T) / gap
+            + np.abs((at - place).sum(axis=1)) / gap / 2  # along the diagonal
+            + 100 * _near(at, stands, gap)
+            + 10 * _near(at, points, half)
+            + 2 * crossed
+        )
+        x, y = at[int(cost.argmin())]
+        stands.append((float(x), float(y)))
+    return stands
+
+
+def _near(
+    at: npt.NDArray[np.float64], points: Sequence[tuple[float, float]], reach: float
+) -> npt.NDArray[np.int64]:
+    """Count the points in the square around each place."""
+    away = np.abs(at[:, None] - np.array(points).reshape(-1, 2)).max(axis=2)
+    counts: npt.NDArray[np.int64] = (away < reach).sum(axis=1)
+    return counts
+
+
 def ticks(grid: Grid, *, most: int = 10) -> tuple[list[float], list[str]]:
-    """Return places and names of ticks for the chunks of one document."""
+    """Return places and names of ticks for the chunks, which each document counts.
+
+    Args:
+        grid: The matrix.
+        most: About how many are wanted on a side.
+    """
     side = len(grid.values)
     whole = max(1, math.ceil(side * grid.pooled / most))
     power = 10 ** math.floor(math.log10(whole))
     step = next(power * m for m in (1, 2, 5, 10) if power * m >= whole)
-    first = grid.segments[0].first
-    last = grid.segments[-1].first + grid.segments[-1].length
-    document = grid.segments[0].document
-    places, names = [], []
-    for index in range(-(-first // step) * step, last, step):
-        place = grid.place(document, index)
-        if place is not None:
+    places: list[float] = []
+    names = []
+    for segment in grid.segments:
+        last = segment.first + segment.length
+        for index in range(-(-segment.first // step) * step, last, step):
+            place = grid.place(segment.document, index)
+            if place is None or (places and place - places[-1] < 0.2 * side / most):
+                continue
             places.append(place)
             names.append(str(index))
     return places, names

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graph.errors import InputError
-from retrieval.views.grid import similarity_grid
-from retrieval.views.interactive import matrix_page, path_page
-from retrieval.views.layout import Heading, pooling
-from retrieval.views.path import global_panel, read_visited, sequential_panels
-from retrieval.views.reading import (
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.views.grid import similarity_grid
+from knowtrail.retrieval.views.interactive import matrix_page, path_page
+from knowtrail.retrieval.views.layout import Heading, pooling
+from knowtrail.retrieval.views.path import (
+    global_panel,
+    read_visited,
+    sequential_panels,
+    windowed_panels,
+)
+from knowtrail.retrieval.views.reading import (
     MAX_CHUNKS,
     find_document,
+    read_passages,
     read_sample,
     segments_of,
 )
-from retrieval.views.static import matrix_picture, path_picture
-from retrieval.views.walks import heading
+from knowtrail.retrieval.views.static import matrix_picture, path_picture
+from knowtrail.retrieval.views.walks import heading
 
 if TYPE_CHECKING:
-    from graph.connection import Connection
-    from retrieval.walk import Walk
+    from collections.abc import Sequence
 
-__all__ = ["matrix_of", "path_of"]
+    from knowtrail.graph.connection import Connection
+    from knowtrail.retrieval.walk import Walk
+
+__all__ = ["chunks_of", "matrix_of", "path_of"]
+
+_LAYOUTS = {"sequential": sequential_panels, "windowed": windowed_panels}
 
 
 def matrix_of(
@@ -68,6 +78,32 @@ def matrix_of(
     )
 
 
+def chunks_of(
+    connection: Connection, ids: Sequence[str], heading: Heading, *, suffix: str
+) -> bytes:
+    """Draw how similar some chunks are to each other, in the order given.
+
+    Args:
+        connection: The database.
+        ids: Ids of the chunks; those that are gone are left out.
+        heading: What stands above the picture.
+        suffix: `.png` or `.svg`.
+
+    Raises:
+        InputError: If none is left.
+        MissingExtraError: If the extra `view` is not installed.
+    """
+    found = read_passages(connection, ids)
+    order = {key: place for place, key in enumerate(ids)}
+    sort = sorted(range(len(found.rows)), key=lambda n: order[found.rows[n].id])
+    if not sort:
+        msg = "None of these chunks is left to draw: make the contexts again."
+        raise InputError(msg)
+    rows = [found.rows[n] for n in sort]
+    grid = similarity_grid(found.vectors[sort], segments_of(rows))
+    return matrix_picture(grid, heading, suffix)
+
+
 def path_of(
     connection: Connection, walk: Walk, *, layout: str, suffix: str
 ) -> bytes | str:
@@ -76,7 +112,7 @@ def path_of(
     Args:
         connection: The database.
         walk: The walk.
-        layout: `global` or `sequential`.
+        layout: `global`, `sequential` or `windowed`.
         suffix: `.html`, `.png` or `.svg`.
 
     Raises:
@@ -84,9 +120,12 @@ def path_of(
         MissingExtraError: If the extra `view` is not installed.
     """
     visited = read_visited(connection, walk)
-    if layout == "sequential":
-        panels = sequential_panels(walk, visited)
-        said = heading(walk)
+    if layout != "global":
+        panels = _LAYOUTS[layout](walk, visited)
+        between = any(panel.arrival is not None for panel in panels)
+        said = heading(
+            walk, " Beside an arrow between windows: the cosine." if between else ""
+        )
     else:
         panels = (global_panel(walk, visited),)
         said = heading(walk, pooling(panels[0].grid))

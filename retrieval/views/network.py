@@ -1,24 +1,33 @@
-"""Nodes and relationships of any reading statement, drawn by `neo4j-viz`."""
+"""Nodes and relationships of any reading statement, as a page."""
 
 from __future__ import annotations
 
+import html
 import logging
-import re
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import InputError, MissingExtraError
-from graph.user_statements import run_statement
-from retrieval.views.labels import cut, plain
-from retrieval.views.palette import COLORS
-from retrieval.views.styles import NODES, RELATIONSHIPS
+import numpy as np
+
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.rows import counted
+from knowtrail.graph.user_statements import run_statement
+from knowtrail.retrieval.views.labels import cut, markup, plain, width, wrapped
+from knowtrail.retrieval.views.layout import Heading
+from knowtrail.retrieval.views.page import BASE_LAYOUT, page_of
+from knowtrail.retrieval.views.palette import COLORS
+from knowtrail.retrieval.views.styles import NODES, RELATIONSHIPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import neo4j.graph
-    from neo4j_viz import Node, Relationship
+    import numpy.typing as npt
 
-    from graph.connection import Connection
+    from knowtrail.graph.connection import Connection
+
+    _Places = npt.NDArray[np.float64]
+    _Cells = list[tuple[str, str]]
 
 __all__ = ["MAX_NODES", "network_page"]
 
@@ -26,12 +35,21 @@ _LOG = logging.getLogger(__name__)
 MAX_NODES = 2_000
 MAX_ROWS = 10_000
 _LETTERS = 500
+_TITLE = 140
+_SIDE = 700
+"""About so many pixels has a picture on its shorter side."""
+_FEW = 80
+"""With more nodes or relationships these are drawn smaller."""
 _NODE_STYLES = {style.label: style for style in NODES}
 _RELATIONSHIP_STYLES = {style.type: style for style in RELATIONSHIPS}
 
 
 def network_page(
-    connection: Connection, statement: str, params: Mapping[str, Any] | None = None
+    connection: Connection,
+    statement: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    title: str | None = None,
 ) -> str:
     """Draw what a statement returns.
 
@@ -40,6 +58,7 @@ def network_page(
         statement: Cypher that reads; nodes, relationships and paths among its values,
             at any depth, are drawn. Ends of relationships are drawn too.
         params: Its parameters.
+        title: What stands above; None shows the statement.
 
     Returns:
         A page that needs no network. Of more than 2,000 nodes the first are drawn,
@@ -50,11 +69,6 @@ def network_page(
             node.
         MissingExtraError: If the extra `view` is not installed.
     """
-    try:
-        from neo4j_viz import VisualizationGraph
-    except ImportError as error:
-        msg = "Graph pictures need the extra `view`: pip install 'knowtrail[view]'"
-        raise MissingExtraError(msg) from error
     nodes, relationships = _fetch(connection, statement, params)
     if not nodes:
         msg = (
@@ -62,22 +76,58 @@ def network_page(
             "paths, such as 'MATCH p = (:Document)-[:LINKS_TO]->() RETURN p LIMIT 50'."
         )
         raise InputError(msg)
-    ids = {key: str(n) for n, key in enumerate(nodes)}
-    graph = VisualizationGraph(
-        nodes=[_node(ids[key], node) for key, node in nodes.items()],
-        relationships=[
-            _relationship(f"r{n}", ids, relationship)
-            for n, relationship in enumerate(relationships.values())
-        ],
+    numbers = {key: n for n, key in enumerate(nodes)}
+    ends = [(numbers[a], numbers[b]) for a, b in map(_ends, relationships.values())]
+    places = _places(len(nodes), ends)
+    edges = _edge_traces(list(relationships.values()), ends, places)
+    points = _node_traces(list(nodes.values()), places)
+    traces = [trace for trace, _ in edges + points]
+    said = Heading(
+        title=shorten(plain(title or statement), _TITLE, placeholder=" \u2026"),
+        about=(
+            f"{counted(len(nodes), 'node')} and "
+            f"{counted(len(relationships), 'relationship')}. Point at a node, or at "
+            "the arrow of a relationship, to read it; scroll to zoom. Labels that "
+            "would cover others are left out."
+        ),
     )
-    _add_legend(graph, nodes)
-    html: str = graph.render(
-        height="100vh",
-        theme="light",
-        max_allowed_nodes=MAX_NODES,
-        initial_zoom=min(1.0, 4.0 / len(nodes) ** 0.5),
-    ).data
-    return _finished(html)
+    axis = {"visible": False}
+    layout = {
+        **BASE_LAYOUT,
+        "xaxis": axis,
+        "yaxis": {**axis, "scaleanchor": "x"},
+        "dragmode": "pan",
+        "hovermode": "closest",
+        "legend": {"itemsizing": "constant"},
+        "margin": {"l": 10, "r": 10, "t": 34, "b": 10},
+    }
+    held = {n: cells for n, (_, cells) in enumerate(edges + points) if cells}
+    return page_of(said, traces, layout, cells=held, hint="Point at a node to read it.")
+
+
+def _places(count: int, ends: Sequence[tuple[int, int]]) -> _Places:
+    """Return where nodes stand: those that are connected near, all others apart.
+
+    Nodes repel each other and relationships pull, ever less (Fruchterman and Reingold);
+    from the same places at first, so that a picture is the same every time.
+    """
+    turn = np.arange(count) * 2.399963  # the golden angle: no two in one line
+    places = np.sqrt(np.arange(count) + 0.5) * np.array([np.cos(turn), np.sin(turn)])
+    pairs = np.array([(a, b) for a, b in ends if a != b], dtype=int).reshape(-1, 2).T
+    rounds = max(40, min(300, 60_000 // count))
+    for heat in np.linspace(2.0, 0.02, rounds):
+        apart = places[:, :, None] - places[:, None, :]
+        squares = (apart**2).sum(axis=0) + 1e-6
+        moves = (apart / squares).sum(axis=2) * 1.5 - 0.02 * places
+        pull = places[:, pairs[1]] - places[:, pairs[0]]
+        pull *= np.sqrt((pull**2).sum(axis=0)) / 4
+        for axis in range(2):
+            np.add.at(moves[axis], pairs[0], pull[axis])
+            np.add.at(moves[axis], pairs[1], -pull[axis])
+        lengths = np.sqrt((moves**2).sum(axis=0)) + 1e-9
+        places = places + moves / lengths * np.minimum(lengths, heat)
+    found: _Places = places.round(3)
+    return found
 
 
 def _fetch(
@@ -153,57 +203,164 @@ def _color(label: str) -> str:
     return style.color if style else COLORS[sum(map(ord, label)) % len(COLORS)]
 
 
-def _node(key: str, node: neo4j.graph.Node) -> Node:
-    """Return a node as it is drawn."""
-    from neo4j_viz import Node as Drawn
+def _apart(texts: Sequence[str], places: _Places, letter: float) -> list[str]:
+    """Return texts of which none covers another; those that would are left empty.
 
+    Args:
+        texts: What stands below each node, in lines.
+        places: Where the nodes stand.
+        letter: Width of a letter, in pixels.
+    """
+    pixel = float(np.ptp(places, axis=1).max()) / _SIDE
+    kept: list[tuple[float, float, float, float]] = []
+    shown = []
+    for text, (x, y) in zip(texts, places.T.tolist(), strict=True):
+        lines = html.unescape(text).split("<br>")
+        half = max(map(width, lines)) * letter * pixel / 2
+        low = y - len(lines) * 2.2 * letter * pixel
+        free = all(
+            x + half < left or right < x - half or y < bottom or top < low
+            for left, right, bottom, top in kept
+        )
+        if free:
+            kept.append((x - half, x + half, low, y))
+        shown.append(text if free else "")
+    return shown
+
+
+def _node_traces(
+    nodes: Sequence[neo4j.graph.Node], places: _Places
+) -> list[tuple[dict[str, Any], list[_Cells]]]:
+    """Return the nodes of each label, with what the panel says of each."""
+    small = len(nodes) > _FEW
+    names = [_name(node) for node in nodes]
+    texts = [wrapped(name, columns=20, lines=2) for name in names]
+    texts = _apart(texts, places, 5.5 if small else 7.0)
+    traces = []
+    for label in sorted({_label(node) for node in nodes}):
+        members = [n for n, node in enumerate(nodes) if _label(node) == label]
+        style = _NODE_STYLES.get(label)
+        trace = {
+            "type": "scatter",
+            "mode": "markers+text",
+            "name": markup(plain(label)) or "no label",
+            "x": places[0, members].tolist(),
+            "y": places[1, members].tolist(),
+            "text": [texts[n] for n in members],
+            "hovertext": [wrapped(names[n]) for n in members],
+            "hoverinfo": "text",
+            "textposition": "bottom center",
+            "textfont": {"size": 9 if small else 12},
+            "marker": {
+                "color": _color(label),
+                "size": round((10 if small else 18) * (style.size if style else 1)),
+                "line": {"color": "#ffffff", "width": 1},
+            },
+        }
+        cells = [_told(":".join(sorted(nodes[n].labels)), nodes[n]) for n in members]
+        traces.append((trace, cells))
+    return traces
+
+
+def _edge_traces(
+    edges: Sequence[neo4j.graph.Relationship],
+    ends: Sequence[tuple[int, int]],
+    places: _Places,
+) -> list[tuple[dict[str, Any], list[_Cells]]]:
+    """Return for each type its lines and its arrows, which the panel tells of."""
+    traces: list[tuple[dict[str, Any], list[_Cells]]] = []
+    for kind in sorted({edge.type for edge in edges}):
+        members = [n for n, edge in enumerate(edges) if edge.type == kind]
+        style = _RELATIONSHIP_STYLES.get(kind)
+        starts = places[:, [ends[n][0] for n in members]]
+        stops = places[:, [ends[n][1] for n in members]]
+        middle = 0.4 * starts + 0.6 * stops
+        lead = stops - starts
+        drawn: dict[str, Any] = {
+            "type": "scatter",
+            "legendgroup": kind,
+            "name": markup(plain(kind)),
+        }
+        color = style.color if style else "#8b97a3"
+        lines = {
+            name: [
+                value
+                for pair in zip(starts[n].tolist(), stops[n].tolist(), strict=True)
+                for value in (*pair, None)
+            ]
+            for n, name in enumerate("xy")
+        }
+        thick = style.width if style and len(edges) <= _FEW else 1
+        line = {"color": color, "width": thick}
+        traces.append((
+            {
+                **drawn,
+                **lines,
+                "mode": "lines",
+                "line": line,
+                "hoverinfo": "skip",
+                "opacity": 1.0 if len(edges) <= _FEW else 0.4,
+            },
+            [],
+        ))
+        arrows = {
+            "mode": "markers",
+            "x": middle[0].round(3).tolist(),
+            "y": middle[1].round(3).tolist(),
+            "hovertext": [markup(_caption(edges[n])) for n in members],
+            "hoverinfo": "text",
+            "showlegend": False,
+            "marker": {
+                "symbol": "arrow",
+                "size": 8 + thick,
+                "color": color,
+                "angle": np.degrees(np.arctan2(*lead)).round(1).tolist(),
+            },
+        }
+        told = [_told(kind, edges[n]) for n in members]
+        traces.append(({**drawn, **arrows}, told))
+    return traces
+
+
+def _ends(one: neo4j.graph.Relationship) -> tuple[str, str]:
+    """Return what is known of the ends of a relationship, which `_fetch` kept."""
+    start, end = ("" if n is None else n.element_id for n in one.nodes)
+    return start, end
+
+
+def _name(node: neo4j.graph.Node) -> str:
+    """Return what names a node."""
     label = _label(node)
     style = _NODE_STYLES.get(label)
     names = [style.caption] if style else ["title", "name", "text", "id"]
-    name = next((str(node[n]) for n in names if node.get(n) is not None), label)
-    return Drawn(  # type: ignore[call-arg] # its defaults are not seen
-        id=key,
-        caption=cut(name, 40),
-        color=_color(label),
-        size=round(28 * (style.size if style else 1.0)),
-        properties={"labels": ", ".join(sorted(node.labels)), **_properties(node)},
-    )
+    return next((str(node[n]) for n in names if node.get(n) is not None), label)
 
 
-def _relationship(
-    key: str, ids: Mapping[str, str], one: neo4j.graph.Relationship
-) -> Relationship:
-    """Return a relationship as it is drawn."""
-    from neo4j_viz import Relationship as Drawn
-
+def _caption(one: neo4j.graph.Relationship) -> str:
+    """Return the type of a relationship, with the property that tells most."""
     style = _RELATIONSHIP_STYLES.get(one.type)
-    caption = one.type
-    if style and style.caption and one.get(style.caption) is not None:
-        value = one[style.caption]
-        caption = f"{value:.2f}" if isinstance(value, float) else cut(str(value), 30)
-    start, end = one.start_node, one.end_node
-    return Drawn(  # type: ignore[call-arg] # its defaults are not seen
-        id=key,
-        source="" if start is None else ids[start.element_id],
-        target="" if end is None else ids[end.element_id],
-        caption=caption,
-        color=style.color if style else "#8b97a3",
-        properties={"type": one.type, **_properties(one)},
-    )
+    value = one.get(style.caption) if style and style.caption else None
+    shown = f"{value:.2f}" if isinstance(value, float) else cut(str(value or ""), 60)
+    return f"{plain(one.type)} {shown}".rstrip()
+
+
+def _told(kind: str, entity: neo4j.graph.Node | neo4j.graph.Relationship) -> _Cells:
+    """Return what the panel says of a node or relationship."""
+    return [("", plain(kind)), *_properties(entity).items()]
 
 
 def _properties(
     entity: neo4j.graph.Node | neo4j.graph.Relationship,
-) -> dict[str, str | int | float | bool]:
+) -> dict[str, str]:
     """Return properties that a person can read, by name."""
-    found: dict[str, str | int | float | bool] = {}
-    for name in sorted(entity.keys()):
-        value = entity[name]
-        if isinstance(value, bool | int | float):
-            found[name] = value
-        elif not _is_vector(value):
-            found[name] = cut(str(value), _LETTERS)
-    return found
+    hidden: set[str] = set()
+    for label in getattr(entity, "labels", ()):
+        hidden |= _NODE_STYLES[label].hidden if label in _NODE_STYLES else set()
+    return {
+        plain(name): cut(str(entity[name]), _LETTERS)
+        for name in sorted(entity.keys())
+        if name not in hidden and not _is_vector(entity[name])
+    }
 
 
 def _is_vector(value: Any) -> bool:
@@ -211,23 +368,3 @@ def _is_vector(value: Any) -> bool:
     if isinstance(value, list):
         return len(value) > 8 and not isinstance(value[0], str)
     return type(value).__name__ == "Vector"
-
-
-def _add_legend(graph: Any, nodes: Mapping[str, neo4j.graph.Node]) -> None:
-    """Say which colour stands for which label."""
-    labels = sorted({_label(node) for node in nodes.values()})
-    graph.set_legend(
-        nodes={plain(label) or "no label": _color(label) for label in labels}
-    )
-
-
-def _finished(html: str) -> str:
-    """Give a page the same bytes every time, and forbid it every connection."""
-    policy = (
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        "style-src 'unsafe-inline'; script-src 'unsafe-inline' 'wasm-unsafe-eval' "
-        "blob: data:; worker-src blob: data:; img-src data: blob:; font-src data:; "
-        'connect-src data: blob:">'
-    )
-    html = re.sub(r"neo4j-viz-[0-9a-f]{12}", "knowtrail-graph", html)
-    return html.replace("<head>", f"<head>\n    {policy}", 1)

@@ -11,13 +11,13 @@ import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from graph.errors import MissingExtraError
-from retrieval.views.labels import plain
+from knowtrail.graph.extras import extra
+from knowtrail.retrieval.views.labels import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from retrieval.views.layout import Heading
+    from knowtrail.retrieval.views.layout import Heading
 
 __all__ = ["BASE_LAYOUT", "page_of"]
 
@@ -40,7 +40,8 @@ def page_of(
     traces: Sequence[Mapping[str, Any]],
     layout: Mapping[str, Any],
     *,
-    cells: Mapping[int, Sequence[tuple[str, str]]] | None = None,
+    cells: Mapping[int, Sequence[Any]] | None = None,
+    hint: str = "Point at a cell to read its two chunks.",
     height: int | None = None,
 ) -> str:
     """Return a page with a picture.
@@ -49,19 +50,16 @@ def page_of(
         heading: What stands above it.
         traces: Plotly's traces, as JSON values.
         layout: Plotly's layout.
-        cells: For a heat map, by the place of its trace: name and text of each row.
+        cells: What a panel tells of what is pointed at, by the place of its trace: of
+            a heat map name and text of each row, of points a list of them each.
+        hint: What the panel says at first.
         height: Height of the picture in pixels; None fills the window.
 
     Raises:
         MissingExtraError: If the extra `view` is not installed.
     """
-    try:
+    with extra("view", "An interactive picture"):
         from plotly.offline import get_plotlyjs  # type: ignore[import-untyped,unused-ignore]
-    except ImportError as error:
-        msg = (
-            "Interactive pictures need the extra `view`: pip install 'knowtrail[view]'"
-        )
-        raise MissingExtraError(msg) from error
     data = json.dumps(
         {
             "title": plain(heading.title),
@@ -69,12 +67,18 @@ def page_of(
             "traces": traces,
             "layout": layout,
             "cells": cells,
+            "hint": hint,
             "height": height,
         },
         ensure_ascii=True,
         allow_nan=False,
     )
-    page = resources.files("retrieval.views").joinpath("page.html").read_text("utf-8")
+    page = (
+        resources
+        .files("knowtrail.retrieval.views")
+        .joinpath("page.html")
+        .read_text("utf-8")
+    )
     head, rest = page.split("__DATA__")
     middle, tail = rest.split("__PLOTLY__")
     # `<` occurs in JSON only inside strings, where its escape means the same.

@@ -8,18 +8,24 @@ documents of the walk come first: they have the strong colours.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 __all__ = [
     "ANCHOR",
+    "BOXES",
     "COLORS",
     "FAINT",
     "HEAT",
+    "HOP",
     "INK",
     "JUMP",
+    "JUMPED",
+    "LEADER",
+    "LEADS",
+    "LINES",
     "OTHERS",
     "PATH",
     "STOP",
@@ -57,6 +63,21 @@ ANCHOR = "#e69f00"
 PATH = "#111111"
 JUMP = "#c2185b"
 STOP = "#d00000"
+BOXES = {
+    "anchor": (ANCHOR, PATH),
+    "step": ("#ffffff", PATH),
+    "where it ended": ("#ffffff", STOP),
+}
+"""What the number of a step stands for -> colours of its box and of the edge."""
+LEADER = "#4d5761"
+"""Of dotted lines from a label to what it names, which are no edges."""
+HOP, JUMPED, LEADS = "hop", "jump to another document", "from a number to its step"
+LINES: dict[str, tuple[str, Literal["solid", "dashed", "dotted"]]] = {
+    HOP: (PATH, "solid"),
+    JUMPED: (JUMP, "dashed"),
+    LEADS: (LEADER, "dotted"),
+}
+"""What a line stands for -> its colour, and how matplotlib draws it."""
 HEAT = (
     "#ffffd9",
     "#edf8b1",

@@ -3,34 +3,47 @@
 A step lies on the diagonal. A hop leads from its step along the row to the cell of the
 two chunks, whose colour is how similar they are, and from there to the next step.
 The *global* picture has the whole of every visited document side by side; the
-*sequential* one follows the walk from window to window, as far as it stays near.
+*sequential* one follows the walk from window to window, as far as it stays near; the
+*windowed* one has for each document the chunks between its first and last step.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graph.errors import InputError
-from retrieval.views.grid import MAX_CELLS, similarity_grid
-from retrieval.views.reading import (
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.views.grid import MAX_CELLS, similarity_grid
+from knowtrail.retrieval.views.layout import numbers_beside
+from knowtrail.retrieval.views.palette import HOP, JUMPED, LEADS
+from knowtrail.retrieval.views.reading import (
     MAX_CHUNKS,
     Passages,
     read_sample,
     segments_of,
 )
-from retrieval.views.walks import GONE, has_edge
+from knowtrail.retrieval.views.walks import GONE, has_edge, is_anchor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graph.connection import Connection
-    from retrieval.views.grid import Grid
-    from retrieval.walk import Step, Walk
+    from knowtrail.graph.connection import Connection
+    from knowtrail.retrieval.views.grid import Grid
+    from knowtrail.retrieval.walk import Step, Walk
 
-__all__ = ["Hop", "Mark", "Panel", "global_panel", "read_visited", "sequential_panels"]
+__all__ = [
+    "Hop",
+    "Mark",
+    "Panel",
+    "global_panel",
+    "lines_drawn",
+    "read_visited",
+    "sequential_panels",
+    "windowed_panels",
+]
 
 AROUND = 3
 """Chunks shown on both sides of a window."""
@@ -38,36 +51,36 @@ AROUND = 3
 FAR = 8
 """A hop over more chunks than this begins a new window."""
 
+_WINDOW = 9
+"""Steps in a window at most: so many numbers stand beside each other there."""
+
+_APART = 0.033
+"""How far apart numbers stand where one matrix is all of the picture, of its side."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """One or more steps at nearly the same place of the diagonal.
+    """A step at its place of the diagonal, and where its number stands.
 
     Attributes:
-        place: Where, in cells.
-        steps: The steps, in the order of the walk.
+        place: Where the step is, in cells.
+        step: The step.
+        at: `(x, y)` of its number: the place, or beside it, where the number would
+            cover that of another step, or a hop.
         anchor: Whether the walk started here.
         stop: Whether it ended here.
     """
 
     place: float
-    steps: tuple[Step, ...]
+    step: Step
+    at: tuple[float, float]
     anchor: bool
     stop: bool
 
     @property
-    def label(self) -> str:
-        """Return the numbers of the steps, runs of them shortened."""
-        runs: list[list[int]] = []
-        for number in (step.index for step in self.steps):
-            if runs and runs[-1][-1] + 1 == number:
-                runs[-1].append(number)
-            else:
-                runs.append([number])
-        return ",".join(
-            "\N{EN DASH}".join(map(str, dict.fromkeys((run[0], run[-1]))))
-            for run in runs
-        )
+    def aside(self) -> bool:
+        """Return whether the number stands beside its place."""
+        return self.at != (self.place, self.place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +110,17 @@ class Panel:
     marks: tuple[Mark, ...]
     hops: tuple[Hop, ...]
     arrival: float | None = None
+
+
+def lines_drawn(panels: Sequence[Panel]) -> set[str]:
+    """Return which lines of `palette.LINES` are drawn."""
+    jumps = {hop.jump for panel in panels for hop in panel.hops} | {
+        one.grid.segments[0].document != after.grid.segments[0].document
+        for one, after in pairwise(panels)
+        if after.arrival is not None
+    }
+    drawn = {JUMPED if jump else HOP for jump in jumps}
+    return drawn | {LEADS for p in panels for mark in p.marks if mark.aside}
 
 
 def read_visited(connection: Connection, walk: Walk) -> Passages:
@@ -142,16 +166,38 @@ def global_panel(walk: Walk, visited: Passages, *, most: int = MAX_CELLS) -> Pan
 
 
 def sequential_panels(walk: Walk, visited: Passages) -> tuple[Panel, ...]:
-    """Return the walk window by window.
+    """Return the walk window by window, as far as it stays near.
 
     Args:
         walk: The walk.
         visited: All chunks of its documents, see `read_visited`.
     """
+    return _panels(walk, visited, _windows(walk.steps))
+
+
+def windowed_panels(walk: Walk, visited: Passages) -> tuple[Panel, ...]:
+    """Return the part of each document that the walk has seen, in its order.
+
+    Args:
+        walk: The walk.
+        visited: All chunks of its documents, see `read_visited`.
+    """
+    parts: dict[str, list[int]] = {}
+    for number, step in enumerate(walk.steps):
+        if step.chunk.index != GONE:
+            parts.setdefault(step.chunk.document_id, []).append(number)
+    return _panels(walk, visited, list(parts.values()))
+
+
+def _panels(
+    walk: Walk, visited: Passages, windows: Sequence[list[int]]
+) -> tuple[Panel, ...]:
+    """Return a matrix for each group of steps of one document."""
     rows = {(row.document, row.index): n for n, row in enumerate(visited.rows)}
     panels: list[Panel] = []
     last: int | None = None
-    for numbers in _windows(walk.steps):
+    before = -1
+    for numbers in windows:
         steps = [walk.steps[n].chunk for n in numbers]
         low = min(chunk.index for chunk in steps) - AROUND
         high = max(chunk.index for chunk in steps) + AROUND
@@ -165,13 +211,15 @@ def sequential_panels(walk: Walk, visited: Passages) -> tuple[Panel, ...]:
         if first is None:
             continue
         arrival = None
-        if last is not None and has_edge(walk.steps, numbers[0]):
+        follows = panels and numbers[0] == before + 1
+        if last is not None and follows and has_edge(walk.steps, numbers[0]):
             arrival = _cosine(visited, last, first)
         part = Passages(
             rows=tuple(visited.rows[i] for i in window), vectors=visited.vectors[window]
         )
-        panels.append(_panel(part, walk.steps, numbers, arrival=arrival))
-        last = rows.get((document, steps[-1].index))
+        apart = 1 / _WINDOW if len(windows) > 1 else _APART
+        panels.append(_panel(part, walk.steps, numbers, arrival=arrival, apart=apart))
+        last, before = rows.get((document, steps[-1].index)), numbers[-1]
     return tuple(panels)
 
 
@@ -186,6 +234,7 @@ def _windows(steps: Sequence[Step]) -> list[list[int]]:
             before is not None
             and before.document_id == step.chunk.document_id
             and abs(before.index - step.chunk.index) <= FAR
+            and len(windows[-1]) < _WINDOW
         )
         if near:
             windows[-1].append(number)
@@ -201,8 +250,9 @@ def _panel(
     *,
     most: int = MAX_CELLS,
     arrival: float | None = None,
+    apart: float = _APART,
 ) -> Panel:
-    """Put steps on a matrix."""
+    """Put steps on a matrix, their numbers so far apart, as part of its side."""
     grid = similarity_grid(passages.vectors, segments_of(passages.rows), most=most)
     texts = {(row.document, row.index): row.text for row in passages.rows}
     spans = [grid.span(cell) for cell in range(len(grid.values))]
@@ -212,41 +262,47 @@ def _panel(
         if (place := grid.place(steps[n].chunk.document_id, steps[n].chunk.index))
         is not None
     }
+    hops = tuple(
+        Hop(
+            start=places[n - 1],
+            end=places[n],
+            jump=steps[n - 1].chunk.document_id != steps[n].chunk.document_id,
+        )
+        for n in numbers
+        if n in places and n - 1 in places and has_edge(steps, n)
+    )
     return Panel(
         grid=grid,
         texts=tuple(texts[segment.document, first] for segment, first, _ in spans),
-        marks=_marks(steps, places, gap=0.024 * len(grid.values)),
-        hops=tuple(
-            Hop(
-                start=places[n - 1],
-                end=places[n],
-                jump=steps[n - 1].chunk.document_id != steps[n].chunk.document_id,
-            )
-            for n in numbers
-            if n in places and n - 1 in places and has_edge(steps, n)
-        ),
+        marks=_marks(steps, places, hops, side=len(grid.values), apart=apart),
+        hops=hops,
         arrival=arrival,
     )
 
 
 def _marks(
-    steps: tuple[Step, ...], places: dict[int, float], *, gap: float
+    steps: tuple[Step, ...],
+    places: dict[int, float],
+    hops: Sequence[Hop],
+    *,
+    side: int,
+    apart: float,
 ) -> tuple[Mark, ...]:
-    """Join steps whose marks would cover each other."""
-    groups: list[list[int]] = []
-    for number in sorted(places, key=lambda n: (places[n], n)):
-        if groups and places[number] - places[groups[-1][0]] < gap:
-            groups[-1].append(number)
-        else:
-            groups.append([number])
+    """Return the steps with places for their numbers, which cover little."""
+    order = sorted(places, key=lambda n: (places[n], n))
+    gap = apart * side
+    stands = numbers_beside(
+        [places[n] for n in order], gap, side, [(hop.start, hop.end) for hop in hops]
+    )
     return tuple(
         Mark(
-            place=float(np.mean([places[n] for n in group])),
-            steps=tuple(steps[n] for n in sorted(group)),
-            anchor=any(steps[n].index == 0 for n in group),
-            stop=len(steps) - 1 in group,
+            place=places[n],
+            step=steps[n],
+            at=at,
+            anchor=is_anchor(steps[n]),
+            stop=n == len(steps) - 1,
         )
-        for group in groups
+        for n, at in zip(order, stands, strict=True)
     )
 
 

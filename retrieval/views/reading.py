@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graph.errors import InputError
-from graph.vectors import vector_array
-from retrieval.views.grid import Segment
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.vectors import vector_array
+from knowtrail.ingest.corpus import asked_corpora
+from knowtrail.retrieval.views.grid import Segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from graph.connection import Connection
-    from retrieval.views.grid import Matrix
+    from knowtrail.graph.connection import Connection
+    from knowtrail.retrieval.views.grid import Matrix
 
 __all__ = [
     "MAX_CHUNKS",
@@ -99,6 +100,8 @@ def find_document(
         "retrieval/view_document", corpus=corpus, document=name, limit=20
     )
     named = [row for row in rows if name in {row["id"], row["title"]}] or rows
+    usual = asked_corpora(row["corpus"] for row in named)
+    named = [row for row in named if row["corpus"] in usual] or named
     if len(named) == 1:
         (row,) = named
         return PicturedDocument(id=row["id"], title=row["title"], chunks=row["chunks"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from retrieval.views.labels import cut, markup, wrapped
-from retrieval.views.palette import ANCHOR, JUMP, OTHERS, PATH, STOP
-from retrieval.views.walks import has_edge
+from knowtrail.retrieval.views.labels import cut, markup, wrapped
+from knowtrail.retrieval.views.palette import ANCHOR, JUMP, OTHERS, PATH, STOP
+from knowtrail.retrieval.views.walks import has_edge, is_anchor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from retrieval.views.palette import Style
-    from retrieval.views.reading import Edge, Passage
-    from retrieval.walk import Step, Walk
+    from knowtrail.retrieval.views.palette import Style
+    from knowtrail.retrieval.views.reading import Edge, Passage
+    from knowtrail.retrieval.walk import Step, Walk
 
-__all__ = ["Scene", "rounded", "scene_traces"]
+__all__ = ["Scene", "hops_of", "rounded", "scene_traces"]
 
 
 _DENSE = 1_200
@@ -38,6 +38,7 @@ class Scene:
         walk: The walk, if there is one.
         query: Where the question is, if that is known.
         scores: Cosine of each chunk to the question, if that is known.
+        axes: Names of the three axes.
     """
 
     rows: tuple[Passage, ...]
@@ -47,6 +48,7 @@ class Scene:
     walk: Walk | None
     query: npt.NDArray[np.float64] | None
     scores: npt.NDArray[np.float64] | None
+    axes: tuple[str, str, str]
 
 
 def rounded(values: npt.NDArray[np.float64]) -> list[float]:
@@ -75,6 +77,25 @@ def scene_traces(scene: Scene) -> list[dict[str, Any]]:
     if scene.query is not None:
         traces.append(_question(scene))
     return traces
+
+
+def hops_of(
+    scene: Scene, places: Mapping[str, int]
+) -> dict[bool, list[tuple[int, int]]]:
+    """Return the edges that the walk followed, those to another document by True.
+
+    Args:
+        scene: What is seen.
+        places: Row of each chunk, by its id.
+    """
+    steps = () if scene.walk is None else scene.walk.steps
+    hops: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
+    for n in range(1, len(steps)):
+        before, here = steps[n - 1].chunk, steps[n].chunk
+        if has_edge(steps, n) and before.id in places and here.id in places:
+            jump = before.document_id != here.document_id
+            hops[jump].append((places[before.id], places[here.id]))
+    return hops
 
 
 def _edges(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -198,18 +219,12 @@ def _considered(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]
 
 def _hops(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return the edges that the walk followed."""
-    steps = () if scene.walk is None else scene.walk.steps
-    hops: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
-    for n in range(1, len(steps)):
-        before, here = steps[n - 1].chunk, steps[n].chunk
-        if has_edge(steps, n) and before.id in places and here.id in places:
-            jump = before.document_id != here.document_id
-            hops[jump].append((places[before.id], places[here.id]))
+    hops = hops_of(scene, places)
     return [
         _line(scene, pairs, name, line, rank=3)
         for pairs, name, line in (
             (hops[False], "hop", {"color": PATH, "width": 6}),
-            (hops[True], "jump", {"color": JUMP, "width": 6}),
+            (hops[True], "jump", {"color": JUMP, "width": 6, "dash": "dash"}),
         )
         if pairs
     ]
@@ -231,17 +246,17 @@ def _steps(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
         "name": "walk: anchor, steps, end",
         "legendrank": 1,
         "marker": {
-            "size": [11 if step.index == 0 else 8 for step in drawn],
+            "size": [11 if is_anchor(step) else 8 for step in drawn],
             "symbol": [
                 "diamond"
-                if step.index == 0
+                if is_anchor(step)
                 else "square"
                 if step is steps[-1]
                 else "circle"
                 for step in drawn
             ],
             "color": [
-                ANCHOR if step.index == 0 else STOP if step is steps[-1] else "#ffffff"
+                ANCHOR if is_anchor(step) else STOP if step is steps[-1] else "#ffffff"
                 for step in drawn
             ],
             "line": {"color": PATH, "width": 2},

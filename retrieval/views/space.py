@@ -11,30 +11,32 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graph.errors import InputError, MissingExtraError
-from retrieval.projection import Moments, fit_projection
-from retrieval.views.layout import Heading
-from retrieval.views.page import page_of
-from retrieval.views.palette import style_documents
-from retrieval.views.reading import (
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.extras import extra
+from knowtrail.retrieval.projection import Moments, fit_projection
+from knowtrail.retrieval.views.layout import Heading
+from knowtrail.retrieval.views.page import page_of
+from knowtrail.retrieval.views.palette import style_documents
+from knowtrail.retrieval.views.reading import (
     Passages,
     read_documents,
     read_edges,
     read_passages,
     read_sample,
 )
-from retrieval.views.scene import Scene, scene_traces
-from retrieval.views.stage import scene_layout
-from retrieval.views.walks import heading
+from knowtrail.retrieval.views.scene import Scene, scene_traces
+from knowtrail.retrieval.views.stage import leaders, scene_layout
+from knowtrail.retrieval.views.static import scene_picture
+from knowtrail.retrieval.views.walks import heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
-    from graph.connection import Connection
-    from retrieval.views.reading import Edge, PicturedDocument
-    from retrieval.views.walks import PicturedWalk
+    from knowtrail.graph.connection import Connection
+    from knowtrail.retrieval.views.reading import Edge, PicturedDocument
+    from knowtrail.retrieval.views.walks import PicturedWalk
 
 __all__ = ["space_of", "stride", "strongest"]
 
@@ -52,7 +54,8 @@ def space_of(
     chunks: int,
     edges: int,
     projection: str,
-) -> str:
+    suffix: str = ".html",
+) -> bytes | str:
     """Draw the chunks of a corpus, and a walk if there is one.
 
     Args:
@@ -62,9 +65,8 @@ def space_of(
         chunks: Chunks shown at most, beside those of the walk.
         edges: Similarities shown at most.
         projection: `pca` or `umap`.
-
-    Returns:
-        A page that needs no network.
+        suffix: `.html` for a page that can be turned and needs no network, `.png` or
+            `.svg`.
 
     Raises:
         InputError: If the corpus has no chunks.
@@ -80,19 +82,22 @@ def space_of(
     if not sample.rows:
         msg = f"Corpus {corpus!r} has no chunks with vectors: ingest something first."
         raise InputError(msg)
-    scene, axes = _scene(connection, sample, documents, pictured, edges, projection)
+    scene, about = _scene(connection, sample, documents, pictured, edges, projection)
     whole = sum(document.chunks for document in documents)
     rule = _rule(every, len(shown), len(documents), walk=pictured is not None)
     note = (
         f"Shown are {len(sample.rows)} of {whole} chunks of {len(documents)} documents"
-        f"{rule} and the {len(scene.edges)} strongest similarities between them. {axes}"
+        f"{rule} and the {len(scene.edges)} strongest similarities between them. "
+        f"{about}"
     )
     said = (
         Heading(title=f"Corpus {corpus}", about=note)
         if pictured is None
         else heading(pictured.walk, f" {note}")
     )
-    return page_of(said, scene_traces(scene), scene_layout(scene))
+    if suffix != ".html":
+        return scene_picture(scene, said, suffix)
+    return page_of(said, [*scene_traces(scene), leaders(scene)], scene_layout(scene))
 
 
 def _scene(
@@ -103,10 +108,10 @@ def _scene(
     edges: int,
     projection: str,
 ) -> tuple[Scene, str]:
-    """Return what is drawn, and what its axes are."""
+    """Return what is drawn, and a sentence about its axes."""
     walk = None if pictured is None else pictured.walk
     query = None if pictured is None else pictured.query
-    points, axes = _points(sample, query, projection)
+    points, axes, about = _points(sample, query, projection)
     ids = [row.id for row in sample.rows]
     sizes = {document.id: document.chunks for document in documents}
     walked = [] if walk is None else [step.chunk.document_id for step in walk.steps]
@@ -120,8 +125,9 @@ def _scene(
         walk=walk,
         query=points[len(ids)] if len(points) > len(ids) else None,
         scores=_scores(sample, query),
+        axes=axes,
     )
-    return scene, axes
+    return scene, about
 
 
 def stride(
@@ -197,8 +203,8 @@ def _joined(sample: Passages, kept: Passages) -> Passages:
 
 def _points(
     sample: Passages, query: npt.NDArray[np.float64] | None, projection: str
-) -> tuple[npt.NDArray[np.float64], str]:
-    """Return points for the chunks and the question, and what the axes are."""
+) -> tuple[npt.NDArray[np.float64], tuple[str, str, str], str]:
+    """Return points for the chunks and the question, names of the axes, a sentence."""
     vectors = sample.vectors.astype(np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     whole = (
@@ -207,25 +213,22 @@ def _points(
         else np.vstack([vectors, query / np.linalg.norm(query)])
     )
     if projection == "umap":
-        return _umap(whole), "Near points are similar (UMAP)."
+        names = ("UMAP 1", "UMAP 2", "UMAP 3")
+        return _umap(whole), names, "Near points are similar (UMAP)."
     fitted = fit_projection(Moments.of(vectors))
-    share = 100 * float(fitted.explained.sum())
+    first, second, third = (100 * float(share) for share in fitted.explained)
     return (
         fitted.points(whole),
-        f"The axes hold {share:.0f} % of their variance (PCA).",
+        (f"PC 1 ({first:.0f} %)", f"PC 2 ({second:.0f} %)", f"PC 3 ({third:.0f} %)"),
+        f"The axes are the three principal components (PC), which hold "
+        f"{first + second + third:.0f} % of the variance.",
     )
 
 
 def _umap(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return points made by UMAP with a fixed seed."""
-    try:
+    with extra("umap", "--projection umap", otherwise="; or use --projection pca"):
         import umap  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    except ImportError as error:
-        msg = (
-            "--projection umap needs the extra `umap`: pip install 'knowtrail[umap]'; "
-            "or use --projection pca."
-        )
-        raise MissingExtraError(msg) from error
     if len(vectors) < 6:
         msg = f"UMAP needs 6 chunks, there are {len(vectors)}: use --projection pca."
         raise InputError(msg)

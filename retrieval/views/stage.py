@@ -7,20 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from retrieval.views.labels import cut, markup
-from retrieval.views.page import BASE_LAYOUT
-from retrieval.views.palette import JUMP, PATH
-from retrieval.views.scene import rounded
+from knowtrail.retrieval.views.labels import cut, markup
+from knowtrail.retrieval.views.page import BASE_LAYOUT
+from knowtrail.retrieval.views.palette import JUMP, LEADER, PATH
+from knowtrail.retrieval.views.scene import rounded
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from retrieval.views.scene import Scene
+    from knowtrail.retrieval.views.scene import Scene
 
-__all__ = ["scene_layout"]
+    _Point = npt.NDArray[np.float64]
+
+__all__ = ["leaders", "scene_layout"]
 
 _FEW = 16
 """With so many documents each has its title written at its middle."""
+
+_EYE = np.array([0.9, 0.9, 0.6])
+_RIGHT = np.array([-1.0, 1.0, 0.0]) / math.sqrt(2)
+_UP = np.cross(_EYE, _RIGHT) / np.linalg.norm(_EYE)
+"""Where the camera is at first, from what it looks at, and what are its sides."""
 
 _MOST_WALKED = 4
 """With so many documents in a walk these have, beside the numbers of its steps."""
@@ -30,7 +37,6 @@ def scene_layout(scene: Scene) -> dict[str, Any]:
     """Return the camera, the legend and the titles beside documents."""
     axis = {
         "showticklabels": False,
-        "title": {"text": ""},
         "showspikes": False,
         "backgroundcolor": "#fbfcfd",
         "gridcolor": "#e6eaee",
@@ -53,9 +59,10 @@ def scene_layout(scene: Scene) -> dict[str, Any]:
             },
         },
         "scene": {
-            "xaxis": axis,
-            "yaxis": axis,
-            "zaxis": axis,
+            **{
+                f"{letter}axis": axis | {"title": {"text": name, "font": {"size": 12}}}
+                for letter, name in zip("xyz", scene.axes, strict=True)
+            },
             "aspectmode": "data",
             "camera": _camera(scene),
             "annotations": _titles(scene) + _numbers(scene),
@@ -74,7 +81,7 @@ def _camera(scene: Scene) -> dict[str, Any]:
         middle = (scene.points.max(axis=0) + scene.points.min(axis=0)) / 2
         scale = float(np.prod(spans)) ** (1 / 3)
         center = (scene.points[walked].mean(axis=0) - middle) / scale / 2
-    eye = center + np.array([0.9, 0.9, 0.6])
+    eye = center + _EYE
     names = "xyz"
     return {
         "center": dict(zip(names, rounded(center), strict=True)),
@@ -82,8 +89,30 @@ def _camera(scene: Scene) -> dict[str, Any]:
     }
 
 
-def _numbers(scene: Scene) -> list[dict[str, Any]]:
-    """Return the numbers of the steps and the question mark, above all else."""
+def leaders(scene: Scene) -> dict[str, Any]:
+    """Return the lines from labels to their points, which are no edges: dotted."""
+    ends = [rounded(at) for at, *_ in _labels(scene)]
+    starts = [rounded(point) for _, point, *_ in _labels(scene)]
+    pairs = list(zip(starts, ends, strict=True))
+    return {
+        "type": "scatter3d",
+        "mode": "lines",
+        **{
+            name: [value for one, two in pairs for value in (one[n], two[n], None)]
+            for n, name in enumerate("xyz")
+        },
+        "line": {"color": LEADER, "width": 2, "dash": "dot"},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def _labels(scene: Scene) -> list[tuple[_Point, _Point, str, str]]:
+    """Return where labels stand, their points, texts and colours.
+
+    They are the numbers of the steps and the question mark; neighbours lie to other
+    sides, as the camera sees them at first.
+    """
     places = {row.id: n for n, row in enumerate(scene.rows)}
     steps = () if scene.walk is None else scene.walk.steps
     at: dict[int, list[int]] = {}
@@ -91,36 +120,35 @@ def _numbers(scene: Scene) -> list[dict[str, Any]]:
         if step.chunk.id in places:
             at.setdefault(places[step.chunk.id], []).append(step.index)
     found = [
-        _note(scene.points[row], ",".join(map(str, numbers)), n, PATH)
-        for n, (row, numbers) in enumerate(at.items())
+        (scene.points[row], ",".join(map(str, numbers)), PATH)
+        for row, numbers in at.items()
     ]
     if scene.query is not None:
-        found.append(_note(scene.query, "question", len(found), JUMP))
-    return found
+        found.append((scene.query, "question", JUMP))
+    size = float(np.ptp(scene.points, axis=0).max()) or 1.0
+    labels = []
+    for number, (point, text, color) in enumerate(found):
+        turn = 2.4 * number - 1.0
+        reach = size * (0.06 + 0.03 * (number % 3))
+        aside = reach * (math.cos(turn) * _RIGHT + math.sin(turn) * _UP)
+        labels.append((point + aside, point, text, color))
+    return labels
 
 
-def _note(
-    point: npt.NDArray[np.float64], text: str, number: int, color: str
-) -> dict[str, Any]:
-    """Return a label with a line to its point; neighbours lie to other sides."""
-    turn = 2.4 * number - 1.0
-    reach = 40 + 22 * (number % 3)
-    x, y, z = rounded(point)
-    return {
-        "x": x,
-        "y": y,
-        "z": z,
-        "text": f"<b>{text}</b>",
-        "ax": round(reach * math.cos(turn)),
-        "ay": round(reach * math.sin(turn)),
-        "arrowhead": 0,
-        "arrowwidth": 1.2,
-        "arrowcolor": color,
-        "bgcolor": "rgba(255,255,255,0.9)",
-        "bordercolor": color,
-        "borderpad": 2,
-        "font": {"size": 14, "color": color},
-    }
+def _numbers(scene: Scene) -> list[dict[str, Any]]:
+    """Return the labels above all else."""
+    return [
+        {
+            **dict(zip("xyz", rounded(at), strict=True)),
+            "text": f"<b>{text}</b>",
+            "showarrow": False,
+            "bgcolor": "rgba(255,255,255,0.9)",
+            "bordercolor": color,
+            "borderpad": 2,
+            "font": {"size": 14, "color": color},
+        }
+        for at, _, text, color in _labels(scene)
+    ]
 
 
 def _titles(scene: Scene) -> list[dict[str, Any]]:

@@ -4,21 +4,58 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retrieval.views.drawing import drawing, empty_figure, picture_bytes
-from retrieval.views.labels import cut
-from retrieval.views.layout import Heading, rows_of, spread, ticks
-from retrieval.views.palette import ANCHOR, HEAT, JUMP, PATH, STOP
+import numpy as np
+
+from knowtrail.retrieval.views.drawing import drawing, empty_figure, picture_bytes
+from knowtrail.retrieval.views.labels import cut
+from knowtrail.retrieval.views.layout import Heading, rows_of, spread, ticks
+from knowtrail.retrieval.views.palette import (
+    ANCHOR,
+    BOXES,
+    HEAT,
+    HOP,
+    JUMP,
+    JUMPED,
+    LEADER,
+    LEADS,
+    LINES,
+    OTHERS,
+    PATH,
+    STOP,
+)
+from knowtrail.retrieval.views.path import lines_drawn
+from knowtrail.retrieval.views.scene import hops_of
+from knowtrail.retrieval.views.walks import is_anchor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from retrieval.views.grid import Grid
-    from retrieval.views.path import Mark, Panel
+    from knowtrail.retrieval.views.grid import Grid
+    from knowtrail.retrieval.views.path import Mark, Panel
+    from knowtrail.retrieval.views.scene import Scene
+    from knowtrail.retrieval.walk import Step
 
-__all__ = ["matrix_picture", "path_picture"]
+__all__ = ["matrix_picture", "path_picture", "scene_picture"]
+
+_LEADER: dict[str, Any] = {"color": LEADER, "linewidth": 0.9, "linestyle": ":"}
+"""A line from a label to what it names, which is no edge."""
+
+_NUMBER = 0.006
+"""Room of a step's number, in the units of points in space as they are seen."""
+
+_MARKERS = {
+    "circle": "o",
+    "square": "s",
+    "diamond": "D",
+    "circle-open": "^",
+    "square-open": "v",
+    "diamond-open": "X",
+}
+"""Plotly's names of marks -> those of matplotlib, whose filled ones are seen better."""
 
 
 def matrix_picture(grid: Grid, heading: Heading, suffix: str) -> bytes:
@@ -74,8 +111,131 @@ def path_picture(panels: Sequence[Panel], heading: Heading, suffix: str) -> byte
                 shrink=min(1.0, 1.5 / rows),
                 anchor=(0.0, 1.0),
             )
-        _legend(figure, panels)
+        _legend(figure, lines_drawn(panels))
         return picture_bytes(figure, suffix)
+
+
+def scene_picture(scene: Scene, heading: Heading, suffix: str) -> bytes:
+    """Draw chunks as points in space, with the walk through them.
+
+    Args:
+        scene: What is seen.
+        heading: What stands above it.
+        suffix: `.png` or `.svg`.
+
+    Raises:
+        MissingExtraError: If the extra `view` is not installed.
+    """
+    with drawing():
+        figure, cells = empty_figure(heading, (10.4, 9.2), 1, 1, projection="3d")
+        axes: Any = cells[0]
+        axes.computed_zorder = False  # else points cover the question and the walk
+        _cloud(axes, scene)
+        places = {row.id: n for n, row in enumerate(scene.rows)}
+        hops = hops_of(scene, places)
+        for jump, pairs in hops.items():
+            for pair in pairs:
+                _stroke(axes, scene.points[list(pair)], jump=jump)
+        if scene.query is not None:
+            star = {"marker": "*", "markersize": 17, "markeredgecolor": "white"}
+            star |= {"linestyle": "none", "color": JUMP, "zorder": 25}
+            axes.plot(*scene.query[:, None], **star, label="question")
+        if scene.walk is not None:
+            steps = [s for s in scene.walk.steps if s.chunk.id in places]
+            at = scene.points[[places[step.chunk.id] for step in steps]]
+            moved = _numbers(axes, at, steps, scene)
+        axes.set(xticklabels=[], yticklabels=[], zticklabels=[])
+        axes.set(**dict(zip(("xlabel", "ylabel", "zlabel"), scene.axes, strict=True)))
+        axes.legend(loc="upper left", bbox_to_anchor=(1.05, 1.0), frameon=False)
+        if scene.walk is not None:
+            drawn = {JUMPED if jump else HOP for jump, pairs in hops.items() if pairs}
+            _legend(figure, drawn | ({LEADS} if moved else set()))
+        return picture_bytes(figure, suffix)
+
+
+def _cloud(axes: Any, scene: Scene) -> None:
+    """Draw the chunks, one colour a document, and what is similar between documents."""
+    places = {row.id: n for n, row in enumerate(scene.rows)}
+    for edge in scene.edges:
+        ends = scene.points[[places[edge.source], places[edge.target]]]
+        axes.plot(*ends.T, color="#7a8490", linewidth=0.4, alpha=0.2, zorder=1)
+    walked = {step.chunk.document_id for step in scene.walk.steps} if scene.walk else ()
+    for document, style in scene.styles.items():
+        rows = [n for n, row in enumerate(scene.rows) if row.document == document]
+        axes.scatter(
+            *scene.points[rows].T,
+            s=34 if len(scene.rows) <= 1_200 else 14,
+            color=style.color if style.named else OTHERS,
+            marker=_MARKERS[style.mark],
+            edgecolors="white",
+            linewidths=0.4,
+            alpha=0.95 if not walked or document in walked else 0.5,
+            depthshade=False,
+            label=cut(scene.rows[rows[0]].title, 28) if style.named and rows else None,
+        )
+
+
+def _stroke(axes: Any, ends: npt.NDArray[np.float64], *, jump: bool) -> None:
+    """Draw a hop in space."""
+    axes.plot(
+        *ends.T,
+        color=JUMP if jump else PATH,
+        linewidth=2.2,
+        linestyle="--" if jump else "-",
+        zorder=20,
+    )
+
+
+def _numbers(
+    axes: Any, points: npt.NDArray[np.float64], steps: Sequence[Step], scene: Scene
+) -> bool:
+    """Write the numbers of the steps at their points, as seen, or beside them.
+
+    Returns:
+        Whether any stands beside its point, where a dotted line leads to it.
+    """
+    last = None if scene.walk is None else scene.walk.steps[-1]
+    seen = _seen(axes, points)
+    order = np.argsort(-seen[:, 1], kind="stable")
+    taken = [] if scene.query is None else [*_seen(axes, scene.query[None])]
+    for n in order:
+        at = seen[n].copy()
+        while any((abs(at - other) < _NUMBER).all() for other in taken):
+            at[0] += _NUMBER / 2
+        taken.append(at)
+        axes.annotate(
+            str(steps[n].index),
+            seen[n],
+            xytext=at,
+            arrowprops=None
+            if (at == seen[n]).all()
+            else {"arrowstyle": "-", **_LEADER},
+            ha="center",
+            va="center",
+            fontsize=9,
+            weight="bold",
+            zorder=30,
+            bbox=_box(anchor=is_anchor(steps[n]), stop=steps[n] is last),
+        )
+    placed = np.array(taken[len(taken) - len(order) :]).reshape(-1, 2)
+    return not np.array_equal(placed, seen[order])
+
+
+def _seen(axes: Any, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return where points of space are seen."""
+    turned = np.insert(points, 3, 1.0, axis=1) @ axes.get_proj().T
+    found: npt.NDArray[np.float64] = turned[:, :2] / turned[:, 3:]
+    return found
+
+
+def _box(*, anchor: bool, stop: bool) -> dict[str, Any]:
+    """Return how the box of a step's number looks."""
+    return {
+        "boxstyle": "round,pad=0.28",
+        "facecolor": ANCHOR if anchor else "white",
+        "edgecolor": STOP if stop else PATH,
+        "linewidth": 2.4 if stop else 1.2,
+    }
 
 
 def _image(axes: Axes, grid: Grid) -> Any:
@@ -96,21 +256,21 @@ def _heat(figure: Figure, axes: Axes, grid: Grid) -> None:
     """Draw a whole matrix with its documents along the side."""
     drawn = _image(axes, grid)
     figure.colorbar(drawn, ax=axes, label="cosine", shrink=0.7, pad=0.02)
-    if len({segment.document for segment in grid.segments}) > 1:
-        _documents(axes, grid)
-        return
-    places, names = ticks(grid)
+    several = len({segment.document for segment in grid.segments}) > 1
+    places, names = ticks(grid, most=20 if several else 10)
     axes.set_xticks(places, names)
     axes.set_yticks(places, names)
     axes.set_xlabel("chunk")
-    axes.set_ylabel("chunk")
+    if several:
+        axes.tick_params(labelsize=6.5)
+        _documents(axes, grid)
+    else:
+        axes.set_ylabel("chunk")
 
 
 def _documents(axes: Axes, grid: Grid) -> None:
     """Part the documents by lines and write their titles beside the matrix."""
     side = len(grid.values)
-    axes.set_xticks([])
-    axes.set_yticks([])
     for start in grid.starts[1:-1]:
         for line in (axes.axhline, axes.axvline):
             line(start - 0.5, color="white", linewidth=2.2)
@@ -123,12 +283,12 @@ def _documents(axes: Axes, grid: Grid) -> None:
     ):
         axes.annotate(
             f"{cut(segment.title, 28)}",
-            xy=(-0.5, middle),
-            xytext=(-0.045 * side, at),
+            xy=(-0.5 - 0.035 * side, middle),
+            xytext=(-0.5 - 0.06 * side, at),
             ha="right",
             va="center",
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": "#9aa6b2", "linewidth": 0.8},
+            arrowprops={**_LEADER, "arrowstyle": "-"},
         )
 
 
@@ -144,7 +304,10 @@ def _window(axes: Axes, panels: Sequence[Panel], place: int) -> None:
     axes.set_yticks(places, names)
     axes.tick_params(labelsize=7, length=2)
     axes.set_title(f"{cut(panel.grid.segments[0].title, 30)}", fontsize=10)
-    _walk(axes, panel)
+    axes.set_xlabel("chunk", fontsize=8)
+    if place % rows_of(len(panels))[1] == 0:  # beside the others arrows arrive
+        axes.set_ylabel("chunk", fontsize=8)
+    _walk(axes, panel, room=9)
     after = panels[place + 1] if place + 1 < len(panels) else None
     if after is None or after.arrival is None:
         return
@@ -172,12 +335,13 @@ def _window(axes: Axes, panels: Sequence[Panel], place: int) -> None:
     )
 
 
-def _walk(axes: Axes, panel: Panel) -> None:
-    """Draw the hops, then the steps over them."""
+def _walk(axes: Axes, panel: Panel, *, room: int = 30) -> None:
+    """Draw the hops, then the steps over them, small where they are more than room."""
     from matplotlib import patheffects
 
     halo = [patheffects.withStroke(linewidth=4.0, foreground="white")]
     for hop in panel.hops:
+        short = abs(hop.end - hop.start) < 0.03 * len(panel.grid.values)
         axes.plot(
             [hop.start, hop.end, hop.end],
             [hop.start, hop.start, hop.end],
@@ -191,37 +355,54 @@ def _walk(axes: Axes, panel: Panel) -> None:
             [hop.end],
             [hop.start],
             marker="o",
-            markersize=5,
+            markersize=3 if short else 5,
             color=JUMP if hop.jump else PATH,
             markeredgecolor="white",
             zorder=4,
         )
+    size = 9 * min(1.0, room / max(1, len(panel.marks)))
     for mark in panel.marks:
-        _mark(axes, mark)
+        _mark(axes, mark, size)
+    side = len(panel.grid.values) - 0.5
+    axes.set(xlim=(-0.5, side), ylim=(side, -0.5))
 
 
-def _mark(axes: Axes, mark: Mark) -> None:
-    """Write the numbers of steps at their place."""
+def _mark(axes: Axes, mark: Mark, size: float) -> None:
+    """Write the number of a step at its place, or beside it with a line that leads."""
+    from matplotlib import patheffects
+
+    if mark.aside:
+        axes.plot(
+            [mark.place, mark.at[0]],
+            [mark.place, mark.at[1]],
+            **_LEADER,
+            path_effects=[patheffects.withStroke(linewidth=2.4, foreground="white")],
+            clip_on=False,
+            zorder=5,
+        )
+        axes.plot(
+            *([mark.place], [mark.place]),
+            marker=".",
+            markersize=4,
+            color=PATH,
+            markeredgecolor="white",
+            markeredgewidth=0.5,
+            zorder=5,
+        )
     axes.text(
-        mark.place,
-        mark.place,
-        mark.label,
+        *mark.at,
+        str(mark.step.index),
         ha="center",
         va="center",
-        fontsize=9,
+        fontsize=size,
         weight="bold",
         color="#000000",
         zorder=6,
-        bbox={
-            "boxstyle": "round,pad=0.28",
-            "facecolor": ANCHOR if mark.anchor else "white",
-            "edgecolor": STOP if mark.stop else PATH,
-            "linewidth": 2.4 if mark.stop else 1.2,
-        },
+        bbox=_box(anchor=mark.anchor, stop=mark.stop),
     )
 
 
-def _legend(figure: Figure, panels: Sequence[Panel]) -> None:
+def _legend(figure: Figure, drawn: set[str]) -> None:
     """Say what the signs mean."""
     from matplotlib.lines import Line2D
 
@@ -238,23 +419,18 @@ def _legend(figure: Figure, panels: Sequence[Panel]) -> None:
             label=label,
         )
 
-    signs = [
-        box(ANCHOR, PATH, "anchor"),
-        box("white", PATH, "step"),
-        box("white", STOP, "where it ended"),
+    signs = [box(*colors, label) for label, colors in BOXES.items()]
+    signs += [
+        Line2D(
+            *([], []),
+            color=color,
+            linewidth=1.7,
+            linestyle=style,
+            label=label,
+        )
+        for label, (color, style) in LINES.items()
+        if label in drawn
     ]
-    if len(panels) > 1 or any(panel.hops for panel in panels):
-        signs += [
-            Line2D([], [], color=PATH, linewidth=1.7, label="hop"),
-            Line2D(
-                [],
-                [],
-                color=JUMP,
-                linewidth=1.7,
-                linestyle="--",
-                label="jump to another document",
-            ),
-        ]
     figure.legend(
         handles=signs,
         loc="lower left",

@@ -64,6 +64,15 @@ class RelationshipStyle:
 _TEXT, _WHOLE, _NUMBER = "string", "bigint", "number"
 _VECTOR = frozenset({"embedding"})
 
+
+def _further(label: str, color: str, caption: str, **more: str) -> NodeStyle:
+    """Return the style of what only some commands store."""
+    properties = {"id": _TEXT, caption: _TEXT} | more
+    return NodeStyle(label=label, color=color, caption=caption, properties=properties)
+
+
+_OF_CORPUS = {"corpus": _TEXT}
+
 NODES = (
     NodeStyle(
         label="Corpus",
@@ -226,10 +235,48 @@ NODES = (
             "text": _TEXT,
         },
     ),
+    _further("Extraction", "#117733", "variant", model=_TEXT, status=_TEXT),
+    _further("Fact", "#44803f", "text", index=_WHOLE),
+    _further("Gap", "#882255", "text", index=_WHOLE),
+    _further("Concept", "#332288", "name", **_OF_CORPUS),
+    _further("Entity", "#6b3d99", "name", type=_TEXT, **_OF_CORPUS),
+    _further("SearchResult", "#54606c", "title", query=_TEXT, url=_TEXT, text=_TEXT),
+    _further("Battle", "#aa4499", "score", reason=_TEXT, score=_NUMBER),
+    _further("EvalRun", "#7a4900", "kind", status=_TEXT),
+    _further("EvalRecord", "#8c6d31", "id"),
+    _further("FieldResult", "#7b6a2b", "path", score=_NUMBER, status=_TEXT),
+    _further("Metric", "#5d6d1e", "name", value=_NUMBER),
+    _further("Custodian", "#1f5a7a", "name", city=_TEXT, url=_TEXT),
+    _further("OntologyClass", "#2b7a78", "name", uri=_TEXT),
+    _further("Conversation", "#994f00", "id"),
+    _further("Turn", "#b3560b", "question", answer=_TEXT, index=_WHOLE),
+    _further("SchemaVersion", "#6e6e6e", "version", version=_WHOLE),
 )
 """The labels that are stored, in the order in which a legend lists them."""
 
 _SCORED = {"rank": _WHOLE, "score": _NUMBER}
+
+_FURTHER: tuple[tuple[str, str, str, Mapping[str, str]], ...] = (
+    ("EXTRACTED_FROM", "Extraction", "Document", {}),
+    ("STATES", "Extraction", "Fact", {}),
+    ("LACKS", "Extraction", "Gap", {}),
+    ("SUPPORTED_BY", "Fact", "Sentence", {"score": _NUMBER}),
+    ("CAUSES", "Concept", "Concept", {"strength": _NUMBER}),
+    ("RELATES", "Entity", "Entity", {"relation": _TEXT}),
+    ("HAS_RECORD", "EvalRun", "EvalRecord", {}),
+    ("HAS_FIELD", "EvalRecord", "FieldResult", {}),
+    ("HAS_METRIC", "EvalRun", "Metric", {}),
+    ("JUDGES", "EvalRecord", "Traversal", {}),
+    ("LEFT", "Battle", "Chunk", {}),
+    ("RIGHT", "Battle", "Chunk", {}),
+    ("JUDGED", "Query", "Chunk", {"zelo": _NUMBER, "stderr": _NUMBER}),
+    ("INSTANCE_OF", "Custodian", "OntologyClass", {}),
+    ("ABOUT", "Chunk", "Custodian", {}),
+    ("HAS_TURN", "Conversation", "Turn", {}),
+    ("NEXT_TURN", "Turn", "Turn", {}),
+)
+"""Of what only some commands store: type, labels of the ends, and properties, the
+first of which is shown; the colour is that of the first end."""
 
 RELATIONSHIPS = (
     RelationshipStyle(type="IN_CORPUS", start="Document", end="Corpus"),
@@ -312,5 +359,16 @@ RELATIONSHIPS = (
         caption="score",
         properties=_SCORED,
     ),
+    *(
+        RelationshipStyle(
+            type=kind,
+            start=start,
+            end=end,
+            color=next(style.color for style in NODES if style.label == start),
+            caption=next(iter(properties), None),
+            properties=properties,
+        )
+        for kind, start, end, properties in _FURTHER
+    ),
 )
-"""The types that are stored, with the labels of their ends."""
+"""The types that are stored, with the labels of their ends, the usual ones."""

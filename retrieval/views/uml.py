@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from graph.errors import InputError
-from retrieval.views.palette import FAINT, HEAT, INK
-from retrieval.views.uml_layout import DROP, Place, lay_out
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.views.palette import FAINT, HEAT, INK
+from knowtrail.retrieval.views.uml_layout import DROP, Place, lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from retrieval.specificity.lookup import ClassScores
+    from knowtrail.retrieval.specificity.class_scores import ClassScores
 
 __all__ = ["uml_page", "uml_svg"]
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from graph.errors import InputError
-from graph.rows import counted
-from graph.vectors import vector_array
-from retrieval.display import stop_text
-from retrieval.views.labels import cut
-from retrieval.views.layout import Heading
-from retrieval.walk import (
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.rows import counted
+from knowtrail.graph.vectors import vector_array
+from knowtrail.retrieval.display import stop_text
+from knowtrail.retrieval.views.labels import cut
+from knowtrail.retrieval.views.layout import Heading
+from knowtrail.retrieval.walk import (
     ChunkText,
     FoundSentence,
     RankedChunk,
@@ -23,9 +23,9 @@ from retrieval.walk import (
 )
 
 if TYPE_CHECKING:
-    from graph.connection import Connection
-    from graph.settings import Settings
-    from retrieval.protocols import Vector
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.protocols import Vector
 
 __all__ = [
     "GONE",
@@ -67,9 +67,9 @@ def ask_walk(
     Raises:
         InputError: If question, algorithm or corpus are no good.
     """
-    from retrieval.corpora import ground
-    from retrieval.questions import check_question
-    from retrieval.traverse import walked
+    from knowtrail.retrieval.corpora import ground
+    from knowtrail.retrieval.questions import check_question
+    from knowtrail.retrieval.traverse import walked
 
     task = check_question(question, algorithm=algorithm)
     start = ground(connection, None, question, corpus=corpus, settings=settings)
@@ -85,7 +85,7 @@ def read_walk(connection: Connection, traversal: str) -> PicturedWalk:
     """
     rows = connection.read("retrieval/view_traversal", id=traversal)
     if not rows:
-        last = connection.read("retrieval/view_traversals", limit=3)
+        last = connection.read("retrieval/view_traversals", corpus=None, limit=3)
         hint = (
             f"the last are {', '.join(row['id'] for row in last)}."
             if last
@@ -110,6 +110,11 @@ def read_walk(connection: Connection, traversal: str) -> PicturedWalk:
 def has_edge(steps: tuple[Step, ...], number: int) -> bool:
     """Return whether a step followed an edge from the one before it."""
     return number > 0 and steps[number].hop > 0
+
+
+def is_anchor(step: Step) -> bool:
+    """Return whether a walk, which may have several anchors, started at a step."""
+    return step.index == 0 or (step.hop == 0 and step.reason == "anchor")
 
 
 def stop_words(reason: str) -> str:

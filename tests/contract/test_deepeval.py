@@ -11,28 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eval.generation import (
+from knowtrail.eval.generation import (
     ContextGroup,
     ContextSentence,
     QuestionOptions,
     generate_questions,
 )
-from eval.generation.files import ExportedQuestion, write_questions
-from eval.generation.synthesizer import deepeval_writer
-from eval.judged import JUDGED_MEASURES, JudgedRecord, judge_answers
-from eval.judged.bridge import quiet_deepeval
-from eval.kept_replies import KeptRespondent
-from eval.skn.models import ModelOptions
-from eval.skn.state import State
-from graph.language_models import load_language_model
-from graph.settings import Settings
+from knowtrail.eval.generation.files import ExportedQuestion, write_questions
+from knowtrail.eval.generation.synthesizer import deepeval_writer
+from knowtrail.eval.judged import JUDGED_MEASURES, JudgedRecord, judge_answers
+from knowtrail.eval.judged.judging import quiet_deepeval
+from knowtrail.eval.models import KeptRespondent, ModelOptions, State
+from knowtrail.graph.language_models import load_language_model
+from knowtrail.graph.settings import Settings
 from tests.ollama import MODEL, SMALL_MODEL, Parrot, need_small_model, parrot_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eval.judged import Judged
-    from graph.language_models import LanguageModel
+    from knowtrail.eval.judged import Judged
+    from knowtrail.graph.language_models import LanguageModel
 
 ROOT = Path(__file__).resolve().parents[2]
 YES, NO = ({"verdict": word, "reason": "So."} for word in ("yes", "no"))
@@ -188,7 +186,7 @@ def test_a_judge_that_breaks_off_loses_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What was judged is returned; the next run asks only for what is missing."""
-    monkeypatch.setattr("eval.skn.models.time.sleep", lambda _: None)
+    monkeypatch.setattr("knowtrail.eval.models.time.sleep", lambda _: None)
     cases = _case("first"), _case("second")
     whole = _judged(tmp_path / "whole", model, *cases)
     calls = len(parrot.requests)
@@ -293,13 +291,13 @@ def watch(event, given):
         started.append(str(given[0]))
 sys.addaudithook(watch)
 from pathlib import Path
-from eval.generation import QuestionOptions, generate_questions
-from eval.generation.synthesizer import deepeval_writer
-from eval.judged.bridge import quiet_deepeval
-from eval.kept_replies import KeptRespondent
-from eval.skn.state import State
-from graph.language_models import load_language_model
-from graph.settings import Settings
+from knowtrail.eval.generation import QuestionOptions, generate_questions
+from knowtrail.eval.generation.synthesizer import deepeval_writer
+from knowtrail.eval.judged.judging import quiet_deepeval
+from knowtrail.eval.models import KeptRespondent
+from knowtrail.eval.models import State
+from knowtrail.graph.language_models import load_language_model
+from knowtrail.graph.settings import Settings
 from tests.contract import test_deepeval as cases
 url, folder = sys.argv[1:]
 model = load_language_model(cases.MODEL, settings=Settings(ollama_url=url))
@@ -385,6 +383,7 @@ def test_deepeval_reads_what_we_write(tmp_path: Path, suffix: str) -> None:
     assert golden.additional_metadata["gold_documents"] == ["d0"]
 
 
+@pytest.mark.thorough
 @pytest.mark.ollama
 def test_a_real_small_model_judges(tmp_path: Path) -> None:
     """Whatever it says, each measure is a number from 0 to 1 or has a reason."""

@@ -1,15 +1,26 @@
-"""Key phrases ranked by the real KeyBERT, with our embedders behind it."""
+"""Key phrases: ranked as the real KeyBERT ranks them, with our embedders behind it."""
 
 # ruff: noqa: RUF001 - other alphabets are meant
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.embedders import HashEmbedder
-from ingest.themes import KeyphraseThemes, clean_themes
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.ingest.bundled import articles
+from knowtrail.ingest.themes import (
+    THEMES,
+    WORDS,
+    KeyphraseThemes,
+    _stop_words,
+    candidate_phrases,
+    clean_themes,
+    distinct,
+    first_words,
+)
 
 TEXT = (
     "A glacier is a persistent body of dense ice that moves under its own weight. "
@@ -28,6 +39,50 @@ def test_five_different_phrases_of_the_text() -> None:
     assert len(found) == 5
     assert all(theme in f"glacier {TEXT.lower()}" for theme in found)
     assert not {"the", "a", "is", "of"} & {w for theme in found for w in theme.split()}
+
+
+def test_ranking_is_that_of_keybert(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real KeyBERT, given the same candidates, names the same themes."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    from keybert import KeyBERT
+    from keybert.backend import BaseEmbedder
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    class _Backend(BaseEmbedder):
+        def embed(self, documents: list[str], verbose: bool = False) -> np.ndarray:
+            texts = [str(text) for text in documents]
+            return np.asarray(HashEmbedder().embed_array(texts), np.float64)
+
+    peer = KeyBERT(model=_Backend())
+
+    def of_peer(title: str, text: str) -> list[str]:
+        beginning = f"{title}.\n{first_words(text, WORDS)}"
+        candidates = candidate_phrases(beginning, language="en")
+        found = peer.extract_keywords(
+            beginning,
+            vectorizer=CountVectorizer(analyzer=lambda _: candidates),
+            use_mmr=True,
+            diversity=0.3,
+            top_n=3 * THEMES,
+        )
+        ranked = [p for p, _ in sorted(found, key=lambda pair: (-pair[1], pair[0]))]
+        return clean_themes(distinct(ranked, THEMES))
+
+    texts = [(str(row["title"]), str(row["text"])) for row in articles()]
+
+    wanted = {title: of_peer(title, text) for title, text in texts}
+
+    assert len(wanted) > 10
+    assert wanted == {
+        title: SOURCE.themes(title, text, language="en") for title, text in texts
+    }
+
+
+def test_stop_words_are_those_of_scikit_learn() -> None:
+    """The list that travels with the package is the one it was taken from."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    assert _stop_words("en") == ENGLISH_STOP_WORDS
 
 
 def test_themes_do_not_depend_on_other_documents() -> None:
@@ -64,7 +119,6 @@ def test_short_text_has_fewer_themes(title: str, text: str, count: int) -> None:
     assert len(SOURCE.themes(title, text, language="en")) == count
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.text(max_size=40), st.text(max_size=300), st.sampled_from(["en", "bg", "", "x-"])
 )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.errors import ModelError
-from ingest.llm_themes import LlmThemes
+from knowtrail.graph.errors import ModelError
+from knowtrail.ingest.themes import LlmThemes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

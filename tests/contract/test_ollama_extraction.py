@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from graph.errors import ModelError
-from graph.language_models import LanguageModel, load_language_model
-from graph.settings import Settings
-from ingest.extraction import extract_text
-from ingest.extraction.json_form import json_problem
-from ingest.extraction.skn import SknBlock, parse
-from ingest.extraction.variants import VARIANTS
+from knowtrail.graph.errors import ModelError
+from knowtrail.graph.language_models import LanguageModel, load_language_model
+from knowtrail.graph.settings import Settings
+from knowtrail.ingest.extraction import extract_text
+from knowtrail.ingest.extraction.json_answers import json_problem
+from knowtrail.ingest.extraction.skn import SknBlock, parse
+from knowtrail.ingest.extraction.variants import VARIANTS
 from tests.ollama import SMALL_MODEL, need_small_model
 
 URL = "http://127.0.0.1:11434"
@@ -32,6 +32,7 @@ def model() -> LanguageModel:
     return load_language_model(MODEL, settings=Settings(ollama_url=URL))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("variant", ["json_conf", "skn"])
 def test_whatever_it_answers_is_valid_or_failed(
     model: LanguageModel, variant: str

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eval.fields import JudgeItem, ModelJudge
-from graph.language_models import load_language_model
-from graph.settings import Settings
+from knowtrail.eval.fields import JudgeItem, ModelJudge
+from knowtrail.graph.language_models import load_language_model
+from knowtrail.graph.settings import Settings
 from tests.ollama import SMALL_MODEL, need_small_model
 
 if TYPE_CHECKING:

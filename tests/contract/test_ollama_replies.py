@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from graph.errors import ModelError
-from graph.language_models import LanguageModel, load_language_model
-from graph.settings import Settings
-from retrieval.answers import AnswerText, answer_request, parse_answer
-from retrieval.walk import FoundSentence
+from knowtrail.graph.errors import ModelError
+from knowtrail.graph.language_models import LanguageModel, load_language_model
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.answers import AnswerText, answer_request, parse_answer
+from knowtrail.retrieval.walk import FoundSentence
 from tests.ollama import SMALL_MODEL, need_small_model
 
 SETTINGS = Settings.from_env()
@@ -55,6 +55,7 @@ async def test_reply_has_the_form_of_the_schema_and_counts(
     assert min(reply.completion_tokens or 0 for reply in found) > 5
 
 
+@pytest.mark.thorough
 async def test_same_prompt_has_the_same_answer_in_pieces(model: LanguageModel) -> None:
     """At temperature 0 a stream says what a reply says."""
     prompt = "Say something about ice in one sentence."
@@ -68,16 +69,24 @@ async def test_same_prompt_has_the_same_answer_in_pieces(model: LanguageModel) -
 
 
 def test_closed_stream_ends_the_work_of_the_server(model: LanguageModel) -> None:
-    """Who stops reading frees the model for the next caller."""
+    """Who stops reading frees the model for the next caller.
+
+    The story takes several times as long as the reply; it is not waited for.
+    """
+
+    def seconds() -> float:
+        begin = time.monotonic()
+        assert model.reply("Say yes.", seconds=250).text
+        return time.monotonic() - begin
+
+    before = seconds()
     stream = model.stream("Tell a very long story about a glacier.")
     next(stream)
     stream.close()
-    begin = time.monotonic()
 
-    reply = model.reply("Say yes.", seconds=60)
+    waited = seconds()
 
-    assert reply.text
-    assert time.monotonic() - begin < 30
+    assert waited < 3 * max(before, seconds())
 
 
 async def test_late_answer_is_told(model: LanguageModel) -> None:
@@ -94,6 +103,7 @@ async def test_late_answer_is_told(model: LanguageModel) -> None:
     assert not model.reply("Say yes.", seconds=60).late
 
 
+@pytest.mark.thorough
 def test_two_threads_have_their_own_limits(model: LanguageModel) -> None:
     """A short limit of one call does not cut another."""
     replies: dict[float, bool] = {}

@@ -8,9 +8,8 @@ import time
 
 import pytest
 
-from graph.errors import ModelError
-from ingest.llm_themes import LlmThemes
-from ingest.themes import clean_themes
+from knowtrail.graph.errors import ModelError
+from knowtrail.ingest.themes import LlmThemes, clean_themes
 from tests.ollama import SMALL_MODEL, need_small_model
 
 URL = "http://127.0.0.1:11434"
@@ -25,6 +24,7 @@ def ollama() -> None:
     need_small_model(URL)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("title", "text", "language"),
     [

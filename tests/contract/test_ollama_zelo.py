@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eval.zelo.annotation import annotate
-from eval.zelo.journal import read_journal
-from eval.zelo.judges import load_judges
-from eval.zelo.pairs import PairSettings
-from graph.settings import Settings
+from knowtrail.eval.zelo.annotation import annotate
+from knowtrail.eval.zelo.judges import load_judges
+from knowtrail.eval.zelo.pairs import PairSettings
+from knowtrail.graph.settings import Settings
 from tests.ollama import SMALL_MODEL, need_small_model
-from tests.unit.eval.zelo.cases import query, source
+from tests.unit.eval.zelo.cases import kept_judgements, query, source
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +28,7 @@ def _server() -> None:
     need_small_model(SETTINGS.ollama_url)
 
 
+@pytest.mark.thorough
 def test_a_real_model_judges(tmp_path: Path) -> None:
     """Each judgement has a score in range or says why not, and is not repeated."""
     path = source(tmp_path, query(n=3))
@@ -38,7 +38,7 @@ def test_a_real_model_judges(tmp_path: Path) -> None:
     first = annotate(path, tmp_path / "out.jsonl", judges=judges, pairs=pairs)
     again = annotate(path, tmp_path / "out.jsonl", judges=judges, pairs=pairs)
 
-    said = list(read_journal(first.folder))
+    said = kept_judgements(first.folder)
     assert len(said) == first.counts.asked == 3
     assert all(
         bool(one.error) if one.score is None else -1 <= one.score <= 1 for one in said

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
+import pickle
+import socket
+import threading
+import time
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import neo4j
 import pytest
@@ -14,36 +21,40 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.runnables import ConfigurableField
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
-from graph.connection import AsyncConnection, Connection
-from graph.embedders import HashEmbedder
-from graph.errors import (
+from knowtrail.graph.connection import AsyncConnection, Connection
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import (
     CorpusDriftError,
     CredentialsError,
     DatabaseError,
     FilterError,
     InputError,
     SettingsError,
+    UnavailableError,
     UnknownAlgorithmError,
     UnknownCorpusError,
 )
-from graph.schema import apply_schema, drop_schema
-from graph.statements import statement
-from ingest.bundled import articles
-from ingest.options import IngestOptions
-from ingest.pipeline import ingest_corpus
-from ingest.records import RawDocument
-from retrieval import KnowtrailRetriever
-from retrieval.algorithms import DETERMINISTIC
-from retrieval.cli_search import search as command
-from retrieval.picture import considered_chunks
-from retrieval.search import asearch, search
+from knowtrail.graph.schema import apply_schema, drop_schema
+from knowtrail.graph.settings import DEFAULT_EMBEDDER
+from knowtrail.graph.statements import statement
+from knowtrail.ingest.bundled import articles
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.ingest.records import RawDocument
+from knowtrail.retrieval import KnowtrailRetriever
+from knowtrail.retrieval.algorithms import DETERMINISTIC
+from knowtrail.retrieval.cli_search import search as command
+from knowtrail.retrieval.picture import considered_chunks
+from knowtrail.retrieval.search import asearch, search
 from tests.corpora import ListSource
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
 
-    from graph.settings import Settings
+    from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration
 
@@ -52,6 +63,7 @@ EMBEDDER = HashEmbedder(64)
 METADATA = {
     "source": str,
     "title": str,
+    "source_id": str,
     "doc_id": str,
     "chunk_id": str,
     "sentence_start": int,
@@ -87,6 +99,7 @@ def stored(session_connection: Connection, server: Settings) -> Connection:
         raw="The marine chronometer found longitude at sea. So did the Moon. Who knew?",
         language="bg",
         source="small.txt",
+        metadata={"year": 1761, "tags": ["sea", "clock"], "source": "mine", "score": 1},
     )
     options = IngestOptions(themes="none")
     for name, documents in (("voyage", bundled), ("small", [small])):
@@ -187,7 +200,7 @@ def test_documents_carry_what_is_documented(retriever: KnowtrailRetriever) -> No
 def test_offsets_point_into_the_stored_text(
     retriever: KnowtrailRetriever, stored: Connection, granularity: str
 ) -> None:
-    """The document's text between the offsets holds the first and last sentence."""
+    """The document's text between the offsets is the content."""
     documents = retriever.invoke(QUESTION, None, granularity=granularity, k=8)
 
     texts = {
@@ -198,8 +211,16 @@ def test_offsets_point_into_the_stored_text(
         texts[d.metadata["doc_id"]][d.metadata["start_index"] : d.metadata["end_index"]]
         for d in documents
     ]
-    heads = [(d.page_content[:15], d.page_content[-15:]) for d in documents]
-    assert [(p[:15], p[-15:]) for p in pieces] == heads
+    assert pieces == [d.page_content for d in documents]
+
+
+def test_what_a_source_said_comes_back(retriever: KnowtrailRetriever) -> None:
+    """Its id and metadata under their names, or marked where the name is taken."""
+    found = retriever.invoke(QUESTION, None, corpus="small")
+
+    metadata = found[0].metadata
+    wanted = {"source_id": "s", "year": 1761, "tags": ["sea", "clock"]}
+    assert metadata.items() >= (wanted | {"source": "mine", "meta_score": 1}).items()
 
 
 def test_a_sentence_can_be_a_document(retriever: KnowtrailRetriever) -> None:
@@ -207,9 +228,8 @@ def test_a_sentence_can_be_a_document(retriever: KnowtrailRetriever) -> None:
     sentences = retriever.invoke(QUESTION, None, granularity="sentence")
 
     chunks = retriever.invoke(QUESTION)
-    assert " ".join(d.page_content for d in sentences) == " ".join(
-        d.page_content for d in chunks
-    )
+    words = [" ".join(d.page_content for d in ds).split() for ds in (sentences, chunks)]
+    assert words[0] == words[1]
     assert len({d.id for d in sentences}) == len(sentences)
 
 
@@ -341,13 +361,71 @@ def test_a_filter_holds_for_every_document(retriever: KnowtrailRetriever) -> Non
     assert {d.metadata["title"] for d in documents} <= titles
 
 
+def test_a_call_can_leave_fields_out(retriever: KnowtrailRetriever) -> None:
+    """`None` wins over each field of the retriever that may be None."""
+    plain = retriever.model_copy(update={"algorithm": "kg_traversal"})
+    own: dict[str, Any] = {
+        "filter": {"title": "Sextant"},
+        "k": 12,
+        "preset": "published",
+        "rerank": "bm25",
+    }
+
+    documents = [
+        plain.model_copy(update={name: value}).invoke(QUESTION, None, **{name: None})
+        for name, value in own.items()
+    ]
+
+    assert documents == [plain.invoke(QUESTION)] * len(own)
+    with pytest.raises(InputError, match=r"small.*voyage"):
+        retriever.invoke(QUESTION, None, corpus=None)
+
+
+def test_copies_connect_by_themselves(server: Settings, stored: Connection) -> None:
+    """What was pickled or copied deeply answers as the original does, closed or not."""
+    with _from_uri(server, k=2) as retriever:
+        first = retriever.invoke(QUESTION)
+        data = pickle.dumps(retriever)
+        deep = copy.deepcopy(retriever)
+    back = pickle.loads(data)  # noqa: S301 - our own
+
+    with deep, back:
+        assert deep.invoke(QUESTION) == back.invoke(QUESTION) == first
+        assert server.password is not None
+        assert server.password not in repr(back) + str(back.model_dump())
+
+
+def test_a_deep_copy_shares_what_the_caller_gave(retriever: KnowtrailRetriever) -> None:
+    """A connection of the caller's cannot be twice, nor be pickled."""
+    deep = copy.deepcopy(retriever)
+
+    assert deep.connection is retriever.connection
+    assert deep.invoke(QUESTION) == retriever.invoke(QUESTION)
+    with pytest.raises(SettingsError, match="cannot be pickled"):
+        pickle.dumps(retriever)
+
+
+def test_tracers_are_told_of_the_embedder(retriever: KnowtrailRetriever) -> None:
+    """Of the one that is given, or that of the settings, which is not yet loaded."""
+    own = KnowtrailRetriever.from_uri("bolt://127.0.0.1:1", password="unused-here")
+
+    told = [r._get_ls_params() for r in (retriever, own)]
+
+    assert [
+        (t.get("ls_embedding_provider"), t.get("ls_embedding_model")) for t in told
+    ] == [
+        ("HashEmbedder", "hash:64"),
+        ("sentence-transformers", DEFAULT_EMBEDDER),
+    ]
+
+
 def test_corpora_are_not_mixed(retriever: KnowtrailRetriever) -> None:
     """The small corpus has the nearest chunk, and each corpus only its own."""
     small = retriever.invoke(QUESTION, None, corpus="small", k=3)
     voyage = retriever.invoke(QUESTION, None, k=30)
 
     assert {d.metadata["title"] for d in small} == {"Sea clocks"}
-    assert small[0].metadata["source"] == "small.txt"
+    assert small[0].metadata["source"] == "mine"
     assert "Sea clocks" not in {d.metadata["title"] for d in voyage}
 
 
@@ -389,6 +467,55 @@ async def test_a_retriever_connects_by_itself(
         assert first == second == third
         assert server.password is not None
         assert server.password not in repr(retriever) + str(retriever.model_dump())
+
+
+@contextmanager
+def _passage(uri: str) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield an address that leads to a server, and what makes it go away."""
+    target = urlsplit(uri)
+    listening = socket.create_server(("127.0.0.1", 0))
+    opened = [listening]
+
+    def pass_on(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65_536):
+                sink.sendall(data)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                near = listening.accept()[0]
+                far = socket.create_connection((target.hostname, target.port))
+                opened.extend((near, far))
+                for ends in ((near, far), (far, near)):
+                    threading.Thread(target=pass_on, args=ends, daemon=True).start()
+
+    def go() -> None:
+        for one in opened:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+    threading.Thread(target=accept, daemon=True).start()
+    yield f"bolt://127.0.0.1:{listening.getsockname()[1]}", go
+    go()
+
+
+async def test_a_server_that_went_away_is_told_in_seconds(
+    server: Settings, stored: Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither kind of call tries again for long where this machine refuses."""
+    with _passage(server.uri or "") as (uri, go):
+        async with _from_uri(replace(server, uri=uri), k=2) as retriever:
+            assert retriever.invoke(QUESTION) == await retriever.ainvoke(QUESTION)
+            go()
+            begin = time.monotonic()
+            with pytest.raises(UnavailableError, match="does not answer"):
+                retriever.invoke(QUESTION)
+            with pytest.raises(UnavailableError, match="does not answer"):
+                await retriever.ainvoke(QUESTION)
+
+    assert time.monotonic() - begin < 10
 
 
 async def test_calls_at_once_share_one_connection(
@@ -495,6 +622,7 @@ def test_an_index_without_the_corpus_is_read_all_the_same(
         ({"granularity": "word"}, InputError, "'chunk' or 'sentence'"),
         ({"filter": {"titel": "x"}}, FilterError, "did you mean 'title'"),
         ({"top_k": 3}, InputError, "Unknown argument 'top_k'"),
+        ({"rerank": "bm25", "k": 1_001}, InputError, "with rerank, give at most 1000"),
     ],
 )
 def test_mistakes_are_told(
@@ -537,6 +665,18 @@ def test_a_wrong_password_is_told(server: Settings, stored: Connection) -> None:
     """The retriever's own connection reports what was refused."""
     with pytest.raises(CredentialsError, match="refused"):
         _from_uri(server, password="not-the-password").invoke(QUESTION)
+
+
+def test_a_misspelt_field_is_refused() -> None:
+    """Nothing is walked by the default in silence."""
+    with pytest.raises(ValueError, match=r"algoritm\n.*not permitted"):
+        KnowtrailRetriever.from_uri("bolt://127.0.0.1:1", algoritm="kg_traversal")
+
+
+def test_an_unknown_algorithm_is_refused_at_once() -> None:
+    """Before the first call; the message has the names that there are."""
+    with pytest.raises(ValueError, match=r"'foo'.*auto, basic_retrieval, kg_traversal"):
+        KnowtrailRetriever.from_uri("bolt://127.0.0.1:1", algorithm="foo")
 
 
 def test_a_retriever_needs_a_database() -> None:

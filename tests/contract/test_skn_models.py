@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eval.skn.checking import check_models
-from graph.errors import ModelError
-from graph.settings import Settings
+from knowtrail.eval.skn.benchmark import check_models
+from knowtrail.graph.errors import ModelError
+from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_httpserver import HTTPServer
 
-TAGS = {"models": [{"name": "qwen2.5:7b"}, {"name": "judge:latest"}]}
+TAGS = {"models": [{"name": "qwen2.5:7b"}, {"name": "judge:latest", "digest": "ab"}]}
 
 
 @pytest.fixture
@@ -25,8 +25,9 @@ def settings(httpserver: HTTPServer) -> Settings:
 
 def test_models_that_are_there_pass(httpserver: HTTPServer, settings: Settings) -> None:
     """A name without a tag is the latest; the server is asked once for all."""
-    check_models(["qwen2.5:7b", "judge", "judge:latest"], settings=settings)
+    found = check_models(["qwen2.5:7b", "judge", "judge:latest"], settings=settings)
 
+    assert found == {"qwen2.5:7b": None, "judge": "ab", "judge:latest": "ab"}
     assert [request.path for request, _ in httpserver.log] == ["/api/tags"]
 
 

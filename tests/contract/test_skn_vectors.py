@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from eval.skn.abstention import abstains
-from eval.skn.metrics import (
+from knowtrail.eval.models import parse_json_reply
+from knowtrail.eval.skn.metrics import (
+    abstains,
     abstention_metrics,
     bootstrap_ci,
     expected_calibration_error,
 )
-from eval.skn.replies import parse_json_reply
 from tests.conftest import SHARED
 
 TOLERANCE = 1e-12

@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph.embedders import HashEmbedder
-from graph.errors import InputError, ModelError
-from graph.settings import Settings
-from retrieval.specificity.classifying import (
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.specificity.classifier import (
     EmbeddingTemplateClassifier,
     TemplateClassifier,
 )
-from retrieval.specificity.dspy_classifier import DspyTemplateClassifier, ollama_lm
-from retrieval.specificity.gazetteer import build_gazetteer
-from retrieval.specificity.mentions import MentionFinder
-from retrieval.specificity.opening import choose_route
-from retrieval.specificity.pipeline import TemplatePipeline
-from retrieval.specificity.templates import load_templates
+from knowtrail.retrieval.specificity.dspy_classifier import (
+    DspyTemplateClassifier,
+    ollama_lm,
+)
+from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
+from knowtrail.retrieval.specificity.mention import MentionFinder
+from knowtrail.retrieval.specificity.query_templates import load_templates
+from knowtrail.retrieval.specificity.routes import choose_route
+from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 from tests.heritage import gazetteer_rows, rdf_custodians
 from tests.ollama import SMALL_MODEL, need_small_model
 
@@ -69,6 +72,7 @@ def test_nearest_examples(
     check(EmbeddingTemplateClassifier(TEMPLATES, embedder), question, language)
 
 
+@pytest.mark.thorough
 @pytest.mark.ollama
 @pytest.mark.timeout(300)
 def test_dspy_over_a_real_model(ollama: str) -> None:

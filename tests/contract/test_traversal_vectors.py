@@ -18,17 +18,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from graph.language_models import ModelReply
-from retrieval.algorithms import algorithm
-from retrieval.algorithms.rules import PUBLISHED
-from retrieval.driving import run
-from retrieval.protocols import StoredSentence, WalkOptions
-from retrieval.readers.memory import MemoryGraph, MemoryReader
-from retrieval.walk import ChunkText
+from knowtrail.graph.language_models import ModelReply
+from knowtrail.retrieval.algorithms import algorithm
+from knowtrail.retrieval.algorithms.rules import PUBLISHED
+from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.protocols import StoredSentence, WalkOptions
+from knowtrail.retrieval.readers.memory import MemoryGraph, MemoryReader
+from knowtrail.retrieval.walk import ChunkText
+from tests.cases import each
 from tests.conftest import SHARED
 
 if TYPE_CHECKING:
-    from retrieval.walk import Trail
+    from knowtrail.retrieval.walk import Trail
 
 TOLERANCE = 1e-6
 
@@ -40,6 +41,14 @@ def _folder() -> Path:
     return root / "traversal" if (root / "traversal").is_dir() else root
 
 
+pytestmark = pytest.mark.skipif(
+    not (
+        _folder().is_dir() or os.environ.get("CI") or "KNOWTRAIL_VECTORS" in os.environ
+    ),
+    reason=f"put the vectors at {_folder()}, or name their folder in KNOWTRAIL_VECTORS",
+)
+
+
 @cache
 def _loaded(path: Path) -> dict[str, Any]:
     """Return a file of vectors."""
@@ -47,27 +56,30 @@ def _loaded(path: Path) -> dict[str, Any]:
     return data
 
 
-def _walks() -> list[Any]:
+def _walks() -> list[tuple[Path, int, str]]:
     """Return every recorded run of a graph that may be asserted on."""
-    cases = []
-    for path in sorted(_folder().glob("graph*.json")):
-        data = _loaded(path)
-        for number, query in enumerate(data["queries"]):
-            for name in query["results"]:
-                if query["query"] in data.get("fragile", {}).get(name, ()):
-                    continue
-                case = f"{path.stem}-{number + 1}-{name}"
-                cases.append(pytest.param(path, number, name, id=case))
-    return cases
-
-
-def _guided() -> list[Any]:
-    """Return every recorded run with a scripted model."""
     return [
-        pytest.param(path, number, id=f"{path.stem}-{number}-{case['script']}")
+        (path, number, name)
+        for path in sorted(_folder().glob("graph*.json"))
+        for number, query in enumerate(_loaded(path)["queries"])
+        for name in query["results"]
+        if query["query"] not in _loaded(path).get("fragile", {}).get(name, ())
+    ]
+
+
+def _guided() -> list[tuple[Path, int]]:
+    """Return every recorded run with a scripted model whose graph is there."""
+    return [
+        (path, number)
         for path in sorted(_folder().glob("llm_guided*.json"))
         for number, case in enumerate(_loaded(path)["cases"])
+        if _graph(path, case).exists()
     ]
+
+
+def _graph(path: Path, case: dict[str, Any]) -> Path:
+    """Return the file of the graph of a case."""
+    return path.parent / f"{case['graph']}.json"
 
 
 def _sentences(data: dict[str, Any]) -> list[StoredSentence]:
@@ -177,7 +189,7 @@ def _stops(name: str, trail: Trail, data: dict[str, Any]) -> set[str]:
     return {trail.stop_reason}
 
 
-@pytest.mark.parametrize(("path", "number", "name"), _walks())
+@each(("path", "number", "name"), _walks())
 def test_a_published_walk_is_reproduced(path: Path, number: int, name: str) -> None:
     """Anchor, path, sentences, stop reason and scores are those recorded."""
     data = _loaded(path)
@@ -214,13 +226,11 @@ class Scripted:
         return ModelReply(error="down") if text == "RAISE" else ModelReply(text=text)
 
 
-@pytest.mark.parametrize(("path", "number"), _guided())
+@each(("path", "number"), _guided())
 def test_a_published_guided_walk_is_reproduced(path: Path, number: int) -> None:
     """Path, sentences, calls, what each call showed and the score are as recorded."""
     case = _loaded(path)["cases"][number]
-    graph = path.parent / f"{case['graph']}.json"
-    if not graph.exists():
-        pytest.skip(f"{graph.name} is not among the vectors")
+    graph = _graph(path, case)
     data = _loaded(graph)
     embedding = next(
         q["embedding"] for q in data["queries"] if q["query"] == case["query"]
@@ -253,13 +263,3 @@ def _ids(prompt: str) -> list[str]:
         for line in prompt.splitlines()
         if line[:1].isdigit() and "] similarity " in line
     ]
-
-
-def test_there_are_vectors() -> None:
-    """Without cases there is nothing tested."""
-    if not _folder().is_dir():
-        if os.environ.get("CI") or os.environ.get("KNOWTRAIL_VECTORS"):
-            pytest.fail(f"There are no vectors at {_folder()}")
-        pytest.skip(f"There are no vectors at {_folder()}")
-    assert _walks()
-    assert _guided()

@@ -17,11 +17,11 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 import pytest
 
-from graph.errors import SettingsError, SourceError
-from ingest.parsing import parse
-from ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
-from ingest.sources._mediawiki import MediaWikiApi
-from ingest.sources.wikipedia import WikipediaSource
+from knowtrail.graph.errors import SettingsError, SourceError, UnreachableError
+from knowtrail.ingest.parsing import parse
+from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
+from knowtrail.ingest.sources._mediawiki import MediaWikiApi
+from knowtrail.ingest.sources.wikipedia import WikipediaSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -445,7 +445,7 @@ def test_break_after_some_articles_is_damage(wiki: Wiki) -> None:
 
 def test_no_network(wiki: Wiki) -> None:
     """A wiki that cannot be reached is one clear error."""
-    with pytest.raises(SourceError, match=r"127\.0\.0\.1:9/.*Check the network"):
+    with pytest.raises(UnreachableError, match=r"127\.0\.0\.1:9/.*Check the network"):
         _read(wiki, ["Nile"], api_url="http://127.0.0.1:9/w/api.php", attempts=2)
 
 

@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from werkzeug import Request, Response
 
-from eval.zelo.annotation import annotate
-from eval.zelo.chat_judges import ChatJudge
-from eval.zelo.judgements import Answer, Matchup
-from eval.zelo.judges import load_judges
-from graph.errors import ModelError
-from graph.settings import Settings
-from retrieval.rerank.datasets import Document, Query, read_annotated
+from knowtrail.eval.zelo.annotation import annotate
+from knowtrail.eval.zelo.chat_judges import ChatJudge
+from knowtrail.eval.zelo.judgements import Answer, Matchup
+from knowtrail.eval.zelo.judges import load_judges
+from knowtrail.graph.errors import ModelError
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.rerank.datasets import Document, Query, read_annotated
 from tests.unit.eval.zelo.cases import query, source
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pytest_httpserver import HTTPServer
@@ -42,7 +43,7 @@ provider = "{provider}"
 model = "some-model"
 temperature = 0.0
 prompt_tokens = 2000
-seconds = 1.0
+seconds = {seconds}
 tries = 3
 base_url = "{url}"
 
@@ -118,7 +119,7 @@ class Service:
         request.get_json()
         step = self.plan.pop(0) if self.plan else GOOD
         if step == "slow":
-            time.sleep(1.5)
+            time.sleep(2.0)
             step = GOOD
         if isinstance(step, int):
             error = {"code": step, "message": "no", "type": "x", "status": "X"}
@@ -155,19 +156,30 @@ def service(request: pytest.FixtureRequest, httpserver: HTTPServer) -> Service:
 
 
 @pytest.fixture
-def judge(
+def judge_with(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> ChatJudge:
-    """Return a judge as the configuration makes it, which tries again at once."""
+) -> Callable[[float], ChatJudge]:
+    """Return what makes a judge of the configuration, with a time limit."""
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
         monkeypatch.setenv(name, "secret-1")
     monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
-    path = tmp_path / "judges.toml"
-    path.write_text(JUDGE.format(provider=service.provider, url=service.url), "utf-8")
-    (found,) = load_judges(file=path, settings=Settings.from_env(env={}))
-    assert isinstance(found, ChatJudge)
-    found._pause = 0.01
-    return found
+
+    def made(seconds: float) -> ChatJudge:
+        path = tmp_path / "judges.toml"
+        values = {"provider": service.provider, "url": service.url, "seconds": seconds}
+        path.write_text(JUDGE.format(**values), "utf-8")
+        (found,) = load_judges(file=path, settings=Settings.from_env(env={}))
+        assert isinstance(found, ChatJudge)
+        found._pause = 0.01
+        return found
+
+    return made
+
+
+@pytest.fixture
+def judge(judge_with: Callable[[float], ChatJudge]) -> ChatJudge:
+    """Return a judge that tries again at once, and has time on a busy machine."""
+    return judge_with(60.0)
 
 
 def ask(judge: ChatJudge) -> Answer:
@@ -263,12 +275,12 @@ def test_failures_of_the_server_end_after_all_attempts(
 
 
 def test_answers_that_are_late_are_asked_for_again(
-    service: Service, judge: ChatJudge
+    service: Service, judge_with: Callable[[float], ChatJudge]
 ) -> None:
     """The time limit holds for each attempt."""
     service.plan = ["slow"]
 
-    found = ask(judge)
+    found = ask(judge_with(1.5))
 
     assert found.score == 0.5
     assert len(service.requests) == 2
@@ -354,8 +366,8 @@ def test_an_annotation_by_the_provider(
 
     done = annotate(path, tmp_path / "out.jsonl", judges=[judge])
 
-    assert (done.counts.asked, done.counts.failed) == (12, 0)
-    assert done.cost == pytest.approx(12 * 0.0007)
+    assert (done.counts.asked, done.counts.failed) == (3, 0)
+    assert done.cost == pytest.approx(3 * 0.0007)
     (item,) = read_annotated(tmp_path / "out.jsonl")
     assert len(item.documents) == 3
     scored = json.loads((done.folder / "ai_scores.json").read_text("utf-8"))

@@ -15,11 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eval.zelo.battles import Battles, preferences
-from eval.zelo.fit import fit_battles
-from eval.zelo.metrics import benchmark_accuracy, benchmark_ndcg, ndcg, recall_at_k
-from eval.zelo.published import win_matrix
-from retrieval.rerank.datasets import (
+from knowtrail.eval.zelo.battles import Battles, preferences
+from knowtrail.eval.zelo.fit import fit_battles, win_matrix
+from knowtrail.eval.zelo.metrics import (
+    benchmark_accuracy,
+    benchmark_ndcg,
+    ndcg,
+    recall_at_k,
+)
+from knowtrail.retrieval.rerank.datasets import (
     AnnotatedDocument,
     AnnotatedQueryDocuments,
     Query,

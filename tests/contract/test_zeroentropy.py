@@ -14,10 +14,10 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from graph.errors import ModelError, SettingsError
-from graph.settings import Settings
-from retrieval.rerank import achecked_scores, checked_scores, load_reranker
-from retrieval.rerank.zeroentropy import ZeroEntropyReranker
+from knowtrail.graph.errors import ModelError, SettingsError
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.rerank import achecked_scores, checked_scores, load_reranker
+from knowtrail.retrieval.rerank.zeroentropy import ZeroEntropyReranker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.cli import main
-from tests.command_line import ROOT, outcome, spawn
+from knowtrail.graph.cli import main
+from knowtrail.graph.server import stop_server
+from tests.command_line import ROOT, outcome, typed
 from tests.dumps import cut
+from tests.java import short_lived
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,6 +82,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (lines,) = blocks("docs/how-to/own-texts.md", "json")
     (folder / "articles.jsonl").write_text(lines, "utf-8")
     gold, extracted, schema = blocks("docs/how-to/evaluate-extraction.md", "json")
+    (plugin,) = blocks("docs/how-to/evaluate-extraction.md", "python")
+    (folder / "mine.py").write_text(plugin, "utf-8")
     (folder / "gold.jsonl").write_text(gold, "utf-8")
     (folder / "extracted.jsonl").write_text(extracted, "utf-8")
     other = gold.replace("450", "455").replace("[]", '[{"metal": "Cu"}]')
@@ -89,9 +93,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (folder / "passages.jsonl").write_text(passages, "utf-8")
     (folder / "questions.jsonl").write_text(questions, "utf-8")
     (folder / "prompt.txt").write_text("Example: the film cracked.", "utf-8")
+    with short_lived():
+        begun = typed(
+            *("--home", folder / "home"),
+            *("quickstart", "--picture", folder / "walk.html"),
+        )
+    assert begun.code == 0, begun.errors
     yield folder
     for home in ("home", "lts"):
-        spawn("--home", folder / home, "server", "stop")
+        stop_server(folder / home)
 
 
 @pytest.fixture
@@ -103,9 +113,7 @@ def reader(
         monkeypatch.delenv(name)
     monkeypatch.setenv("KNOWTRAIL_HOME", str(folder / "home"))
     monkeypatch.chdir(folder)
-    reader = Reader(folder, capsys)
-    assert reader.type("knowtrail quickstart").code == 0
-    return reader
+    return Reader(folder, capsys)
 
 
 @pytest.fixture

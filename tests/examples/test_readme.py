@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
 import re
 import runpy
+import shlex
+import shutil
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.command_line import ROOT
 from tests.examples.conftest import blocks, commands
+from tests.serving import serving
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.examples.conftest import Reader
+    from tests.serving import Serving
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -24,9 +32,23 @@ PAGES = sorted(
     for path in (ROOT / "docs").rglob("*.md")
     if path.parent.name != "reference"
 )
+OWN_SERVERS = {"docs/how-to/another-embedder.md", "docs/how-to/neo4j-5.26.md"}
+"""Pages that start one, or two."""
+
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
+TESTED = {"langchain_retriever.py", "py2neo_style.py", "zelo.py"}
+"""Examples that `test_scripts.py` looks at closely."""
+
+SHOWN = "http://127.0.0.1:7475"
+REQUESTS = [
+    line
+    for block in blocks("docs/how-to/serve.md", "console")
+    for line in block.splitlines()
+    if SHOWN in line or "--write" in line
+]
 
 
+@pytest.mark.thorough
 def test_readme_commands_do_what_it_says(reader: Reader, dump: Path) -> None:
     """The dump goes in and is sound, the question is answered, Cypher has rows."""
     assert dump.exists()
@@ -60,7 +82,15 @@ def test_readme_shows_what_the_quick_start_prints(reader: Reader) -> None:
     assert re.search(r"695 chunks, 723 sentences, \d+ similarity edges", out)
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if commands(p)])
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.thorough] * (page in OWN_SERVERS))
+        for page in PAGES
+        if commands(page)
+    ],
+)
 def test_commands_of_a_page_run(reader: Reader, page: str) -> None:
     """Every command of a page exits 0 and shows something."""
     done = reader.follow(page)
@@ -68,6 +98,7 @@ def test_commands_of_a_page_run(reader: Reader, page: str) -> None:
     assert [command for command, did in done.items() if not did.out] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("page", "number"),
     [
@@ -89,7 +120,7 @@ def test_programs_of_a_page_run(
     assert printed or names.get("KnowtrailRetriever") or names["rows"]
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", [n for n in EXAMPLES if n not in TESTED])
 def test_example_runs(
     reader: Reader, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,13 +130,51 @@ def test_example_runs(
     assert len(capsys.readouterr().out.splitlines()) >= 2
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_example_is_short_and_says_what_it_is(name: str) -> None:
+def test_examples_are_short_and_say_what_they_are() -> None:
     """An example has a docstring and less than 60 lines."""
-    text = (ROOT / "examples" / name).read_text("utf-8")
+    texts = {name: (ROOT / "examples" / name).read_text("utf-8") for name in EXAMPLES}
 
-    assert ast.get_docstring(ast.parse(text))
-    assert len(text.splitlines()) < 60
+    assert [
+        name
+        for name, text in texts.items()
+        if not ast.get_docstring(ast.parse(text)) or len(text.splitlines()) >= 60
+    ] == []
+
+
+@pytest.fixture
+def served(reader: Reader) -> Iterator[Serving]:
+    """Yield a server that was started as the page about HTTP says."""
+    with serving("serve", env={"KNOWTRAIL_HOME": os.environ["KNOWTRAIL_HOME"]}) as it:
+        yield it
+
+
+def _out(line: str, served: Serving, reader: Reader) -> str:
+    """Return what a command of the page about HTTP writes."""
+    words = shlex.split(line.replace(SHOWN, served.url))
+    if words[0] == "knowtrail":
+        done = reader.type(shlex.join(words))
+        assert (done.code, done.errors[1:]) == (0, [])
+        return done.out
+    if shutil.which(words[0]) is None:
+        pytest.skip(f"there is no {words[0]}: install {words[0]}")
+    ran = subprocess.run(words, capture_output=True, text=True, check=True)
+    return ran.stdout
+
+
+@pytest.mark.thorough
+def test_commands_of_the_page_about_http_run(served: Serving, reader: Reader) -> None:
+    """JSON has rows, CSV a header, and LOAD CSV finds the article about tides."""
+    assert len(REQUESTS) == 6
+
+    search, walk, compare, load, _, stored = (
+        _out(line, served, reader) for line in REQUESTS
+    )
+
+    assert len(json.loads(search)["rows"]) == 3
+    assert walk.startswith("step,hop,documentId,title,")
+    assert {row["traversalId"] for row in json.loads(compare)["rows"]} == {None}
+    assert "Tide" in load
+    assert "Tide" in stored
 
 
 def test_readme_program_is_the_example() -> None:

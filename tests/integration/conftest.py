@@ -6,14 +6,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.py2neo import Graph
+from knowtrail.graph.py2neo import Graph
+from knowtrail.graph.schema import drop_schema, vector_dimensions
 from tests.py2neo_graphs import fill_films
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graph.connection import Connection
-    from graph.settings import Settings
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def emptied(session_connection: Connection) -> Connection:
+    """Return a connection to a database that is emptied once, for a whole module."""
+    session_connection.run_schema("MATCH (n) WHERE NOT n:SchemaVersion DETACH DELETE n")
+    if vector_dimensions(session_connection) not in {None, 32}:
+        drop_schema(session_connection)
+    return session_connection
 
 
 @pytest.fixture(scope="session")
@@ -25,9 +35,9 @@ def session_graph(server: Settings) -> Iterator[Graph]:
 
 
 @pytest.fixture
-def graph(session_graph: Graph, connection: Connection) -> Graph:
+def graph(session_graph: Graph, session_connection: Connection) -> Graph:
     """Return the graph, emptied, of the node with the schema's version too."""
-    connection.run_schema("MATCH (n) DETACH DELETE n")
+    session_connection.run_schema("MATCH (n) DETACH DELETE n")
     return session_graph
 
 

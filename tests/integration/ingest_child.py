@@ -1,8 +1,9 @@
-"""A process that ingests made-up articles and may kill itself at its first write.
+"""A process that ingests made-up articles, in children that may kill themselves.
 
-Arguments: URI, home, how to die: `after` the first write that changes anything,
-`during` the first that takes more than 4 ms, or `never`.
-The password is in NEO4J_PASSWORD.
+Arguments: URI, home, and the size of writes: `small` or `usual`. Each line of standard
+input makes a child and says how it dies: `after` the first write that changes
+anything, `during` the first that takes more than 4 ms, or `never`. Each line of
+standard output is a child's exit code. The password is in NEO4J_PASSWORD.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import sys
 import threading
 from pathlib import Path
 
-from graph.connection import Connection
-from graph.embedders import HashEmbedder
-from graph.errors import KnowtrailError
-from graph.settings import Settings
-from ingest import linking, pipeline, similarity, term_linking
-from ingest.options import IngestOptions
+from knowtrail.graph.connection import Connection
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import KnowtrailError
+from knowtrail.graph.settings import Settings
+from knowtrail.ingest import linking, pipeline, similarity, term_linking
+from knowtrail.ingest.options import IngestOptions
 from tests.corpora import ListSource, article, redirect
 
 CORPUS = "killed"
@@ -29,10 +30,12 @@ ITEMS = [
 ]
 
 
-def small_steps() -> None:
-    """Make batches small, so that an ingest has many writes."""
-    pipeline.TEXTS = 45
+def prepare(*, small: bool) -> None:
+    """Take themes without a model, and small batches where many writes are wanted."""
     pipeline.theme_source = lambda *_: FirstWords()
+    if not small:
+        return
+    pipeline.TEXTS = 45
     pipeline._LOOKUP_DOCUMENTS = 3
     linking._DOCUMENTS = 5
     similarity.ROWS = 32
@@ -70,12 +73,9 @@ def dying(write, how):
     return call
 
 
-def main() -> None:
-    """Ingest, and exit 3 with one line when the database fails."""
-    logging.getLogger("neo4j").addHandler(logging.NullHandler())
-    uri, home, how = sys.argv[1:4]
+def attempt(uri: str, home: str, how: str) -> int:
+    """Ingest; return 3 with one line of error where the database fails."""
     settings = Settings.from_env(uri=uri, home=Path(home))
-    small_steps()
     with Connection.open(settings) as connection:
         if how != "never":
             Connection.write_all = dying(Connection.write_all, how)
@@ -90,7 +90,23 @@ def main() -> None:
             )
         except KnowtrailError as error:
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
-            sys.exit(3)
+            sys.stderr.flush()
+            return 3
+    return 0
+
+
+def main() -> None:
+    """Make an attempt, in a process of its own, for each line that comes in."""
+    logging.getLogger("neo4j").addHandler(logging.NullHandler())
+    uri, home, steps = sys.argv[1:4]
+    prepare(small=steps == "small")
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            os._exit(attempt(uri, home, line.strip()))
+        _, status = os.waitpid(child, 0)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

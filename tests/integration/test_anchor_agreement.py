@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from graph.schema import apply_schema, drop_schema
-from retrieval.cosine import cosines, ranked
-from retrieval.readers import CypherReader
+from knowtrail.graph.schema import apply_schema, delete_data
+from knowtrail.retrieval.cosine import cosines, ranked
+from knowtrail.retrieval.readers import CypherReader
+from tests.tiers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graph.connection import Connection
-    from retrieval.protocols import Vector
+    from knowtrail.graph.connection import Connection
+    from knowtrail.retrieval.protocols import Vector
 
 pytestmark = pytest.mark.integration
 
-CHUNKS, DIMENSIONS, QUESTIONS = 4000, 64, 300
+CHUNKS, DIMENSIONS, QUESTIONS = 4000, 32, amount(100, 300)
 _WRITE = """
 MERGE (k:Corpus {name: 'many'})
 MERGE (d:Document {id: 'd', corpus: 'many', title: 'Many'})
@@ -43,23 +44,20 @@ def vectors() -> Vector:
 
 
 @pytest.fixture
-def many(session_connection: Connection) -> Iterator[tuple[Connection, Vector]]:
+def many(connection: Connection) -> Iterator[tuple[Connection, Vector]]:
     """Yield a database with many chunks, and their vectors."""
-    drop_schema(session_connection, data=True)
-    apply_schema(session_connection, dimensions=DIMENSIONS)
+    apply_schema(connection, dimensions=DIMENSIONS)
     stored = vectors()
-    driver = session_connection.driver
+    driver = connection.driver
     for start in range(0, CHUNKS, 1000):
         rows = [
             {"id": f"c{i:05}", "index": i, "vector": stored[i].tolist()}
             for i in range(start, start + 1000)
         ]
-        driver.execute_query(_WRITE, rows=rows, database_=session_connection.database)
-    driver.execute_query(
-        "CALL db.awaitIndexes(120)", database_=session_connection.database
-    )
-    yield session_connection, stored
-    drop_schema(session_connection, data=True)
+        driver.execute_query(_WRITE, rows=rows, database_=connection.database)
+    driver.execute_query("CALL db.awaitIndexes(120)", database_=connection.database)
+    yield connection, stored
+    delete_data(connection)
 
 
 def test_the_first_anchor_is_that_of_an_exact_search(

@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.connection import AsyncConnection
-from graph.embedders import HashEmbedder
-from graph.errors import InputError, ModelError
-from graph.language_models import load_language_model
-from graph.settings import Settings
-from ingest.options import IngestOptions
-from ingest.pipeline import ingest_corpus
-from retrieval.answers import NO_CITATIONS
-from retrieval.ask import NOTHING_FOUND, Answer, aask, aask_stream, ask, ask_stream
-from retrieval.procedures import acall, call
+from knowtrail.graph.connection import AsyncConnection
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.language_models import load_language_model
+from knowtrail.graph.settings import Settings
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.retrieval.answers import NO_CITATIONS
+from knowtrail.retrieval.ask import (
+    NO_MODEL,
+    NOTHING_FOUND,
+    Answer,
+    aask,
+    aask_stream,
+    ask,
+    ask_stream,
+)
+from knowtrail.retrieval.procedures import acall, call
+from knowtrail.retrieval.traverse import compare
 from tests.command_line import CommandLine
 from tests.corpora import ListSource, article
 from tests.ollama import MODEL, parrot_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from graph.connection import Connection
-    from graph.language_models import LanguageModel
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.language_models import LanguageModel
+    from tests.databases import Database
     from tests.ollama import Parrot
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
@@ -51,18 +63,22 @@ def model(parrot: Parrot) -> LanguageModel:
 
 
 @pytest.fixture
-def stored(connection: Connection, server: Settings) -> Connection:
+def stored(
+    database: Database, session_connection: Connection, server: Settings
+) -> Connection:
     """Return a connection to a database with a small corpus."""
-    source = ListSource([article(number) for number in range(4)])
-    ingest_corpus(
-        connection,
-        [source],
-        corpus="c",
-        embedder=EMBEDDER,
-        settings=server,
-        options=IngestOptions(themes="none"),
-    )
-    return connection
+
+    def fill() -> None:
+        ingest_corpus(
+            session_connection,
+            [ListSource([article(number) for number in range(4)])],
+            corpus="c",
+            embedder=EMBEDDER,
+            settings=server,
+            options=IngestOptions(themes="none"),
+        )
+
+    return database.holding("four articles", fill)
 
 
 def test_answer_rests_on_sentences_of_the_walk(
@@ -158,13 +174,45 @@ def test_nothing_found_is_said_without_asking(
     assert parrot.requests == []
 
 
-@pytest.mark.parametrize("seconds", [0, -1, float("nan"), 4_000, True, "9"])
+async def test_without_a_model_the_nearest_sentences_are_the_answer(
+    stored: Connection, server: Settings
+) -> None:
+    """Cited, in the order of the walk; the same without blocking; nothing is asked."""
+    nobody = replace(server, ollama_url="http://127.0.0.1:9")
+
+    found = ask(stored, EMBEDDER, QUESTION, settings=nobody, record=False)
+    async with await AsyncConnection.open(server) as connection:
+        twin = await aask(connection, EMBEDDER, QUESTION, settings=nobody, record=False)
+
+    sentences = found.walk.sentences
+    best = max(sentence.score for sentence in sentences)
+    assert 1 <= len(found.citations) <= 5
+    assert all(sentence.score >= best / 2 for sentence in found.citations)
+    assert [s for s in sentences if s in found.citations] == list(found.citations)
+    assert found.text.splitlines() == [
+        f"{s.text} [{n}]" for n, s in enumerate(found.citations, start=1)
+    ]
+    assert (found.model, found.note, found.confidence) == (None, NO_MODEL, None)
+    assert (twin.text, twin.citations) == (found.text, found.citations)
+
+
+def test_a_model_that_is_named_must_be_there(
+    stored: Connection, server: Settings
+) -> None:
+    """Sentences do not take the place of a model that somebody chose."""
+    named = replace(server, ollama_url="http://127.0.0.1:9", language_model="mine:1b")
+
+    with pytest.raises(ModelError, match="ollama pull mine:1b"):
+        ask(stored, EMBEDDER, QUESTION, settings=named, record=False)
+
+
 def test_time_limit_that_is_none_is_refused(
-    stored: Connection, model: LanguageModel, seconds: float
+    stored: Connection, model: LanguageModel
 ) -> None:
     """Before anything is asked or stored."""
-    with pytest.raises(InputError, match=r"seconds is .*: give a number above 0"):
-        ask(stored, EMBEDDER, QUESTION, model=model, seconds=seconds)
+    for seconds in (0, -1, float("nan"), 4_000, True, "9"):
+        with pytest.raises(InputError, match=r"seconds is .*: give a number above 0"):
+            ask(stored, EMBEDDER, QUESTION, model=model, seconds=seconds)  # type: ignore[arg-type]
 
 
 def test_model_that_takes_too_long_is_told(
@@ -175,6 +223,26 @@ def test_model_that_takes_too_long_is_told(
 
     with pytest.raises(ModelError, match=r"No answer from .* in 0\.5 seconds"):
         ask(stored, EMBEDDER, QUESTION, model=model, seconds=0.5, record=False)
+
+
+def test_a_question_may_come_without_an_embedder(stored: Connection) -> None:
+    """It is then the second argument, of every function of the front door."""
+    from knowtrail import search, traverse
+
+    walks = [
+        search(stored, QUESTION, corpus="c").walk,
+        search(stored, question=QUESTION, corpus="c").walk,
+        traverse(stored, QUESTION, corpus="c", record=False).walk,
+        ask(stored, QUESTION, corpus="c", record=False).walk,
+        *(r.walk for r in compare(stored, QUESTION, corpus="c", record=False)[:1]),
+    ]
+
+    usual = search(stored, EMBEDDER, QUESTION, corpus="c").walk
+    assert {walk.sentences for walk in walks} == {usual.sentences}
+    with pytest.raises(InputError, match="embedder is 'hash:32': give a model"):
+        search(stored, "hash:32", QUESTION)
+    with pytest.raises(InputError, match="ask something"):
+        search(stored, EMBEDDER)
 
 
 class TestCommand:
@@ -229,22 +297,109 @@ class TestCommand:
         assert done.out.splitlines()[0] == " [31mred "
         assert done.errors == [NO_CITATIONS]
 
-    @pytest.mark.parametrize(
-        ("words", "code", "message"),
-        [
+    def test_sentences_without_a_model_have_their_documents(
+        self, command: CommandLine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A number, and under it the document; a note says how to have more."""
+        monkeypatch.setenv("KNOWTRAIL_OLLAMA_URL", "http://127.0.0.1:9")
+        monkeypatch.delenv("KNOWTRAIL_LANGUAGE_MODEL")
+
+        done = command.run("ask", QUESTION)
+
+        lines = done.out.splitlines()
+        assert (done.code, done.errors) == (0, [NO_MODEL])
+        assert lines[0].endswith("[1]")
+        (shown,) = [line for line in lines if line.startswith("[1] ")]
+        (source, *_) = json.loads(command.run("ask", QUESTION, "--json").out)["sources"]
+        assert shown == f"[1] {source['title']}, score {source['score']:.3f}"
+        assert 0 < source["score"] < 1
+
+    def test_a_model_that_is_missing_has_one_exit_code(
+        self, command: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """1, from every command, before anything is done."""
+        monkeypatch.setenv("KNOWTRAIL_LANGUAGE_MODEL", "nobody:1b")
+        for name, row in {
+            "q.jsonl": {"id": "q", "question": QUESTION, "gold_documents": ["p"]},
+            "p.jsonl": {"id": "p", "title": "Ice", "text": "Ice shapes it."},
+            "gold.jsonl": {"name": "Old house", "city": "Ely"},
+            "got.jsonl": {"name": "House, old", "city": "Ely"},
+        }.items():
+            (tmp_path / name).write_text(json.dumps(row))
+        fields = {name: {"type": "string"} for name in ("name", "city")}
+        fields["name"]["x-eval-compare"] = "semantic"
+        schema = {"type": "object", "properties": fields}
+        (tmp_path / "schema.json").write_text(json.dumps(schema))
+        monkeypatch.chdir(tmp_path)
+        measured = "eval retrieval --dataset jsonl:q.jsonl,p.jsonl --algorithms"
+        scored = "eval fields --gold gold.jsonl --extracted got.jsonl --schema"
+        commands = [
+            "ask Why? --corpus c",
+            "ask Why? --corpus c --model nobody:1b",
+            "search Why? --corpus c --model nobody:1b",
+            "search Why? --corpus c --algorithm llm_guided_traversal --max-hops 2",
+            "search Why? --corpus c --rerank pointwise:none.npz",
+            "search Why? --corpus c --rerank cross-encoder:none",
+            "traverse Why? --corpus c --model nobody:1b",
+            "compare Why? --corpus c --model nobody:1b",
+            "extract --corpus c",
+            "ingest files p.jsonl --corpus new --themes llm",
+            "dataset generate c --output asked.jsonl --work made",
+            "eval skn --recorded-only --model nobody:1b --output made",
+            f"{measured} dense --answers nobody:1b",
+            f"{measured} dense --answers {MODEL} --judge nobody:1b",
+            f"{measured} all+llm",
+            f"{scored} schema.json --judge nobody:1b",
+        ]
+
+        done = {words: command.run(*words.split()) for words in commands}
+
+        assert {words: did for words, did in done.items() if did.code != 1} == {}
+        corpora = json.loads(command.run("corpus", "list", "--json").out)
+        assert [corpus["name"] for corpus in corpora] == ["c"]
+
+    def test_a_property_that_no_document_has_is_told(
+        self, command: CommandLine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """In a line on stderr, by every command with a filter; the exit code stays."""
+        looked_at = "knowtrail.retrieval.cli_options._LOOKED_AT"
+        given = {
+            "document.number": {"$gte": 0},
+            "$or": [{"document.yaer": 1}, {"chunk.index": 0}, {"chunk.indx": 0}],
+        }
+        words = [QUESTION, "--corpus=c", f"--filter={json.dumps(given)}", "--json"]
+        told = "Warning: --filter asks for {}, which no {} in {}corpus 'c' has: check"
+
+        for name in ("search", "traverse", "compare", "ask"):
+            done = command.run(name, *words)
+            assert done.code == 0
+            assert [
+                line.rsplit(" its", 1)[0] for line in done.errors if "--f" in line
+            ] == [
+                told.format("document.yaer", "document", ""),
+                told.format("chunk.indx", "chunk", ""),
+            ]
+        monkeypatch.setattr(looked_at, 2)
+        done = command.run("search", *words)
+        first = "the first 2 documents of "
+        assert done.errors[0].startswith(
+            told.format("document.yaer", "document", first)
+        )
+
+    def test_mistakes_are_one_line(self, command: CommandLine) -> None:
+        """With what to do."""
+        mistakes = [
             (["--model", "nobody:1b"], 1, "run `ollama pull nobody:1b`"),
             (["--algorithm", "nothing"], 2, "Unknown algorithm 'nothing'"),
             (["--filter", "{"], 2, "--filter is not JSON"),
             (["--corpus", "d"], 2, "No corpus 'd'"),
             (["--seconds", "0"], 2, "seconds is 0.0"),
-        ],
-    )
-    def test_mistakes_are_one_line(
-        self, command: CommandLine, words: list[str], code: int, message: str
-    ) -> None:
-        """With what to do."""
-        done = command.run("ask", QUESTION, *words)
+        ]
 
-        assert done.code == code
-        assert len(done.errors) == 1
-        assert message in done.errors[0]
+        done = [command.run("ask", QUESTION, *words) for words, _, _ in mistakes]
+
+        assert [
+            (words, did)
+            for (words, code, message), did in zip(mistakes, done, strict=True)
+            if did.code != code or len(did.errors) != 1 or message not in did.errors[0]
+        ] == []

@@ -5,27 +5,32 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import re
 import resource
 import socket
+import subprocess
+import sys
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from ingest.corpus import list_corpora
-from ingest.digest import corpus_digest
-from ingest.verify import verify_corpus
-from tests.command_line import CommandLine
+from knowtrail.graph.statements import statement_record
+from knowtrail.ingest.corpus import list_corpora
+from knowtrail.ingest.verify import corpus_digest, verify_corpus
+from tests.command_line import ROOT, CommandLine
 from tests.dumps import dump, page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from graph.connection import Connection
-    from graph.settings import Settings
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
     from tests.command_line import Outcome
+    from tests.databases import Database
 
 pytestmark = pytest.mark.integration
 
@@ -42,6 +47,9 @@ KEPT = [
     },
 ]
 WORDS = "Rivers carry sand to the sea. Waves sort it by size. Wind dries it."
+
+
+UNFINISHED = statement_record("corpus/verify_unfinished").purpose
 
 
 class User(CommandLine):
@@ -72,6 +80,11 @@ class User(CommandLine):
         """Return the digest of the corpus `kept`."""
         return corpus_digest(self.connection, "kept").value
 
+    def status(self, corpus: str = "kept") -> str | None:
+        """Return the status that a corpus is listed with, None where it is not."""
+        rows = {row["name"]: row for row in list_corpora(self.connection)}
+        return rows[corpus]["status"] if corpus in rows else None
+
     def wrong(self) -> list[str]:
         """Return what `corpus verify` finds."""
         return [f.check for f in verify_corpus(self.connection, "kept") if f.count]
@@ -80,16 +93,21 @@ class User(CommandLine):
 @pytest.fixture
 def user(
     server: Settings,
-    connection: Connection,
+    database: Database,
+    session_connection: Connection,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> User:
     """Return a user whose corpus `kept` has two documents."""
     monkeypatch.setenv("NEO4J_PASSWORD", server.password or "")
-    user = User(server, connection, capsys)
-    stored = user.ingest("jsonl", _jsonl(tmp_path / "kept.jsonl", *KEPT))
-    assert stored.code == 0, stored.errors
+    user = User(server, session_connection, capsys)
+
+    def fill() -> None:
+        stored = user.ingest("jsonl", _jsonl(tmp_path / "kept.jsonl", *KEPT))
+        assert stored.code == 0, stored.errors
+
+    database.holding("tide and moon", fill)
     return user
 
 
@@ -117,48 +135,49 @@ def _pages(count: int) -> list[str]:
 GOOD = dump(*_pages(2))
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "says"),
-    [
-        ("empty.xml", b"", "is empty"),
-        ("empty.xml.bz2", bz2.compress(b""), "is an empty file"),
-        ("page.html", b"<!DOCTYPE html><html></html>", "is an HTML page"),
-        ("data.json", b'{"a": 1}', "is a JSON file"),
-        ("all.zip", b"PK\x03\x04" + bytes(99), "is a zip archive"),
-        ("other.xml", b"<rss><channel/></rss>", "not a usable MediaWiki XML dump"),
-        ("bomb.xml", b'<!DOCTYPE a [<!ENTITY b "c">]><mediawiki/>', "MediaWiki XML"),
-        ("noise.bz2", b"BZh9" + bytes(range(200)), "damaged before its first page"),
-        ("cut.gz", gzip.compress(GOOD.encode())[:15], "damaged before its first page"),
-    ],
-)
-def test_what_is_no_dump_is_refused(
-    user: User, tmp_path: Path, name: str, content: bytes, says: str
-) -> None:
+NO_DUMPS = [
+    ("empty.xml", b"", "is empty"),
+    ("empty.xml.bz2", bz2.compress(b""), "is an empty file"),
+    ("page.html", b"<!DOCTYPE html><html></html>", "is an HTML page"),
+    ("data.json", b'{"a": 1}', "is a JSON file"),
+    ("all.zip", b"PK\x03\x04" + bytes(99), "is a zip archive"),
+    ("other.xml", b"<rss><channel/></rss>", "not a usable MediaWiki XML dump"),
+    ("bomb.xml", b'<!DOCTYPE a [<!ENTITY b "c">]><mediawiki/>', "MediaWiki XML"),
+    ("noise.bz2", b"BZh9" + bytes(range(200)), "damaged before its first page"),
+    ("cut.gz", gzip.compress(GOOD.encode())[:15], "damaged before its first page"),
+]
+
+
+def test_what_is_no_dump_is_refused(user: User, tmp_path: Path) -> None:
     """A file that is not a dump is named with what it is, and nothing changes."""
     before = user.digest()
 
-    done = user.ingest("dump", _file(tmp_path / name, content))
+    done = [
+        user.ingest("dump", _file(tmp_path / name, content))
+        for name, content, _ in NO_DUMPS
+    ]
 
-    assert (done.code, done.out, len(done.errors)) == (2, "", 1)
-    assert says in done.errors[0]
-    assert name in done.errors[0]
+    assert [
+        (name, did)
+        for (name, _, says), did in zip(NO_DUMPS, done, strict=True)
+        if (did.code, did.out, len(did.errors)) != (2, "", 1)
+        or says not in did.errors[0]
+        or name not in did.errors[0]
+    ] == []
     assert (user.digest(), user.wrong()) == (before, [])
 
 
-@pytest.mark.parametrize(
-    ("kind", "says"),
-    [("dump", "No such file"), ("jsonl", "No such file"), ("files", "nowhere")],
-)
-def test_what_is_missing_is_refused(
-    user: User, tmp_path: Path, kind: str, says: str
-) -> None:
+def test_what_is_missing_is_refused(user: User, tmp_path: Path) -> None:
     """A path that leads nowhere is named, before anything is written."""
+    kinds = {"dump": "No such file", "jsonl": "No such file", "files": "nowhere"}
     before = user.digest()
 
-    done = user.ingest(kind, tmp_path / "nowhere")
+    done = {kind: user.ingest(kind, tmp_path / "nowhere") for kind in kinds}
 
-    assert (done.code, len(done.errors)) == (2, 1)
-    assert says in done.errors[0]
+    assert {kind: (did.code, len(did.errors)) for kind, did in done.items()} == (
+        dict.fromkeys(kinds, (2, 1))
+    )
+    assert [kind for kind in kinds if kinds[kind] not in done[kind].errors[0]] == []
     assert user.digest() == before
 
 
@@ -200,8 +219,20 @@ def _many_streams(text: str) -> bytes:
     return b"".join(bz2.compress(f"{p}</page>\n".encode()) for p in pieces[:-1])
 
 
-@pytest.mark.parametrize("damage", [_truncated, _altered])
-@pytest.mark.parametrize("pack", [_many_streams, lambda text: text.encode()])
+def _plain(text: str) -> bytes:
+    """Leave the text as it is."""
+    return text.encode()
+
+
+@pytest.mark.parametrize(
+    ("damage", "pack"),
+    [
+        (_truncated, _many_streams),
+        (_altered, _plain),
+        pytest.param(_truncated, _plain, marks=pytest.mark.thorough),
+        pytest.param(_altered, _many_streams, marks=pytest.mark.thorough),
+    ],
+)
 def test_pages_before_the_damage_are_stored(
     user: User,
     tmp_path: Path,
@@ -219,7 +250,45 @@ def test_pages_before_the_damage_are_stored(
     assert f"{len(stored)} complete pages" in done.errors[0]
     assert "byte " in done.errors[0]
     assert 5 <= len(stored) < 12
-    assert user.wrong() == []
+    assert (user.status(), user.wrong()) == ("unfinished", [UNFINISHED])
+
+
+def test_no_to_a_deletion_deletes_nothing(user: User) -> None:
+    """Who does not want it after all exits 1 and reads no complaint."""
+    done = user.spawn("corpus", "delete", "kept", input="n\n")
+
+    assert (done.code, done.out.strip()) == (1, "")
+    assert done.errors == ["Delete corpus 'kept'? [y/N]:"]
+    assert user.run("corpus", "show", "kept").code == 0
+
+
+def test_corpus_is_shown_sorted_with_its_counts(user: User) -> None:
+    """The number of terms is told, not the setting of that name."""
+    done = user.run("corpus", "show", "kept")
+
+    shown = dict(line.split(": ", 1) for line in done.out.splitlines())
+    assert list(shown) == sorted(shown)
+    assert shown["terms"].isdecimal()
+
+
+def test_corpus_that_no_ingest_made_is_told(user: User) -> None:
+    """A Corpus node made by hand is named and can be deleted, and harms no other."""
+    made = "CREATE (:Corpus {name: 'by hand'}), (:Corpus)"
+    assert user.run("cypher", "--write", made).code == 0
+
+    shown = user.run("corpus", "show", "by hand")
+    listed = user.run("corpus", "list")
+    missing = user.run("corpus", "show", "by hands")
+    gone = user.run("corpus", "delete", "by hand", "--yes")
+    user.run("cypher", "--write", "MATCH (k:Corpus) WHERE k.name IS NULL DELETE k")
+
+    assert shown.code == 2
+    (said,) = shown.errors
+    assert "was not made by an ingest (its node has no dimensions, " in said
+    assert re.search(r"knowtrail .*corpus delete 'by hand', then ingest\.$", said)
+    assert "by hand: 0 institutions, not made by an ingest" in listed.out
+    assert "did you mean 'by hand'?" in missing.errors[0]
+    assert (gone.code, user.run("corpus", "list").code) == (0, 0)
 
 
 def test_whole_file_after_a_damaged_one_completes_the_corpus(
@@ -236,6 +305,7 @@ def test_whole_file_after_a_damaged_one_completes_the_corpus(
     done = user.ingest("dump", _file(tmp_path / "d.xml", whole))
 
     mended = user.digest()
+    assert (user.status(), user.wrong()) == ("complete", [])
     assert (done.code, f"{before - 2} skipped" in done.out) == (0, True)
     user.run("corpus", "delete", "kept", "--yes")
     user.ingest("jsonl", _jsonl(tmp_path / "kept.jsonl", *KEPT))
@@ -255,7 +325,33 @@ def test_full_cleanup_of_a_damaged_dump_deletes_nothing(
 
     assert done.code == 1
     assert {"Tide", "Moon"} <= set(user.titles())
-    assert user.wrong() == []
+    assert user.wrong() == [UNFINISHED]
+
+
+def test_a_new_corpus_is_complete_when_its_ingest_has_ended(
+    user: User, tmp_path: Path
+) -> None:
+    """One that is killed before anything is stored leaves none that is called so."""
+    record = json.dumps({"id": "1", "title": "Sea", "text": "The sea is deep."}) + "\n"
+    words = [sys.executable, "-m", "knowtrail.graph.cli", *user.options()]
+    words += ["ingest", "jsonl", "-", "--corpus=new", "--themes=none"]
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+    ) as run:
+        assert run.stdin is not None
+        run.stdin.write(record)
+        run.stdin.flush()
+        while run.poll() is None and user.status("new") is None:
+            time.sleep(0.05)
+        run.kill()
+
+    left = user.status("new")
+    path = _file(tmp_path / "sea.jsonl", record)
+    again = user.run("ingest", "jsonl", path, "--corpus=new", "--themes=none")
+
+    assert left == "unfinished"
+    assert (again.code, user.status("new")) == (0, "complete")
+    assert user.titles("new") == ["Sea"]
 
 
 def test_bad_pages_fail_alone(user: User, tmp_path: Path) -> None:
@@ -317,6 +413,78 @@ def test_bad_files_fail_alone(user: User, tmp_path: Path) -> None:
     assert user.titles() == ["Moon", "Sand", "Tide", "a"]
     assert (done.code, len(done.errors)) == (1, 1)
     assert "b.txt" in done.errors[0]
+    assert user.wrong() == []
+
+
+def test_links_between_files_do_not_hang_on_titles(user: User, tmp_path: Path) -> None:
+    """They hold where titles are shared; a link by a title that is shared is told."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    _file(folder / "a.md", "# Same\n\nSee [the other](b.md). It ends.")
+    _file(folder / "b.md", "# Same\n\nSee [[c]]. It is short.")
+    _file(folder / "c.md", "# End\n\nSee [[Same]]. Nothing more.")
+
+    done = user.ingest("files", folder)
+    _file(folder / "b.md", "# Another\n\nSee [[c]]. It is short.")
+    renamed = user.ingest("files", folder)
+
+    told = "End: its link to 'Same' is left out, because several documents have that"
+    assert (done.code, renamed.code) == (0, 0)
+    assert [line for line in done.errors if told in line] == done.errors != []
+    assert renamed.errors == []
+    assert user.connection.query(
+        "MATCH (d:Document)-[r:LINKS_TO]->(t:Document) RETURN d.sourceId AS one, "
+        "t.sourceId AS other, r.anchor AS words ORDER BY one"
+    ) == [
+        {"one": "a.md", "other": "b.md", "words": "the other"},
+        {"one": "b.md", "other": "c.md", "words": "c"},
+        {"one": "c.md", "other": "a.md", "words": "Same"},
+    ]
+    assert user.wrong() == []
+
+
+@pytest.mark.parametrize("first", ["texts", "texts/a.md"])
+def test_a_file_is_one_document_however_it_is_named(
+    user: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    """By its own path, in its folder, from elsewhere: in any order."""
+    (tmp_path / "texts").mkdir()
+    _file(tmp_path / "texts" / "a.md", "# Sand\n\nWind moves it.")
+    _file(tmp_path / "texts" / "b.md", "# Reed\n\nIt grows in water.")
+    monkeypatch.chdir(tmp_path)
+    names = [first, "texts", "texts/a.md", "../" + tmp_path.name + "/texts/b.md", "."]
+
+    def ingest(name: str) -> Outcome:
+        words = ("--corpus=new", "--themes=none", "--limit=9")
+        return user.run("ingest", "files", name, *words)
+
+    for name in names:
+        assert ingest(name).code == 0
+    _file(tmp_path / "texts" / "a.md", "# Sand\n\nWaves move it.")
+    monkeypatch.chdir(tmp_path / "texts")
+    changed = ingest("a.md")
+
+    assert user.titles("new") == ["Reed", "Sand"]
+    assert "0 added, 1 updated" in changed.out
+
+
+def test_what_is_not_read_is_counted(user: User, tmp_path: Path) -> None:
+    """By its ending; the limit holds, and the next ingest goes on."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    _file(folder / "a.html", "<title>Reed</title><p>A short text.")
+    _file(folder / "b.rst", "Sand\n====\n\nWind moves it.")
+    _file(folder / "c.png", b"\x89PNG")
+    _file(folder / ".d.txt", "Hidden.")
+
+    first = user.ingest("files", folder, "--limit=1")
+    assert user.titles() == ["Moon", "Reed", "Tide"]
+    rest = user.ingest("files", folder)
+
+    assert (first.code, rest.code) == (0, 0)
+    assert "1 added, 0 updated, 1 skipped" in rest.out
+    assert "Left out: 1 .png, 1 hidden" in rest.out
+    assert user.titles() == ["Moon", "Reed", "Sand", "Tide"]
     assert user.wrong() == []
 
 
@@ -418,17 +586,17 @@ def spoiled_model(tmp_path: Path) -> str:
     return f"static:{folder}"
 
 
-@pytest.mark.parametrize(("word", "kind"), [("nan", "not finite"), ("nought", "zero")])
 def test_vectors_that_cannot_be_used_cost_only_their_document(
-    user: User, tmp_path: Path, spoiled_model: str, word: str, kind: str
+    user: User, tmp_path: Path, spoiled_model: str
 ) -> None:
     """A model that gives NaN or a zero vector loses that document and no other."""
     user.run("corpus", "delete", "kept", "--yes")
     path = _jsonl(
         tmp_path / "d.jsonl",
         {"id": "1", "title": "Good", "text": "the tide rises"},
-        {"id": "2", "title": "Bad", "text": f"{word} {word}"},
+        {"id": "2", "title": "Bad", "text": "nan nan"},
         {"id": "3", "title": "Also good", "text": "the moon rises"},
+        {"id": "4", "title": "Worse", "text": "nought nought"},
     )
 
     done = user.run(
@@ -436,9 +604,11 @@ def test_vectors_that_cannot_be_used_cost_only_their_document(
         embedder=spoiled_model,
     )
 
-    assert (done.code, len(done.errors)) == (1, 1)
+    assert (done.code, len(done.errors)) == (1, 2)
     assert done.errors[0].startswith("Error: Bad: The embedder static:")
-    assert kind in done.errors[0]
+    assert "not finite" in done.errors[0]
+    assert done.errors[1].startswith("Error: Worse: The embedder static:")
+    assert "zero" in done.errors[1]
     assert user.titles() == ["Also good", "Good"]
     assert user.wrong() == []
 
@@ -475,38 +645,39 @@ def test_wrong_credentials_are_one_line(
     assert user.digest() == before
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("ingest", "dump", "{path}", "--corpus=kept"),
+def test_server_that_is_not_there_is_one_line(user: User, tmp_path: Path) -> None:
+    """Every command says which address does not answer."""
+    commands = [
+        ("ingest", "dump", _file(tmp_path / "d.xml", GOOD), "--corpus=kept"),
         ("search", "Why tides?"),
         ("corpus", "list"),
         ("cypher", "RETURN 1"),
         ("quickstart",),
-    ],
-)
-def test_server_that_is_not_there_is_one_line(
-    user: User, tmp_path: Path, words: tuple[str, ...]
-) -> None:
-    """Every command says which address does not answer."""
-    path = _file(tmp_path / "d.xml", GOOD)
+    ]
     with closing(socket.socket()) as taken:
         taken.bind(("127.0.0.1", 0))
         uri = f"bolt://127.0.0.1:{taken.getsockname()[1]}"
 
-        done = user.run(*(word.format(path=path) for word in words), uri=uri)
+        done = [user.run(*words, uri=uri) for words in commands]
 
-    assert (done.code, done.out, len(done.errors)) == (1, "", 1)
-    assert f"{uri} does not answer" in done.errors[0]
+    assert [(did.code, len(did.errors)) for did in done] == [(1, 1)] * 5
+    assert [did.out for did in done[:-1]] == [""] * 4
+    told = f"{uri.removeprefix('bolt://')} does not answer"
+    assert [did for did in done if told not in did.errors[0]] == []
 
 
-@pytest.mark.parametrize("uri", ["http://127.0.0.1:7474", "nonsense", "bolt://"])
-def test_address_that_is_none_is_a_mistake(user: User, uri: str) -> None:
+def test_address_that_is_none_is_a_mistake(user: User) -> None:
     """An address of another kind exits 2 and says which kinds there are."""
-    done = user.run("corpus", "list", uri=uri)
+    addresses = ["http://127.0.0.1:7474", "nonsense", "bolt://"]
 
-    assert (done.code, len(done.errors)) == (2, 1)
-    assert uri in done.errors[0]
+    done = [user.run("corpus", "list", uri=uri) for uri in addresses]
+
+    assert [(did.code, len(did.errors)) for did in done] == [(2, 1)] * 3
+    assert [
+        uri
+        for uri, did in zip(addresses, done, strict=True)
+        if uri not in did.errors[0]
+    ] == []
 
 
 def _with_little_space(user: User, *words: str | Path, limit: int) -> Outcome:
@@ -518,6 +689,7 @@ def _with_little_space(user: User, *words: str | Path, limit: int) -> Outcome:
     )
 
 
+@pytest.mark.thorough
 def test_no_space_for_working_files_is_one_line_and_can_be_mended(
     user: User, tmp_path: Path
 ) -> None:
@@ -547,7 +719,7 @@ def test_no_space_for_a_picture_leaves_the_old_one(user: User, tmp_path: Path) -
     done = _with_little_space(user, "quickstart", "--picture", picture, limit=9000)
 
     assert (done.code, len(done.errors)) == (1, 1)
-    assert f"Cannot write the picture {picture}" in done.errors[0]
+    assert f"Cannot write {picture}" in done.errors[0]
     assert [path.name for path in tmp_path.glob("*walk*")] == ["walk.html"]
     assert picture.read_bytes() == before
 
@@ -576,29 +748,29 @@ def test_taken_port_is_one_line(user: User, tmp_path: Path) -> None:
     assert user.run("server", "status", "--home", home).code == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        (("search", "Why tides?", "--corpus=kepd"), "'kept'"),
-        (("corpus", "show", "kepd"), "'kept'"),
-        (("corpus", "verify", "kepd"), "'kept'"),
-        (("corpus", "delete", "kepd", "--yes"), "'kept'"),
-        (("search", "Why?", "--algorithm=query_travesal"), "'query_traversal'"),
-        (("search", "Why?", "--corpus=kept", '--filter={"title": {"$like'), "--filter"),
-        (("serch", "Why?"), "'search'"),
-        (("ingest", "dumb", "x"), "dumb"),
-    ],
-)
-def test_unknown_names_are_mistakes_with_a_suggestion(
-    user: User, words: tuple[str, ...], hint: str
-) -> None:
+UNKNOWN = {
+    ("search", "Why tides?", "--corpus=kepd"): "'kept'",
+    ("corpus", "show", "kepd"): "'kept'",
+    ("corpus", "verify", "kepd"): "'kept'",
+    ("corpus", "delete", "kepd", "--yes"): "'kept'",
+    ("search", "Why?", "--algorithm=query_travesal"): "'query_traversal'",
+    ("search", "Why?", "--corpus=kept", '--filter={"title": {"$like'): "--filter",
+    ("serch", "Why?"): "'search'",
+    ("ingest", "dumb", "x"): "dumb",
+}
+
+
+def test_unknown_names_are_mistakes_with_a_suggestion(user: User) -> None:
     """A name that is almost right is suggested; nothing is touched."""
     before = user.digest()
 
-    done = user.run(*words)
+    done = {words: user.run(*words) for words in UNKNOWN}
 
-    assert (done.code, done.out) == (2, "")
-    assert hint in done.errors[-1]
+    assert [
+        (words, did)
+        for words, did in done.items()
+        if (did.code, did.out) != (2, "") or UNKNOWN[words] not in did.errors[-1]
+    ] == []
     assert user.digest() == before
 
 
@@ -631,6 +803,7 @@ def test_document_of_too_many_sentences_fails_alone(user: User, tmp_path: Path) 
     assert user.titles() == ["Moon", "Short", "Tide"]
 
 
+@pytest.mark.thorough
 def test_no_space_for_temporary_files_is_one_line(user: User, tmp_path: Path) -> None:
     """The list of what was seen moves to disk when it is long, and says if it cannot.
 

@@ -6,13 +6,14 @@ import socket
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import neo4j
 import pytest
 from neo4j.exceptions import TransientError
 
-from graph.connection import AsyncConnection, Connection, translate_errors
-from graph.errors import (
+from knowtrail.graph.connection import AsyncConnection, Connection, translate_errors
+from knowtrail.graph.errors import (
     CredentialsError,
     DatabaseError,
     SettingsError,
@@ -22,7 +23,7 @@ from graph.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graph.settings import Settings
+    from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration
 
@@ -91,6 +92,27 @@ async def test_nothing_listening_is_unavailable_async(
         await AsyncConnection.open(
             replace(server, uri=f"bolt://127.0.0.1:{silent_port}")
         )
+
+
+def test_browsers_connect_by_websocket(server: Settings) -> None:
+    """The port of Bolt upgrades a page's connection, and then agrees on a version."""
+    address = urlsplit(server.uri or "")
+    upgrade = (
+        "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://localhost:8080\r\n"
+        "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    )
+    bolt_5_4_only = bytes.fromhex("6060b017 00000405 00000000 00000000 00000000")
+
+    with socket.create_connection((address.hostname, address.port or 7687), 9) as line:
+        line.sendall(upgrade.encode())
+        answer = line.recv(4_000)
+        # A binary frame of 20 bytes, masked by zeros, as clients must.
+        line.sendall(b"\x82\x94" + bytes(4) + bolt_5_4_only)
+        agreed = line.recv(100)
+
+    assert answer.startswith(b"HTTP/1.1 101 ")
+    assert agreed == bytes.fromhex("8204 00000405")
 
 
 def test_missing_database_is_named(server: Settings) -> None:

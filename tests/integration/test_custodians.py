@@ -8,41 +8,44 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eval.specificity import (
-    ask_questions,
+from knowtrail.eval.specificity.experiments import SpecificityResults
+from knowtrail.eval.specificity.judging import ask_questions
+from knowtrail.eval.specificity.measures import (
+    measure,
+    store_experiment,
+    store_outcomes,
+)
+from knowtrail.eval.specificity.questions import (
     bundled_questions,
     custodians_of,
     key_of,
     load_questions,
-    measure,
     memory_pipeline,
-    store_experiment,
-    store_outcomes,
 )
-from eval.specificity.experiments import SpecificityResults
-from graph.connection import Connection
-from graph.embedders import HashEmbedder
-from graph.errors import CorpusDriftError, InputError, UnknownCorpusError
-from ingest import pipeline
-from ingest.corpus import delete_corpus, list_corpora
-from ingest.custodians import (
+from knowtrail.graph.connection import Connection
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import CorpusDriftError, InputError, UnknownCorpusError
+from knowtrail.ingest import pipeline
+from knowtrail.ingest.corpus import delete_corpus, list_corpora
+from knowtrail.ingest.custodians import (
     CustodianFile,
     bundled_custodians,
     ingest_custodians,
-    storing,
+    intake,
 )
-from ingest.digest import corpus_digest
-from retrieval.specificity.opening import open_pipeline
+from knowtrail.ingest.verify import corpus_digest
+from knowtrail.retrieval.specificity.live_pipeline import open_pipeline
 from tests.command_line import CommandLine
+from tests.tiers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from graph.connection import Counters
-    from graph.embedders import Vectors
-    from graph.settings import Settings
-    from ingest.custodians import CustodianReport
+    from knowtrail.graph.connection import Counters
+    from knowtrail.graph.embedders import Vectors
+    from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.custodians import CustodianReport
 
 pytestmark = pytest.mark.integration
 
@@ -159,23 +162,28 @@ def _invented(count: int) -> list[dict[str, Any]]:
 
 
 def test_an_interrupted_run_is_continued(
-    connection: Connection, server: Settings, tmp_path: Path
+    connection: Connection,
+    server: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What was embedded and stored is not embedded again, and the graph is the same."""
-    file = _written(tmp_path, _invented(400))
+    count = amount(60, 400)
+    monkeypatch.setattr(pipeline, "TEXTS", count)
+    file = _written(tmp_path, _invented(count))
     _ingest(connection, server, file)
     whole = (corpus_digest(connection, "h"), _shape(connection))
     delete_corpus(connection, "h")
 
     with pytest.raises(FailsError):
-        _ingest(connection, server, file, embedder=Watched(700))
+        _ingest(connection, server, file, embedder=Watched(count * 7 // 4))
     rows = connection.query("MATCH (d:Document) RETURN d.title AS title")
     rest = Watched()
     again = _ingest(connection, server, file, embedder=rest)
 
     assert again.documents is not None
-    assert 100 <= len(rows) == again.documents.skipped < 400
-    assert again.documents.added == 400 - len(rows)
+    assert count // 4 <= len(rows) == again.documents.skipped < count
+    assert again.documents.added == count - len(rows)
     assert not [t for t in rest.texts if any(f"{r['title']} " in t for r in rows)]
     assert (corpus_digest(connection, "h"), _shape(connection)) == whole
 
@@ -184,9 +192,9 @@ def test_an_interrupted_run_is_continued(
     ("step", "times"),
     [
         ("custodians/store", 2),
-        ("ingest/documents", 1),
+        pytest.param("ingest/documents", 1, marks=pytest.mark.thorough),
         ("ingest/documents", 3),
-        ("ingest/corpus_complete", 1),
+        pytest.param("ingest/corpus_complete", 1, marks=pytest.mark.thorough),
         ("custodians/about", 2),
     ],
 )
@@ -199,7 +207,7 @@ def test_a_run_that_ends_anywhere_is_continued(
     times: int,
 ) -> None:
     """Between batches of every stage; a third run has nothing left to do."""
-    monkeypatch.setattr(storing, "_BATCH", 5)
+    monkeypatch.setattr(intake, "_BATCH", 5)
     monkeypatch.setattr(pipeline, "TEXTS", 8)
     file = _written(tmp_path, _invented(12))
     _ingest(connection, server, file)
@@ -285,29 +293,24 @@ def test_full_cleanup_removes_what_is_gone(
     assert titles == [{"title": "Rope Museum"}]
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
+def test_full_cleanup_deletes_nothing_while_a_row_is_unclear(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """An institution whose row has a mistake now is not taken for gone."""
+    mistakes: list[dict[str, Any]] = [
         {**ROWS[1], "ghcid": "BE-VOV"},
         {"name": "Paper Archive", "isil": "???"},
         {"name": "", "ghcid": "BE-VOV-GEN-A-PA"},
-    ],
-)
-def test_full_cleanup_deletes_nothing_while_a_row_is_unclear(
-    connection: Connection,
-    server: Settings,
-    tmp_path: Path,
-    broken: dict[str, Any],
-) -> None:
-    """An institution whose row has a mistake now is not taken for gone."""
+    ]
     _ingest(connection, server, _written(tmp_path, ROWS))
 
-    report = _ingest(
-        connection, server, _written(tmp_path, [ROWS[0], broken]), cleanup="full"
-    )
+    reports = [
+        _ingest(connection, server, _written(tmp_path, [ROWS[0], row]), cleanup="full")
+        for row in mistakes
+    ]
 
-    assert report.deleted == 0
-    assert "nothing is deleted" in report.failures[-1]
+    assert [report.deleted for report in reports] == [0] * 3
+    assert [r for r in reports if "nothing is deleted" not in r.failures[-1]] == []
     names = [row["name"] for row in _shape(connection)]
     titles = connection.query("MATCH (d:Document) RETURN d.title AS title")
     assert {"Paper Archive", "Rope Museum"} <= set(names)
@@ -422,7 +425,7 @@ def test_live_answers_are_those_of_memory(
     """The database and a copy in memory answer the same questions alike."""
     custodians = custodians_of(bundled_custodians())
     _ingest(connection, server, CustodianFile(bundled_custodians()), embedder=None)
-    asked = load_questions(bundled_questions("dev"))[:40]
+    asked = load_questions(bundled_questions("dev"))[: amount(15, 40)]
     live = open_pipeline(connection, server, embedder=EMBEDDER, record=False)
     memory = memory_pipeline(custodians, EMBEDDER)
 
@@ -470,7 +473,11 @@ def test_experiment_is_stored(connection: Connection) -> None:
         results.log_result(f"s{number}", number % 3 / 2)
 
     store_experiment(
-        connection, results.table(), experiment=results.experiment, dataset="trial"
+        connection,
+        results.table(),
+        experiment=results.experiment,
+        dataset="trial",
+        key="1",
     )
 
     rows = connection.query(

@@ -1,4 +1,4 @@
-"""Every statement file is understood by every Neo4j line it says it runs on."""
+"""Statements and the main path run on every Neo4j line, also in the first tier."""
 
 from __future__ import annotations
 
@@ -6,54 +6,45 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.connection import Connection
-from graph.schema import apply_schema, drop_schema, vector_dimensions
-from graph.settings import Settings
-from graph.statements import statement_names, statement_record
+from knowtrail.graph.connection import Connection
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import KnowtrailError
+from knowtrail.graph.schema import (
+    apply_schema,
+    delete_data,
+    drop_schema,
+    vector_dimensions,
+)
+from knowtrail.graph.statements import statement, statement_names, statement_record
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.retrieval.search import search
+from knowtrail.retrieval.traverse import traverse
+from tests.conftest import LINES
+from tests.corpora import ListSource, article
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from tests.conftest import Servers
 
 pytestmark = pytest.mark.integration
 
-LTS = "5.26.30"
+EMBEDDER = HashEmbedder(32)
+QUESTION = "What shapes the glacier near the harbour?"
 PLANNED_VALUES = {"options": {}}
 """Parameters that the server looks at while it plans."""
 
 
-@pytest.fixture(scope="module")
-def current(session_connection: Connection) -> Connection:
-    """Return the session's server with a schema that has every index."""
-    if vector_dimensions(session_connection) not in {None, 32}:
-        drop_schema(session_connection, data=True)
-    apply_schema(session_connection, dimensions=32)
-    return session_connection
-
-
-@pytest.fixture(scope="module")
-def long_term(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
-    """Yield a connection to a server of the long-term support line."""
-    from graph.server import join_server
-
-    home = tmp_path_factory.mktemp("lts")
-    settings = Settings.from_env(env={}, home=home)
-    with join_server(home, version=LTS) as lease:
-        info = lease.info
-        pointed = settings.with_server(
-            uri=info.uri, username=info.username, password=info.password
-        )
-        with Connection.open(pointed) as connection:
-            apply_schema(connection, dimensions=32)
-            yield connection
-
-
-def _explain(connection: Connection, name: str) -> None:
-    """Have the server plan a statement; it raises where it cannot."""
+def _refusal(connection: Connection, name: str) -> str:
+    """Have the server plan a statement; return why it cannot, "" where it can."""
     record = statement_record(name)
     params = dict.fromkeys(record.params) | {
         key: value for key, value in PLANNED_VALUES.items() if key in record.params
     }
-    connection.query(f"EXPLAIN\n{record.text}", params)
+    try:
+        connection.query(f"EXPLAIN\n{record.text}", params)
+    except KnowtrailError as error:
+        return str(error)
+    return ""
 
 
 def _runs_on(name: str, version: tuple[int, ...]) -> bool:
@@ -62,23 +53,50 @@ def _runs_on(name: str, version: tuple[int, ...]) -> bool:
     return version >= since
 
 
-@pytest.mark.parametrize("name", statement_names())
-def test_statement_is_understood(current: Connection, name: str) -> None:
-    """The server plans the statement, unless it is older than the statement asks."""
-    if not _runs_on(name, current.capabilities.version):
-        pytest.skip("needs a newer Neo4j")
+def _prepared(connection: Connection) -> None:
+    """Give a database every index, for vectors of 32 dimensions, and no data."""
+    if vector_dimensions(connection) not in {None, 32}:
+        drop_schema(connection)
+    apply_schema(connection, dimensions=32)
+    delete_data(connection)
 
-    _explain(current, name)
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("line", LINES)
+def test_statements_are_understood(servers: Servers, line: str) -> None:
+    """A line plans every statement that says it runs there, with every index."""
+    with Connection.open(servers.settings(line)) as connection:
+        _prepared(connection)
+        version = connection.capabilities.version
+        names = [name for name in statement_names() if _runs_on(name, version)]
+        refused = {name: _refusal(connection, name) for name in names}
+
+    assert len(names) > 270
+    assert {name: why for name, why in refused.items() if why} == {}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [name for name in statement_names() if _runs_on(name, (5, 26))]
-)
-def test_statement_is_understood_by_long_term_line(
-    long_term: Connection, name: str
-) -> None:
-    """The long-term support line plans every statement that claims to run on it."""
-    assert long_term.capabilities.version[:2] == (5, 26)
+def test_the_long_term_line_is_ingested_searched_and_walked(servers: Servers) -> None:
+    """A corpus is stored there, searched, walked, and the walk is read back."""
+    settings = servers.settings(LINES[1])
+    with Connection.open(settings) as connection:
+        _prepared(connection)
 
-    _explain(long_term, name)
+        report = ingest_corpus(
+            connection,
+            [ListSource([article(n) for n in range(8)])],
+            corpus="isles",
+            embedder=EMBEDDER,
+            settings=settings,
+            options=IngestOptions(themes="none"),
+        )
+        found = search(connection, EMBEDDER, QUESTION, corpus="isles").walk
+        walked = traverse(connection, EMBEDDER, QUESTION, corpus="isles")
+        rows = connection.query(
+            statement("inspect/traversal_steps"),
+            {"corpus": "isles", "traversal": walked.traversal_id},
+        )
+
+    assert report.added == 8
+    assert found.steps == walked.walk.steps
+    assert [row["text"] for row in rows] == [s.chunk.text for s in walked.walk.steps]
+    assert len(rows) > 0

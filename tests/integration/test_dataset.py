@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eval.generation import GraphContexts, GroupPlan, context_groups
+from knowtrail.eval.generation import GraphContexts, GroupPlan, context_groups
 from tests.command_line import CommandLine
 from tests.ollama import MODEL, Parrot, parrot_server
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from graph.connection import Connection
-    from graph.settings import Settings
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
+    from tests.databases import Database
 
 pytestmark = pytest.mark.integration
 
@@ -37,7 +38,7 @@ GOOD: dict[str, Any] = {
 @pytest.fixture
 def knowtrail(
     server: Settings,
-    connection: Connection,
+    database: Database,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
@@ -57,8 +58,12 @@ def knowtrail(
     path = tmp_path / "ice.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     line = CommandLine(server, capsys, "hash:32")
-    done = line.run("ingest", "jsonl", path, "--corpus", CORPUS, "--themes", "none")
-    assert done.code == 0
+
+    def fill() -> None:
+        done = line.run("ingest", "jsonl", path, "--corpus", CORPUS, "--themes", "none")
+        assert done.code == 0
+
+    database.holding("three glaciers", fill)
     return line
 
 
@@ -85,21 +90,23 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def test_contexts_hold_ids_of_the_graph(
-    knowtrail: CommandLine, connection: Connection, tmp_path: Path
+    knowtrail: CommandLine, session_connection: Connection, tmp_path: Path
 ) -> None:
     """Every chunk, document and sentence of a context is in the graph."""
     path = tmp_path / "contexts.jsonl"
 
     done = knowtrail.run(
         *("dataset", "generate", CORPUS, "--groups-only", "--output", path),
-        *("--goldens", "6", "--json"),
+        *("--goldens", "6", "--pictures", tmp_path, "--json"),
     )
 
     assert done.code == 0
+    drawn = [picture.read_bytes()[:4] for picture in tmp_path.glob("context-*.png")]
+    assert drawn == [b"\x89PNG"] * 3
     rows = _rows(path)
     told = json.loads(done.out)
     assert sum(told["groups"].values()) + sum(told["missing"].values()) == 6
-    found = connection.query(
+    found = session_connection.query(
         "UNWIND $rows AS row RETURN "
         "COUNT { MATCH (c:Chunk) WHERE c.id IN row.chunks } = size(row.chunks) AND "
         "COUNT { MATCH (d:Document) WHERE d.id IN row.documents } = "
@@ -112,14 +119,14 @@ def test_contexts_hold_ids_of_the_graph(
 
 
 def test_the_graph_gives_the_same_groups_again(
-    knowtrail: CommandLine, connection: Connection
+    knowtrail: CommandLine, session_connection: Connection
 ) -> None:
     """A seed repeats contexts also after they were read anew."""
     plan = GroupPlan(goldens=6, seed=7)
 
-    groups = context_groups(GraphContexts(connection, CORPUS), plan)
+    groups = context_groups(GraphContexts(session_connection, CORPUS), plan)
 
-    assert groups == context_groups(GraphContexts(connection, CORPUS), plan)
+    assert groups == context_groups(GraphContexts(session_connection, CORPUS), plan)
 
 
 def test_questions_with_gold_that_the_passages_have(
@@ -188,27 +195,23 @@ def test_no_question_is_an_error_and_writes_no_file(
     assert not path.exists()
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_mistakes_are_told_in_a_line(
+    knowtrail: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the user can mend ends with 2, before a model is asked."""
+    monkeypatch.chdir(tmp_path)
+    mistakes = [
         ("nowhere", "--output", "a.jsonl"),
         (CORPUS, "--output", "a.xlsx"),
         (CORPUS, "--output", "a.jsonl", "--grouping", "inter_document"),
         (CORPUS, "--output", "a.jsonl", "--evolution", "reasoning=much"),
         (CORPUS, "--output", "a.jsonl", "--goldens", "0"),
         (CORPUS, "--output", "a.jsonl", "--tokens", "1"),
-    ],
-)
-def test_mistakes_are_told_in_a_line(
-    knowtrail: CommandLine,
-    words: tuple[str, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """What the user can mend ends with 2, before a model is asked."""
-    monkeypatch.chdir(tmp_path)
+    ]
 
-    done = knowtrail.run("dataset", "generate", *words)
+    codes = {
+        words: knowtrail.run("dataset", "generate", *words).code for words in mistakes
+    }
 
-    assert done.code == 2
+    assert codes == dict.fromkeys(mistakes, 2)
     assert not (tmp_path / "a.jsonl").exists()

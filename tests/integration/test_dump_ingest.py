@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from graph.embedders import HashEmbedder
-from graph.schema import drop_schema
-from graph.settings import DEFAULT_EMBEDDER, Settings
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.settings import DEFAULT_EMBEDDER, Settings
 from tests.command_line import CommandLine
+from tests.databases import drop_vector_indexes
 from tests.dumps import BULGARIAN, TABLES, cut, sample
+from tests.tiers import amount
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from graph.connection import Connection
+    from knowtrail.graph.connection import Connection
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
-PART = (
-    *("Autism", "Albedo", "Astronomer", "Atomic number", "Actrius"),
-    *("Astronomers and Astrophysicists", "AccessibleComputing", "Alien"),
-)
-"""Five articles, a redirect to one of them, one to none, a disambiguation page."""
-QUESTION = "What causes autism?"
+OTHERS = ("Astronomers and Astrophysicists", "AccessibleComputing", "Alien")
+"""A redirect to the article of astronomers, one to none, a disambiguation page."""
+SMALL = ("Astronomer", "Actrius", "Affirming the consequent")
+LARGE = ("Autism", "Albedo", "Astronomer", "Atomic number", "Actrius")
 
 
 @pytest.fixture
@@ -64,36 +63,54 @@ def _report(user: CommandLine, corpus: str, *words: str | Path) -> dict[str, obj
     return report
 
 
+@pytest.mark.one_line
+@pytest.mark.parametrize(
+    ("titles", "question", "says"),
+    [
+        (SMALL, "What do astronomers study?", "star|planet|galax"),
+        pytest.param(
+            *(LARGE, "What causes autism?", "genetic|hereditab|heritab"),
+            marks=pytest.mark.thorough,
+        ),
+    ],
+)
 def test_part_of_a_real_dump_answers_a_question(
-    user: CommandLine, connection: Connection, shared: Path, tmp_path: Path
+    user: CommandLine,
+    connection: Connection,
+    shared: Path,
+    tmp_path: Path,
+    titles: tuple[str, ...],
+    question: str,
+    says: str,
 ) -> None:
     """With the default model: stored, sound, answered; again nothing is written."""
-    drop_schema(connection)
-    path = cut(shared, tmp_path / "part.xml.bz2", titles=PART)
+    drop_vector_indexes(connection)
+    path = cut(shared, tmp_path / "part.xml.bz2", titles=titles + OTHERS)
     ingest = ("ingest", "dump", path, "--corpus=enwiki", "--json")
 
     first = user.run(*ingest, embedder=DEFAULT_EMBEDDER)
     sound = _sound(user, "enwiki")
     answer = user.run(
         *("search", "--corpus=enwiki", "--algorithm=query_traversal", "--json"),
-        QUESTION,
+        question,
         embedder=DEFAULT_EMBEDDER,
     )
     second = user.run(*ingest, embedder=DEFAULT_EMBEDDER)
 
     report, again = json.loads(first.out), json.loads(second.out)
-    assert (first.code, first.errors, report["added"]) == (0, [], 5)
+    assert (first.code, first.errors, report["added"]) == (0, [], len(titles))
     assert report["left_out"] == {"disambiguation": 1}
     assert (report["redirects_resolved"], report["redirects_waiting"]) == (1, 1)
     assert sound
     results = json.loads(answer.out)["results"]
-    assert {result["title"] for result in results} == {"Autism"}
-    assert re.search("genetic|hereditab|heritab", " ".join(r["text"] for r in results))
-    assert (again["skipped"], set(again["written"].values())) == (5, {0})
-    drop_schema(connection)
+    assert {result["title"] for result in results} == {titles[0]}
+    assert re.search(says, " ".join(r["text"] for r in results))
+    assert (again["skipped"], set(again["written"].values())) == (len(titles), {0})
 
 
+@pytest.mark.one_line
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_english_sample_has_its_pages(
     user: CommandLine, connection: Connection, shared: Path
 ) -> None:
@@ -110,7 +127,11 @@ def test_english_sample_has_its_pages(
     assert left["nodes"] == 0
 
 
-def test_other_dumps_have_corpora_of_their_own(user: CommandLine, shared: Path) -> None:
+@pytest.mark.one_line
+@pytest.mark.thorough
+def test_other_dumps_have_corpora_of_their_own(
+    user: CommandLine, connection: Connection, shared: Path
+) -> None:
     """The Bulgarian UTF-16 file has one article, the table-heavy file five."""
     bulgarian = _report(user, "bgwiki", sample(shared, BULGARIAN))
     tables = _report(user, "tables", sample(shared, TABLES))
@@ -124,6 +145,9 @@ def test_other_dumps_have_corpora_of_their_own(user: CommandLine, shared: Path) 
         "bgwiki": 1,
         "tables": 5,
     }
+    assert user.run("corpus", "delete", "tables", "--yes").code == 0
+    (left,) = connection.query("MATCH (n {corpus: 'tables'}) RETURN count(n) AS nodes")
+    assert left["nodes"] == 0
 
 
 SEA = ["tide", "moon", "wave", "shore", "current", "harbour", "gull", "salt"]
@@ -145,9 +169,10 @@ def _made_up(path: Path, words: list[str], *, documents: int, sentences: int) ->
 
 
 def _check_small_beside_large(user: CommandLine, folder: Path) -> None:
-    """Ask a corpus of 50 chunks what 20,000 chunks beside it answer better."""
+    """Ask a corpus of 50 chunks what many chunks beside it answer better."""
     few_edges = ("--themes=none", "--intra-top-k=1", "--inter-top-x=1")
-    large = _made_up(folder / "large.jsonl", SEA, documents=100, sentences=202)
+    many = amount(8, 100)
+    large = _made_up(folder / "large.jsonl", SEA, documents=many, sentences=202)
     small = _made_up(folder / "small.jsonl", ROCK, documents=5, sentences=12)
     for name, path in (("large", large), ("small", small)):
         done = user.run("ingest", "jsonl", path, f"--corpus={name}", *few_edges)
@@ -167,7 +192,7 @@ def _check_small_beside_large(user: CommandLine, folder: Path) -> None:
         chunks[row["corpus"]][row["id"]] = row["text"]
     assert {name: len(texts) for name, texts in chunks.items()} == {
         "small": 50,
-        "large": 20_000,
+        "large": many * 200,
     }
     results = json.loads(found.out)["results"]
     assert len({result["chunkId"] for result in results}) == 10
@@ -183,6 +208,7 @@ def _nearest(texts: dict[str, str], question: str) -> str:
     return list(texts)[int(np.argmax(vectors @ query))]
 
 
+@pytest.mark.one_line
 @pytest.mark.slow
 def test_small_corpus_beside_a_large_one(user: CommandLine, tmp_path: Path) -> None:
     """Where the server filters inside the search, a search stays in its corpus."""
@@ -190,13 +216,14 @@ def test_small_corpus_beside_a_large_one(user: CommandLine, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_small_corpus_beside_a_large_one_on_the_long_term_line(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Where it cannot filter, more is fetched until the corpus has given enough."""
-    from graph.server import join_server
+    from knowtrail.graph.server import join_server
 
     with join_server(tmp_path / "home", version="5.26.30") as lease:
         info = lease.info

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eval.fields import running
-from graph.schema import apply_schema
+from knowtrail.eval.fields import runs
+from knowtrail.graph.schema import apply_schema
 from tests.command_line import CommandLine
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from graph.connection import Connection
-    from graph.settings import Settings
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration
 
@@ -70,6 +69,16 @@ def test_nothing_is_stored_unless_it_is_asked(
     assert connection.query(COUNT) == []
 
 
+def test_a_run_that_fails_leaves_no_report(knowtrail: CommandLine) -> None:
+    """There is a whole report or none."""
+    done = knowtrail.run(
+        *WORDS, "--store", "--report", "r.html", uri="bolt://127.0.0.1:1"
+    )
+
+    assert done.code != 0
+    assert not Path("r.html").exists()
+
+
 def test_failures_are_stored(knowtrail: CommandLine, connection: Connection) -> None:
     """All records, the fields that are not right, and metrics of every path."""
     done = knowtrail.run(*WORDS, "--store", "--dataset", "parts", "--json")
@@ -96,14 +105,14 @@ def test_failures_are_stored(knowtrail: CommandLine, connection: Connection) -> 
 def test_the_same_run_is_stored_once(
     knowtrail: CommandLine, connection: Connection
 ) -> None:
-    """A second time nothing is written; another level is another run."""
+    """A second time it takes the place of the first; another level is another run."""
     first = knowtrail.run(*WORDS, "--store", "failures")
     again = knowtrail.run(*WORDS, "--store", "failures")
     knowtrail.run(*WORDS, "--store", "all")
 
     rows = connection.query(COUNT)
     assert first.errors[-1].endswith("is stored.")
-    assert again.errors[-1].endswith("was stored before.")
+    assert again.errors[-1].endswith("is stored in place of an earlier one.")
     assert [row["fields"] for row in rows] == [160, 240]
 
 
@@ -158,8 +167,8 @@ def test_a_run_that_was_cut_off_is_taken_up(
     knowtrail: CommandLine, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Something breaks at record 30; the next attempt adds what is missing."""
-    monkeypatch.setattr("eval.store.ROWS", 16)
-    real = running.stored_record
+    monkeypatch.setattr("knowtrail.eval.store.ROWS", 16)
+    real = runs.stored_record
 
     def broken(record: Any, **more: Any) -> Any:
         if record.record_id == 30:
@@ -167,7 +176,7 @@ def test_a_run_that_was_cut_off_is_taken_up(
         return real(record, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(running, "stored_record", broken)
+        patch.setattr(runs, "stored_record", broken)
         failed = knowtrail.run(*WORDS, "--store")
     (half,) = connection.query(COUNT)
     done = knowtrail.run(*WORDS, "--store")

@@ -1,4 +1,7 @@
-"""Saved queries about evaluations answer what their titles say."""
+"""Saved queries about evaluations answer what their titles say.
+
+Most tests share two runs; those that write have their own, and stand at the end.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eval.records import EvalRecord, EvalRun, Metric, StoredField
-from eval.store import open_run
-from graph.schema import apply_schema, delete_data
-from graph.statements import statement_names, statement_record
+from knowtrail.eval.store import EvalRecord, EvalRun, Metric, StoredField, open_run
+from knowtrail.graph.schema import apply_schema, delete_data
+from knowtrail.graph.statements import statement_names, statement_record
 
 if TYPE_CHECKING:
-    from graph.connection import Connection
+    from knowtrail.graph.connection import Connection
 
 pytestmark = pytest.mark.integration
 
@@ -63,13 +65,24 @@ def store(connection: Connection, run: EvalRun, f1: float) -> str:
     return run.id
 
 
-@pytest.fixture
-def two(connection: Connection) -> Connection:
-    """Return a connection to a database with two runs on one data set."""
+def store_two(connection: Connection) -> Connection:
+    """Store two runs on one data set in an empty database."""
     apply_schema(connection)
     store(connection, run_of("gold", 1), 0.5)
     store(connection, run_of("better", 2), 1.0)
     return connection
+
+
+@pytest.fixture(scope="module")
+def two(emptied: Connection) -> Connection:
+    """Return a connection to the two runs that tests share."""
+    return store_two(emptied)
+
+
+@pytest.fixture
+def own_two(connection: Connection) -> Connection:
+    """Return a connection to two runs that a test may change."""
+    return store_two(connection)
 
 
 def ask(connection: Connection, name: str, **params: object) -> list[dict[str, Any]]:
@@ -100,15 +113,6 @@ def test_worst_fields_come_first(two: Connection) -> None:
         ("year", 0.2, 10, 4),
         ("method", 0.45, 10, 9),
     ]
-
-
-def test_worst_fields_of_the_latest_run(two: Connection) -> None:
-    """Without a name the latest run is meant, whatever kinds there are beside."""
-    store(two, run_of("questions", 9, kind="retrieval"), 0.1)
-
-    rows = ask(two, "eval_worst_fields", limit=1)
-
-    assert [(r["run"], r["score"]) for r in rows] == [(run_of("better", 2).id, 0.4)]
 
 
 def test_hallucinations_are_named_with_their_records(two: Connection) -> None:
@@ -151,29 +155,6 @@ def test_named_runs_stand_side_by_side(two: Connection) -> None:
     assert ask(two, "eval_runs_apart", first="none", second=second) == []
 
 
-def test_runs_of_one_kind_stand_side_by_side(two: Connection) -> None:
-    """Another kind of evaluation between them is passed over."""
-    store(two, run_of("questions", 3, kind="retrieval"), 0.1)
-    store(two, run_of("best", 4), 0.9)
-
-    (row, *_) = ask(two, "eval_runs_apart")
-
-    assert (row["metric"], row["first"], row["second"]) == ("f1", 1.0, 0.95)
-    assert ask(two, "eval_records_apart") == [
-        {"record": "b", "first": 1.0, "second": 0.9, "difference": -0.1}
-    ]
-
-
-def test_a_run_that_failed_is_not_the_latest(two: Connection) -> None:
-    """It has no metrics yet: without a name the one before it is shown."""
-    with pytest.raises(ZeroDivisionError), open_run(two, run_of("broken", 5)):
-        _ = 1 / 0
-
-    for name in ("eval_worst_fields", "eval_hallucinations"):
-        (row, *_) = ask(two, name, limit=1)
-        assert row["run"] == run_of("better", 2).id
-
-
 def test_records_that_differ_are_named(two: Connection) -> None:
     """Records with the same F1 in both runs are left out."""
     assert ask(two, "eval_records_apart") == [
@@ -181,14 +162,48 @@ def test_records_that_differ_are_named(two: Connection) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in statement_names() if name.startswith("inspect/eval_")]
-)
-def test_every_parameter_may_be_left_out(two: Connection, name: str) -> None:
+def test_worst_fields_of_the_latest_run(own_two: Connection) -> None:
+    """Without a name the latest run is meant, whatever kinds there are beside."""
+    store(own_two, run_of("questions", 9, kind="retrieval"), 0.1)
+
+    rows = ask(own_two, "eval_worst_fields", limit=1)
+
+    assert [(r["run"], r["score"]) for r in rows] == [(run_of("better", 2).id, 0.4)]
+
+
+def test_runs_of_one_kind_stand_side_by_side(own_two: Connection) -> None:
+    """Another kind of evaluation between them is passed over."""
+    store(own_two, run_of("questions", 3, kind="retrieval"), 0.1)
+    store(own_two, run_of("best", 4), 0.9)
+
+    (row, *_) = ask(own_two, "eval_runs_apart")
+
+    assert (row["metric"], row["first"], row["second"]) == ("f1", 1.0, 0.95)
+    assert ask(own_two, "eval_records_apart") == [
+        {"record": "b", "first": 1.0, "second": 0.9, "difference": -0.1}
+    ]
+
+
+def test_a_run_that_failed_is_not_the_latest(own_two: Connection) -> None:
+    """It has no metrics yet: without a name the one before it is shown."""
+    with pytest.raises(ZeroDivisionError), open_run(own_two, run_of("broken", 5)):
+        _ = 1 / 0
+
+    for name in ("eval_worst_fields", "eval_hallucinations"):
+        (row, *_) = ask(own_two, name, limit=1)
+        assert row["run"] == run_of("better", 2).id
+
+
+def test_every_parameter_may_be_left_out(own_two: Connection) -> None:
     """There are rows without any, and none in an empty database."""
-    found = ask(two, name.removeprefix("inspect/"))
+    names = [
+        name.removeprefix("inspect/")
+        for name in statement_names()
+        if name.startswith("inspect/eval_")
+    ]
+    found = {name: ask(own_two, name) for name in names}
 
-    delete_data(two)
+    delete_data(own_two)
 
-    assert found
-    assert ask(two, name.removeprefix("inspect/")) == []
+    assert [name for name, rows in found.items() if not rows] == []
+    assert [name for name in names if ask(own_two, name)] == []

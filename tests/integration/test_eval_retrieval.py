@@ -11,23 +11,21 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from eval.datasets import read_specification
-from eval.judged import JudgingOptions
-from eval.retrieval.evaluation import EvaluationOptions, evaluate_retrieval
-from eval.retrieval.output import as_dict
-from eval.retrieval.report import retrieval_page
-from eval.retrieval.systems import asked_names, systems_of
-from eval.retrieval.units import Unit
-from graph.embedders import HashEmbedder
-from graph.statements import statement
+from knowtrail.eval.datasets import read_specification
+from knowtrail.eval.judged import JudgingOptions
+from knowtrail.eval.retrieval.dataset import Unit
+from knowtrail.eval.retrieval.evaluation import EvaluationOptions, evaluate_retrieval
+from knowtrail.eval.retrieval.output import as_dict
+from knowtrail.eval.retrieval.report import retrieval_page
+from knowtrail.eval.retrieval.systems import asked_names, systems_of
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.statements import statement, statement_record
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from eval.retrieval import RetrievalDataset
-    from eval.retrieval.evaluation import Evaluation
-    from graph.connection import Connection
-    from graph.settings import Settings
+    from knowtrail.eval.retrieval import RetrievalDataset
+    from knowtrail.eval.retrieval.evaluation import Evaluation
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration
 
@@ -51,16 +49,26 @@ QUESTIONS: tuple[dict[str, Any], ...] = (
 )
 
 
-@pytest.fixture
-def tiny(tmp_path: Path) -> RetrievalDataset:
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> RetrievalDataset:
     """Return five passages with text, one without, and three questions."""
+    folder = tmp_path_factory.mktemp("tiny")
     rows = [{"id": i, "title": t, "text": x} for i, t, x in PASSAGES]
     for name, lines in (("passages", rows), ("questions", QUESTIONS)):
         text = "".join(json.dumps(line) + "\n" for line in lines)
-        (tmp_path / f"{name}.jsonl").write_text(text, "utf-8")
+        (folder / f"{name}.jsonl").write_text(text, "utf-8")
     return read_specification(
-        f"jsonl:{tmp_path / 'questions.jsonl'},{tmp_path / 'passages.jsonl'}"
+        f"jsonl:{folder / 'questions.jsonl'},{folder / 'passages.jsonl'}"
     )
+
+
+@pytest.fixture
+def kept(emptied: Connection) -> Connection:
+    """Return a database that keeps the corpora of the tests before, and no more."""
+    emptied.run_schema(
+        "MATCH (n:EvalRun|EvalRecord|Metric|Query|Traversal|Step) DETACH DELETE n"
+    )
+    return emptied
 
 
 def _measured(
@@ -87,27 +95,25 @@ def _count(connection: Connection, text: str) -> int:
 
 
 def test_every_system_is_measured_and_stored(
-    connection: Connection, server: Settings, tiny: RetrievalDataset
+    kept: Connection, server: Settings, tiny: RetrievalDataset
 ) -> None:
     """All of `all`, on five passages, with k beyond them and gold that is nowhere."""
-    found = _measured(connection, server, tiny, "all")
+    found = _measured(kept, server, tiny, "all")
 
     told = as_dict(found)
     assert tuple(told["systems"]) == asked_names("all")
-    assert told["systems"]["dense"]["recall@10"]["mean"] == pytest.approx(2.5 / 3)
+    assert told["systems"]["dense"]["recall@10"]["value"] == pytest.approx(2.5 / 3)
     assert [p["kind"] for p in told["dataset"]["problems"]] == ["gold_missing"]
     assert any("k = 10 is more than the 6 passages" in note for note in found.notes)
     assert any("1 passages have no text" in note for note in found.notes)
     assert "Worst cases" in retrieval_page(found)
-    runs = _count(
-        connection, "MATCH (r:EvalRun {kind: 'retrieval'}) RETURN count(r) AS n"
-    )
+    runs = _count(kept, "MATCH (r:EvalRun {kind: 'retrieval'}) RETURN count(r) AS n")
     assert runs == len(asked_names("all"))
     unjudged = "MATCH (t:Traversal) WHERE NOT ()-[:JUDGES]->(t) RETURN count(t) AS n"
-    assert _count(connection, unjudged) == 0
+    assert _count(kept, unjudged) == 0
     judged = "MATCH (:EvalRecord)-[:JUDGES]->(t:Traversal) RETURN count(t) AS n"
     walks = [r for result in found.results for r in result.rankings if r.traversal_id]
-    assert _count(connection, judged) == len(walks) > 20
+    assert _count(kept, judged) == len(walks) > 20
 
 
 class _Reader(BaseChatModel):
@@ -134,33 +140,34 @@ class _Reader(BaseChatModel):
 
 
 def test_answers_that_broke_off_are_stored_when_they_are_there(
-    connection: Connection,
+    kept: Connection,
     server: Settings,
     tiny: RetrievalDataset,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The run that goes on is another one than the run of which a part is stored."""
-    monkeypatch.setattr("eval.skn.models.time.sleep", lambda _: None)
+    """The run that goes on takes the place of the one of which a part is stored."""
+    monkeypatch.setattr("knowtrail.eval.models.time.sleep", lambda _: None)
     questions = tuple(replace(q, answer="Tromsund") for q in tiny.questions)
     answered = replace(tiny, questions=questions)
     reader = _Reader(down=3)
     judging = JudgingOptions(answers=reader)
 
-    first = _measured(connection, server, answered, "dense", judging=judging)
-    again = _measured(connection, server, answered, "dense", judging=judging)
+    first = _measured(kept, server, answered, "dense", judging=judging)
+    again = _measured(kept, server, answered, "dense", judging=judging)
 
     measured = "MATCH (m:Metric {name: 'exact_match'}) RETURN max(m.n) AS n"
     assert any("broke off" in note for note in first.notes)
     assert again.facts["resumed"] == 3
     assert first.parts[0].systems[0].measures["exact_match"].n == 1
-    assert _count(connection, measured) == 3
+    assert _count(kept, measured) == 3
+    assert first.runs == again.runs
 
 
 def test_words_find_nothing_where_none_is_shared(
-    connection: Connection, server: Settings, tiny: RetrievalDataset
+    kept: Connection, server: Settings, tiny: RetrievalDataset
 ) -> None:
     """BM25 returns nothing for a question of unknown words; that is counted."""
-    found = _measured(connection, server, tiny, "bm25,rrf")
+    found = _measured(kept, server, tiny, "bm25,rrf")
 
     bm25, rrf = found.parts[0].systems
     assert (bm25.empty, rrf.empty) == (1, 0)
@@ -168,44 +175,42 @@ def test_words_find_nothing_where_none_is_shared(
 
 
 def test_a_second_run_finds_its_corpus(
-    connection: Connection, server: Settings, tiny: RetrievalDataset
+    kept: Connection, server: Settings, tiny: RetrievalDataset
 ) -> None:
     """Nothing is ingested again, and the figures are the same."""
     chunks = "MATCH (c:Chunk) RETURN count(c) AS n"
-    first = _measured(connection, server, tiny, "dense,kg_traversal", store=False)
-    before = _count(connection, chunks)
+    first = _measured(kept, server, tiny, "dense,kg_traversal", store=False)
+    before = _count(kept, chunks)
 
-    second = _measured(connection, server, tiny, "dense,kg_traversal", store=False)
+    second = _measured(kept, server, tiny, "dense,kg_traversal", store=False)
 
     assert first.corpus == second.corpus
-    assert _count(connection, chunks) == before
+    assert _count(kept, chunks) == before
     assert [r.values for r in first.results] == [r.values for r in second.results]
-    assert _count(connection, "MATCH (r:EvalRun) RETURN count(r) AS n") == 0
+    assert _count(kept, "MATCH (r:EvalRun) RETURN count(r) AS n") == 0
 
 
 def test_windows_have_gold_sentences_and_chunks(
-    connection: Connection, server: Settings, tiny: RetrievalDataset
+    kept: Connection, server: Settings, tiny: RetrievalDataset
 ) -> None:
     """Sentences keep their numbers in windows that begin with the title."""
     unit = Unit(name="windows", window=1)
 
-    found = _measured(connection, server, tiny, "dense", unit=unit, record=False)
+    found = _measured(kept, server, tiny, "dense", unit=unit, record=False)
 
     (result,) = found.results
     numbers = {(s.document, s.sentence) for r in result.rankings for s in r.sentences}
     assert ("maker", 1) in numbers
     assert max(number for _, number in numbers) == 1
     assert result.values[0]["chunk_recall@10"] == 1
-    assert _count(connection, "MATCH (t:Traversal) RETURN count(t) AS n") == 0
+    assert _count(kept, "MATCH (t:Traversal) RETURN count(t) AS n") == 0
 
 
 def test_published_walks_return_what_their_sentences_come_from(
-    connection: Connection, server: Settings, tiny: RetrievalDataset
+    kept: Connection, server: Settings, tiny: RetrievalDataset
 ) -> None:
     """No passage is filled in; a ranker fills up to the whole corpus, marked."""
-    found = _measured(
-        connection, server, tiny, "query_traversal,query_traversal:published"
-    )
+    found = _measured(kept, server, tiny, "query_traversal,query_traversal:published")
 
     ranker, published = found.parts[0].systems
     assert (published.filled, ranker.quantities["documents"].value) == (0, 5)
@@ -213,17 +218,45 @@ def test_published_walks_return_what_their_sentences_come_from(
     assert all(r.stop_reason for r in found.results[1].rankings)
 
 
+def test_walks_of_an_evaluation_are_listed_where_its_corpus_is_named(
+    kept: Connection, server: Settings, tiny: RetrievalDataset
+) -> None:
+    """They do not stand between the walks that somebody made, nor in their place."""
+    found = _measured(kept, server, tiny, "query_traversal", record=True)
+
+    usual, own = (
+        [
+            kept.query(
+                statement(f"inspect/{name}"),
+                dict.fromkeys(statement_record(f"inspect/{name}").params)
+                | {"corpus": corpus},
+            )
+            for name in ("walks", "traversal_steps", "chunks_visited", "documents")
+        ]
+        for corpus in (None, found.corpus)
+    )
+    (walk, *_) = own[0]
+    steps = kept.query(
+        statement("inspect/traversal_steps"),
+        {"corpus": None, "traversal": walk["traversal"]},
+    )
+
+    assert usual == [[]] * 4
+    assert all(own)
+    assert steps
+
+
 def test_a_saved_query_says_why_a_question_failed(
-    connection: Connection, server: Settings, tiny: RetrievalDataset
+    kept: Connection, server: Settings, tiny: RetrievalDataset
 ) -> None:
     """Gold outside the corpus, and gold that a ranking without a walk has not."""
-    _measured(connection, server, tiny, "bm25,query_traversal", ks=(1,))
+    _measured(kept, server, tiny, "bm25,query_traversal", ks=(1,))
 
-    rows = connection.query(
+    rows = kept.query(
         statement("inspect/retrieval_failures"),
         {"question": "q3", "system": "bm25", "run": None, "limit": None},
     )
-    runs = connection.query(
+    runs = kept.query(
         statement("inspect/retrieval_runs"),
         {"dataset": "questions", "system": None, "limit": None},
     )
@@ -233,3 +266,7 @@ def test_a_saved_query_says_why_a_question_failed(
         ("town", "a ranking without a walk"),
     ]
     assert {row["system"] for row in runs} == {"bm25", "query_traversal"}
+    assert {row["k"] for row in runs} == {1}
+    assert not any(
+        row[name] is None for row in runs for name in ("recall", "allRecall")
+    )

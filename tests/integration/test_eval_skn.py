@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eval.skn import BenchmarkOptions, run_models
-from eval.skn.storing import store_outcome
-from eval.store import stored_runs
-from graph.schema import apply_schema
+from knowtrail.eval.skn import BenchmarkOptions, run_models
+from knowtrail.eval.skn.results import store_outcome
+from knowtrail.eval.skn.scoring import calculate_metrics
+from knowtrail.eval.store import stored_runs
+from knowtrail.graph.schema import apply_schema
 from tests.command_line import CommandLine
 from tests.unit.eval.skn.conftest import Scripted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eval.skn.model_run import ModelOutcome
-    from graph.connection import Connection
-    from graph.settings import Settings
+    from knowtrail.eval.skn.benchmark import ModelOutcome
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration
 
@@ -136,14 +138,36 @@ def test_each_format_is_a_run(connection: Connection, outcome: ModelOutcome) -> 
     (kind,) = metric(connection, "accuracy", "diagnostic")
     assert (kind["value"], kind["n"]) == (1.0, 3)
     assert metric(connection, "accuracy", "insufficient_info") == []
+    assert metric(connection, "abstention_f1", "diagnostic") == []
     (gap,) = metric(connection, "groundedness_difference", "less json")
     assert 0 < gap["p"] <= 1
+
+
+def test_what_failed_is_stored_as_no_saving(
+    connection: Connection, outcome: ModelOutcome
+) -> None:
+    """Tokens are of usable extractions; where there is none, nothing is stored."""
+    rows = [dict(row) for row in outcome.rows]
+    for number, row in enumerate(rows):
+        row["skn_extraction_status"] = "failed" if number else "ok"
+    one = replace(outcome, rows=tuple(rows), metrics=calculate_metrics(rows))
+
+    store(connection, one)
+
+    (tokens,) = metric(connection, "avg_context_tokens", "")
+    assert (tokens["n"], metric(connection, "usable_extractions", "")[0]["value"]) == (
+        1,
+        1,
+    )
+    rows[0] |= {"skn_extraction_status": "failed", "skn_tokens_est": None}
+    store(connection, replace(one, metrics=calculate_metrics(rows)))
+    assert metric(connection, "avg_context_tokens", "") == []
 
 
 def test_the_same_results_are_the_same_runs(
     connection: Connection, outcome: ModelOutcome
 ) -> None:
-    """Storing twice writes nothing twice; what came later is judged all the same."""
+    """Storing twice leaves no node twice; what came later is judged all the same."""
     first = store(connection, outcome)
     count = "MATCH (n) RETURN count(n) AS nodes"
     before = connection.query(count)
@@ -158,29 +182,20 @@ def test_the_same_results_are_the_same_runs(
     assert (row["records"], row["judged"]) == (4, 4)
 
 
-@pytest.mark.parametrize(
-    ("query", "column", "expected"),
-    [
-        ("skn_formats", "format", ["json", "skn"]),
-        ("skn_worst_answers", "sample", ["1", "1"]),
-        ("eval_runs_apart", "metric", None),
-    ],
-)
 def test_saved_queries_answer(
-    connection: Connection,
-    outcome: ModelOutcome,
-    knowtrail: CommandLine,
-    query: str,
-    column: str,
-    expected: Any,
+    connection: Connection, outcome: ModelOutcome, knowtrail: CommandLine
 ) -> None:
     """Formats side by side, the worst answers, two formats apart."""
     store(connection, outcome)
 
-    done = knowtrail.run("cypher", "--saved", query, "--json")
+    done = {
+        name: knowtrail.run("cypher", "--saved", name, "--json")
+        for name in ("skn_formats", "skn_worst_answers", "eval_runs_apart")
+    }
 
-    rows = json.loads(done.out)
-    found = [row[column] for row in rows]
-    assert done.code == 0
-    assert found
-    assert expected is None or found[: len(expected)] == expected
+    rows = {name: json.loads(shown.out) for name, shown in done.items()}
+    assert [row["format"] for row in rows["skn_formats"][:2]] == ["json", "skn"]
+    assert [row["sample"] for row in rows["skn_worst_answers"][:2]] == ["1", "1"]
+    assert all("metric" in row for row in rows["eval_runs_apart"])
+    assert all(rows.values())
+    assert [shown.code for shown in done.values()] == [0, 0, 0]

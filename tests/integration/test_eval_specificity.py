@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from retrieval.specificity.experiment import SpecificityExperiment
+from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
 from tests.command_line import CommandLine
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from graph.connection import Connection
-    from graph.settings import Settings
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration
 
@@ -78,13 +78,13 @@ def test_groups_of_an_experiment_are_those_of_its_turns(
     assert [run.code for run in (wrong, unknown, right)] == [2, 2, 0]
     assert "give the name and the share" in wrong.errors[0]
     assert "'nobody' has no turn" in unknown.errors[0]
-    assert json.loads(right.out)["difference"]["ciLow"] > 0.3
+    assert json.loads(right.out)["difference"]["low"] > 0.3
     rows = connection.query(
         "MATCH (r:EvalRun {kind: 'specificity-experiment'}) "
         "RETURN r.dataset AS dataset, r.configuration AS configuration"
     )
     assert [(r["dataset"], json.loads(r["configuration"])) for r in rows] == [
-        ("qualities", {"experiment": "autumn", "trafficSplit": 0.5})
+        ("qualities", {"experiment": "autumn", "trafficSplit": 0.5, "seed": 0})
     ]
 
 

@@ -1,4 +1,4 @@
-"""Evaluations in a real database: whole, resumed, deleted, and asked about."""
+"""Evaluations in a real database: whole, replaced, deleted, and asked about."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import eval.store
-from eval.records import EvalRecord, EvalRun, Metric, StoredField
-from eval.store import delete_run, open_run, stored_runs
-from graph.errors import DatabaseError, InputError
-from graph.schema import SCHEMA_VERSION, apply_schema, drop_schema, schema_version
+from knowtrail.eval import store as eval_store
+from knowtrail.eval.store import (
+    EvalRecord,
+    EvalRun,
+    Metric,
+    StoredField,
+    delete_run,
+    open_run,
+    stored_runs,
+)
+from knowtrail.graph.errors import DatabaseError, InputError
+from knowtrail.graph.schema import SCHEMA_VERSION, apply_schema, schema_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graph.connection import Connection
+    from knowtrail.graph.connection import Connection
 
 pytestmark = pytest.mark.integration
 
@@ -146,52 +153,58 @@ def test_a_run_is_stored_whole(store: Connection) -> None:
     assert len(row["f"]) == 2
 
 
-def test_a_second_run_writes_nothing(store: Connection) -> None:
-    """A complete run is left as it is."""
-    write(store, run_of(), 3)
+def test_a_second_run_replaces_the_first(store: Connection) -> None:
+    """What is stored is what the latest run found, and nothing else is left."""
+    store.run_schema("CREATE (:Traversal {id: 'old'}), (:Traversal {id: 'new'})")
+    with open_run(store, run_of()) as writer:
+        first = writer.replaces
+        for record in records(5, fields=3):
+            writer.add(record)
+        writer.add(EvalRecord(record_id="walk", judges=["old"]))
+        writer.metric(Metric(name="f1", value=0.5), Metric(name="gone", value=1.0))
 
     with open_run(store, run_of()) as writer:
-        assert writer.complete
-        for record in records(5):
-            writer.add(record)
-        writer.metric(Metric(name="other", value=1.0))
+        second = writer.replaces
+        writer.add(EvalRecord(record_id="walk", judges=["new"]))
+        writer.metric(Metric(name="f1", value=0.75))
 
+    assert (first, second) == (False, True)
     assert store.query(COUNT) == [
-        {"status": "complete", "written": 3, "records": 3, "fields": 6}
+        {"status": "complete", "written": 1, "records": 1, "fields": 0}
     ]
-    assert store.query("MATCH (m:Metric) RETURN m.name AS name") == [{"name": "f1"}]
+    assert store.query("MATCH (m:Metric) RETURN m.name AS name, m.value AS value") == [
+        {"name": "f1", "value": 0.75}
+    ]
+    assert store.query("MATCH ()-[:JUDGES]->(t) RETURN t.id AS id") == [{"id": "new"}]
+    assert store.query(LEFT) == [{"n": 3}]
 
 
-def test_a_run_that_breaks_is_marked_and_taken_up(
+def test_a_run_that_breaks_is_marked_and_replaced(
     store: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is stored stays, marked as failed; the next attempt adds the rest."""
-    monkeypatch.setattr(eval.store, "ROWS", 4)
+    """What is stored stays, marked as failed; the next attempt is stored whole."""
+    monkeypatch.setattr(eval_store, "ROWS", 4)
     with pytest.raises(Cut):
         write(store, run_of(), 9, cut=7)
     after_cut = store.query(COUNT)
 
-    with open_run(store, run_of()) as writer:
-        already = writer.already
-        for record in records(9):
-            writer.add(record)
+    write(store, run_of(), 9)
 
     assert after_cut == [{"status": "failed", "written": 6, "records": 6, "fields": 12}]
-    assert already == 6
     assert store.query(COUNT) == [
         {"status": "complete", "written": 9, "records": 9, "fields": 18}
     ]
 
 
-def test_a_killed_run_is_taken_up_within_a_record(
+def test_a_killed_run_is_replaced_within_a_record(
     store: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of a record's fields were stored: it is written again, nothing is double."""
-    monkeypatch.setattr(eval.store, "ROWS", 4)
+    monkeypatch.setattr(eval_store, "ROWS", 4)
     run = run_of()
     # As when the process dies: neither the rest nor a mark is written.
     with monkeypatch.context() as patch:
-        patch.setattr(eval.store, "_mark_failed", lambda *_: None)
+        patch.setattr(eval_store, "_mark_failed", lambda *_: None)
         with pytest.raises(Cut):
             die(store, run)
     killed = store.query(COUNT)
@@ -224,22 +237,22 @@ def test_batches_are_bounded(
         for record in records(600, fields=0):
             writer.add(record)
 
-    assert max(rows for rows, _ in sizes) <= 2 * eval.store.ROWS
+    assert max(rows for rows, _ in sizes) <= 2 * eval_store.ROWS
     assert max(characters for _, characters in sizes) < 2_000_000
     assert store.query(COUNT)[0]["fields"] == 1_200
     assert store.query(COUNT)[0]["records"] == 601
 
 
-@pytest.mark.parametrize(
-    "value", ["\ud800", "\0", 10**400, float("nan"), {"k": {1, 2}}]
-)
-def test_any_value_is_stored(store: Connection, value: object) -> None:
+def test_any_value_is_stored(store: Connection) -> None:
     """Half surrogates, NUL, huge and unreal numbers and sets do not stop a run."""
-    with open_run(store, run_of()) as writer:
-        writer.add(EvalRecord(record_id="\udfff", fields=[wrong("f", extracted=value)]))
+    values: tuple[object, ...] = ("\ud800", "\0", 10**400, float("nan"), {"k": {1, 2}})
+    fields = [wrong(f"f{place}", extracted=value) for place, value in enumerate(values)]
 
-    (row,) = store.query("MATCH (f:FieldResult) RETURN f.extracted AS x")
-    assert row["x"]
+    with open_run(store, run_of()) as writer:
+        writer.add(EvalRecord(record_id="\udfff", fields=fields))
+
+    rows = store.query("MATCH (f:FieldResult) RETURN f.path AS path, f.extracted AS x")
+    assert {row["path"] for row in rows if row["x"]} == {"f0", "f1", "f2", "f3", "f4"}
 
 
 def test_a_record_judges_what_it_names(store: Connection) -> None:
@@ -271,7 +284,7 @@ def test_metrics_of_a_record_are_nodes(store: Connection) -> None:
 
 
 def test_runs_differ_by_what_was_done(store: Connection) -> None:
-    """Another key or configuration is another run; another time is not."""
+    """Another data set is another run; another time is not, and the later one stays."""
     write(store, run_of(), 1)
     write(store, run_of(day=9), 1)
     write(store, run_of("other", day=3), 1)
@@ -279,8 +292,8 @@ def test_runs_differ_by_what_was_done(store: Connection) -> None:
     found = stored_runs(store, kind="fields")
 
     assert [(run.dataset, run.status, run.written) for run in found] == [
-        ("other", "complete", 1),
         ("gold", "complete", 1),
+        ("other", "complete", 1),
     ]
     assert stored_runs(store, kind="retrieval") == ()
 
@@ -309,8 +322,6 @@ def test_a_run_that_is_being_deleted_is_not_written(store: Connection) -> None:
 
 def test_an_older_schema_is_brought_up_to_date(store: Connection) -> None:
     """A database of version 2 gets the constraints with its first run."""
-    drop_schema(store)
-    apply_schema(store)
     for name in ("eval_run_id", "metric_id"):
         store.run_schema(f"DROP CONSTRAINT {name}")
     store.write("schema/version_write", version=2)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eval.store import stored_runs
-from graph.schema import apply_schema
-from retrieval.rerank.datasets import (
+from knowtrail.eval.store import stored_runs
+from knowtrail.graph.schema import apply_schema
+from knowtrail.retrieval.rerank.datasets import (
     AnnotatedDocument,
     AnnotatedQueryDocuments,
     Query,
@@ -20,8 +20,8 @@ from tests.command_line import CommandLine
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from graph.connection import Connection
-    from graph.settings import Settings
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration
 

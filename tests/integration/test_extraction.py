@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,27 +12,32 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 
-from graph.embedders import HashEmbedder
-from graph.errors import InputError, ModelError
-from graph.language_models import LanguageModel
-from graph.statements import statement, statement_names, statement_record
-from ingest.corpus import delete_corpus
-from ingest.extraction.running import ExtractionOptions, extract_sources
-from ingest.extraction.sources import search_source, stored_sources
-from ingest.extraction.web import WebResult
-from ingest.options import IngestOptions
-from ingest.pipeline import ingest_corpus
-from ingest.verify import verify_corpus
-from retrieval.ask import ask
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.language_models import LanguageModel
+from knowtrail.graph.statements import statement, statement_names, statement_record
+from knowtrail.ingest.corpus import delete_corpus
+from knowtrail.ingest.extraction.batch import (
+    ExtractionOptions,
+    extract_sources,
+    search_source,
+    stored_sources,
+)
+from knowtrail.ingest.extraction.web import WebResult
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.ingest.verify import verify_corpus
+from knowtrail.retrieval.ask import ask
 from tests.corpora import ListSource, article
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from graph.connection import Connection
-    from graph.settings import Settings
-    from ingest.extraction.running import ExtractionReport
-    from ingest.extraction.storing import ExtractionSource
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.extraction.batch import ExtractionReport
+    from knowtrail.ingest.extraction.stored_knowledge import ExtractionSource
+    from tests.databases import Database
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 
@@ -87,10 +93,15 @@ def block_of(prompt: str) -> str:
 
 
 @pytest.fixture
-def stored(connection: Connection, server: Settings) -> Connection:
+def stored(
+    database: Database, session_connection: Connection, server: Settings
+) -> Connection:
     """Return a connection to a database with a corpus of four articles."""
-    _ingest(connection, server, [article(number) for number in range(4)])
-    return connection
+    articles = [article(number) for number in range(4)]
+    return database.holding(
+        "articles to extract from",
+        lambda: _ingest(session_connection, server, articles),
+    )
 
 
 def _ingest(connection: Connection, server: Settings, items: list[Any]) -> None:
@@ -240,6 +251,67 @@ def test_failed_extraction_is_kept_with_its_answer(stored: Connection) -> None:
     assert _sound(stored)
 
 
+def test_failed_extraction_replaces_no_good_one(stored: Connection) -> None:
+    """With another question, a model that answers nonsense leaves what there was."""
+    sources = stored_sources(stored, "c")[:2]
+    _extract(stored, sources=sources)
+    before = stored.query("MATCH (f:Fact) RETURN f.id AS id ORDER BY id")
+
+    failed = _extract(stored, lambda _: "no", sources=sources, question="Why?")
+    gone = _extract(stored, sources=sources[:1], question="How?")
+
+    assert (failed.failed, failed.kept, failed.facts) == (2, 2, 0)
+    assert (gone.ok, gone.kept) == (1, 0)
+    assert stored.query("MATCH (f:Fact) RETURN f.id AS id ORDER BY id") == before
+    assert _count(stored, "(:Extraction {status: 'ok', question: 'How?'})") == 1
+    assert _count(stored, "(:Extraction {status: 'failed'})") == 0
+    assert _sound(stored)
+
+
+def test_model_that_is_gone_leaves_what_there_was(stored: Connection) -> None:
+    """A server that is away while a new question is asked costs nothing."""
+    sources = stored_sources(stored, "c")[:2]
+    _extract(stored, sources=sources)
+
+    def say(prompt: str) -> str:
+        raise RuntimeError(prompt[:9])
+
+    with pytest.raises(ModelError):
+        _extract(stored, say, sources=sources, question="Why?")
+
+    assert _count(stored, "(:Extraction {status: 'ok'})-[:STATES]->(:Fact)") == 4
+    assert _sound(stored)
+
+
+def test_long_document_is_read_to_its_end(stored: Connection, server: Settings) -> None:
+    """Facts of its last passage are supported by sentences of the whole document."""
+    text = " ".join(f"Glacier number {n} ends in the sea." for n in range(900))
+    long = replace(article(9), raw=text)
+    _ingest(stored, server, [article(number) for number in range(4)] + [long])
+    (source,) = stored_sources(stored, "c", only=[long.title])
+
+    def say(prompt: str) -> str:
+        return block_of(prompt).replace("Nobody", f"Nobody in {len(prompt)}")
+
+    report = _extract(stored, say, sources=[source])
+
+    (row,) = stored.query(
+        "MATCH (x:Extraction {sourceId: $id}) RETURN x.readCharacters AS read, "
+        "x.sourceCharacters AS characters, x.passages AS passages, x.status AS status",
+        {"id": source.id},
+    )
+    assert (row["status"], row["read"]) == ("ok", row["characters"])
+    assert report.passages == row["passages"] > 3
+    rows = stored.query(
+        "MATCH (f:Fact)-[:SUPPORTED_BY {rank: 1}]->(s:Sentence) "
+        "WHERE f.priority = 'critical' RETURN f.text = s.text AS same, s.index AS at"
+    )
+    assert len(rows) == row["passages"]
+    assert all(one["same"] for one in rows)
+    assert max(one["at"] for one in rows) > 600
+    assert _sound(stored)
+
+
 def test_answer_that_was_cut_is_asked_for_again_with_more_tokens(
     stored: Connection,
 ) -> None:
@@ -363,22 +435,25 @@ def test_deleted_corpus_leaves_no_knowledge(stored: Connection) -> None:
     assert _count(stored, f"(:{labels})") == 0
 
 
-@pytest.mark.parametrize("name", QUERIES)
-def test_saved_query_finds_what_was_extracted(stored: Connection, name: str) -> None:
+def test_saved_queries_find_what_was_extracted(stored: Connection) -> None:
     """Each finds rows in a corpus with every kind of extraction, none in another."""
     sources = stored_sources(stored, "c")
     _extract(stored, sources=sources[:3])
     _extract(stored, lambda _: "no", sources=sources[3:])
     turned = BLOCK.format(first="It is so.").replace("Cold -> ice", "ice \u2192 Cold")
     _extract(stored, lambda _: turned, sources=sources[:1], variant="skn_no_gaps")
-    query = statement_record(name)
-    params: dict[str, Any] = dict.fromkeys(query.params)
 
-    found = stored.query(query.text, params)
-    elsewhere = stored.query(query.text, params | {"corpus": "other"})
+    found, elsewhere = (
+        {
+            name: bool(stored.query(query.text, dict.fromkeys(query.params) | more))
+            for name in QUERIES
+            for query in [statement_record(name)]
+        }
+        for more in ({}, {"corpus": "other"})
+    )
 
-    assert found
-    assert elsewhere == []
+    assert found == dict.fromkeys(QUERIES, True)
+    assert elsewhere == dict.fromkeys(QUERIES, False)
 
 
 def test_strongest_chain_is_first(stored: Connection) -> None:

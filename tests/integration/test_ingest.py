@@ -9,14 +9,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graph.embedders import HashEmbedder
-from graph.errors import CorpusDriftError, InputError, UnknownCorpusError
-from graph.schema import delete_data, drop_schema
-from ingest.corpus import delete_corpus, list_corpora, open_corpus, stored_corpus
-from ingest.digest import corpus_digest
-from ingest.options import IngestOptions
-from ingest.pipeline import ingest_corpus
-from ingest.records import (
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import CorpusDriftError, InputError, UnknownCorpusError
+from knowtrail.graph.schema import delete_data, drop_schema
+from knowtrail.ingest.corpus import (
+    delete_corpus,
+    list_corpora,
+    open_corpus,
+    stored_corpus,
+)
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.ingest.records import (
     Damage,
     Failure,
     LeftOut,
@@ -24,8 +28,10 @@ from ingest.records import (
     RawDocument,
     RawRedirect,
 )
-from ingest.verify import verify_corpus
+from knowtrail.ingest.verify import corpus_digest, verify_corpus
 from tests.corpora import ListSource, article, redirect, title_of
+from tests.databases import drop_vector_indexes
+from tests.tiers import amount
 
 pytestmark = pytest.mark.integration
 
@@ -126,7 +132,7 @@ _STATES = st.lists(
 
 
 @settings(
-    max_examples=12,
+    max_examples=amount(4, 25),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -190,6 +196,38 @@ def test_changed_document_replaces_all_derived_from_it(connection, ingest):
         "RETURN count(c) AS chunks"
     )
     assert row["chunks"] == 2
+
+
+def test_one_small_change_among_many_costs_a_tenth_of_the_whole(connection, ingest):
+    """Only its texts are embedded, and little besides what hangs on it is written."""
+    counted = []
+
+    class Counting(HashEmbedder):
+        def embed_array(self, texts):
+            counted.extend(texts)
+            return super().embed_array(texts)
+
+    embedder = Counting(32)
+    items = [article(number) for number in range(46)]
+    first = ingest(items, embedder=embedder, options=IngestOptions())
+    whole, counted[:] = len(counted), []
+    items[7] = article(7, version=1)
+
+    again = ingest(items, embedder=embedder, options=None)
+
+    assert (first.added, again.updated, again.skipped) == (46, 1, 45)
+    assert 0 < len(counted) <= whole / 10
+    assert _effort(again.written) <= _effort(first.written) / 10
+
+
+def _effort(written):
+    """Return how many nodes and relationships were created and deleted."""
+    return (
+        written.nodes_created
+        + written.nodes_deleted
+        + written.relationships_created
+        + written.relationships_deleted
+    )
 
 
 def test_cleanup_none_keeps_changed_documents(connection, ingest):
@@ -276,7 +314,9 @@ def test_redirect_that_became_an_article_is_gone(connection, ingest):
     assert row == {"redirects": 0, "aliases": [[], []]}
 
 
-@pytest.mark.parametrize("first", ["article", "redirect"])
+@pytest.mark.parametrize(
+    "first", ["article", pytest.param("redirect", marks=pytest.mark.thorough)]
+)
 def test_article_and_redirect_of_one_title_on_two_pages_are_both_kept(
     connection, ingest, first
 ):
@@ -343,30 +383,34 @@ def test_an_id_that_occurs_twice_is_reported_once_stored(connection, ingest):
 class _BrokenEmbedder(HashEmbedder):
     """An embedder whose vector of some texts cannot be used."""
 
-    def __init__(self, value):
-        super().__init__(32)
-        self._value = value
-
     def embed_array(self, texts):
-        """Spoil the vectors of texts that name the poison."""
+        """Spoil the vectors of texts that name a poison."""
         vectors = super().embed_array(texts)
         for row, text in enumerate(texts):
-            if "poison" in text:
-                vectors[row] = self._value
+            for name, value in POISONS.items():
+                if f"poison {name}" in text:
+                    vectors[row] = value
         return vectors
 
 
-@pytest.mark.parametrize("value", [np.nan, 0.0, np.inf])
-def test_vectors_that_cannot_be_used_cost_only_their_document(
-    connection, ingest, value
-):
+POISONS = {"nan": np.nan, "zero": 0.0, "inf": np.inf}
+
+
+def test_vectors_that_cannot_be_used_cost_only_their_document(connection, ingest):
     """A NaN, infinite or zero vector fails its document with one clear line."""
-    bad = RawDocument(source_id="bad", title="Bad", raw="A poison here. And more.")
+    bad = [
+        RawDocument(source_id=name, title=name, raw=f"A poison {name}. And more.")
+        for name in POISONS
+    ]
 
-    report = ingest([article(0), bad, article(1)], embedder=_BrokenEmbedder(value))
+    report = ingest([article(0), *bad, article(1)], embedder=_BrokenEmbedder(32))
 
-    assert (report.added, report.failed) == (2, 1)
-    assert report.failures[0].startswith("Bad: The embedder hash:32 gave a")
+    assert (report.added, report.failed) == (2, 3)
+    assert [
+        name
+        for name, failure in zip(POISONS, report.failures, strict=True)
+        if not failure.startswith(f"{name}: The embedder hash:32 gave a")
+    ] == []
     assert sound(connection) == []
 
 
@@ -375,6 +419,35 @@ def test_failed_pages_are_counted_and_the_rest_is_stored(connection, ingest):
     report = ingest([Failure(title="Huge", message="too long"), article(0)])
 
     assert (report.added, report.failures) == (1, ["Huge: too long"])
+
+
+def test_document_that_cannot_be_taken_apart_fails_alone(connection, ingest):
+    """Whatever goes wrong with one text, the others are stored."""
+    broken = replace(article(1), sentences=(5,))
+    unhashable = replace(article(2), metadata={"when": object()})
+
+    report = ingest([article(0), broken, unhashable, article(3)])
+
+    assert (report.added, report.failed, report.complete) == (2, 2, False)
+    assert [line.partition(":")[0] for line in report.failures] == [
+        title_of(1),
+        title_of(2),
+    ]
+
+
+def test_name_longer_than_an_index_holds_is_no_term(connection, ingest):
+    """Two texts with a name of 12,001 characters are linked by their other names."""
+    long = "X" + "y" * 12_000
+    texts = [f"We saw {long} and Mount Ararat. It was day {n}." for n in range(2)]
+
+    report = ingest([
+        RawDocument(source_id=str(n), title=f"Doc {n}", raw=text)
+        for n, text in enumerate(texts)
+    ])
+
+    names = connection.query("MATCH (t:Term) RETURN t.name AS name")
+    assert (report.added, report.complete) == (2, True)
+    assert "mount ararat" in {row["name"] for row in names}
 
 
 def test_pages_without_sentences_are_left_out(connection, ingest):
@@ -428,11 +501,11 @@ def test_another_language_model_is_refused(connection):
     assert stored_corpus(connection, "made").theme_model == "one"
 
 
-@pytest.mark.parametrize("name", ["", " ", "x" * 201, "a\nb"])
-def test_corpus_names_that_cannot_be_used_are_refused(ingest, name):
+def test_corpus_names_that_cannot_be_used_are_refused(ingest):
     """An empty, endless or unprintable name is an input error."""
-    with pytest.raises(InputError, match="Corpus name"):
-        ingest([article(0)], corpus=name)
+    for name in ("", " ", "a ", "x" * 201, "a\nb"):
+        with pytest.raises(InputError, match="Corpus name"):
+            ingest([article(0)], corpus=name)
 
 
 def test_corpora_in_one_database_do_not_touch_each_other(connection, ingest):
@@ -476,11 +549,11 @@ def test_verify_finds_what_is_broken(connection, ingest):
 
 def test_real_embedder_gives_equal_edges_in_another_order(connection, ingest):
     """With the default model and key phrases a corpus does not hang on its order."""
-    from graph.embedders import load_embedder
+    from knowtrail.graph.embedders import load_embedder
 
-    drop_schema(connection)
+    drop_vector_indexes(connection)
     model = load_embedder("sentence-transformers/all-MiniLM-L6-v2")
-    documents = [article(n, sentences=12) for n in range(6)]
+    documents = [article(n, sentences=12) for n in range(amount(3, 6))]
     options = IngestOptions()
 
     ingest(documents, corpus="one", embedder=model, options=options)

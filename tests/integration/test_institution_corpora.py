@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph.errors import UnknownCorpusError
-from retrieval.corpora import afind_corpus
-from retrieval.serve.asking import Asked
-from retrieval.serve.templates import TemplateDoor
+from knowtrail.graph.errors import UnknownCorpusError
+from knowtrail.retrieval.corpora import afind_corpus
+from knowtrail.retrieval.serve.backend import TemplateDoor
+from knowtrail.retrieval.serve.request_values import Asked
 from tests.command_line import CommandLine
 from tests.heritage import write_custodians
 
 if TYPE_CHECKING:
-    from graph.connection import Connection
-    from graph.settings import Settings
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
+    from tests.databases import Database
 
 pytestmark = pytest.mark.integration
 
@@ -32,11 +33,14 @@ CREATE (:Custodian {
 
 
 @pytest.fixture
-def stored(connection: Connection) -> Connection:
+def stored(database: Database, session_connection: Connection) -> Connection:
     """Return a database with institutions of two corpora, and no texts."""
-    write_custodians(connection)
-    connection.driver.execute_query(_OTHER, database_=connection.database)
-    return connection
+
+    def fill() -> None:
+        write_custodians(session_connection)
+        session_connection.run_schema(_OTHER)
+
+    return database.holding("institutions of two corpora", fill)
 
 
 def test_a_corpus_limits_answers_over_http(
@@ -49,7 +53,7 @@ def test_a_corpus_limits_answers_over_http(
 
     def answer(**given: Any) -> str:
         body = {"question": "Which archives are in Amsterdam?", **given}
-        found = asyncio.run(door.answer(Asked(query={}, body=body)))
+        found = asyncio.run(door.answer(Asked(query={}, body=body), "somebody"))
         return str(found["answer"])
 
     try:
@@ -91,7 +95,7 @@ def test_a_corpus_without_texts_is_said_to_be_one(
     assert [run.code for run in refused] == [2] * 5
     assert [
         "Corpus 'other' has institutions but no texts" in run.errors[-1]
-        and "knowtrail ingest custodians FILE --corpus other" in run.errors[-1]
+        and "ingest custodians FILE --corpus other" in run.errors[-1]
         for run in refused
     ] == [True] * 5
     assert "No corpus 'nothing'" in unknown.errors[-1]
@@ -103,7 +107,7 @@ def test_the_message_is_the_same_without_blocking(
     stored: Connection, server: Settings
 ) -> None:
     """The asynchronous twin tells a corpus without texts from none."""
-    from graph.connection import AsyncConnection
+    from knowtrail.graph.connection import AsyncConnection
 
     assert stored is not None
 

@@ -12,57 +12,87 @@ from pathlib import Path
 
 import pytest
 
-from graph.connection import Connection
-from graph.server import join_server
-from graph.settings import Settings
-from ingest.corpus import delete_corpus
-from ingest.digest import corpus_digest
-from ingest.verify import verify_corpus
+from knowtrail.graph.connection import Connection
+from knowtrail.graph.server import join_server
+from knowtrail.graph.settings import Settings
+from knowtrail.ingest.corpus import delete_corpus
+from knowtrail.ingest.verify import corpus_digest, verify_corpus
 from tests.integration import ingest_child
+from tests.java import short_lived
+from tests.tiers import amount
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def run_child(settings, how, **more):
-    """Run the ingest in a process of its own."""
-    return subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "tests.integration.ingest_child",
-            settings.uri,
-            str(settings.home),
-            how,
-        ],
-        env=os.environ | {"NEO4J_PASSWORD": settings.password},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        **more,
-    )
+class Ingests:
+    """A process that ingests as often as it is told to, each time in a child."""
+
+    def __init__(self, settings, errors, *, small):
+        self.errors = errors
+        with errors.open("wb") as file:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "tests.integration.ingest_child",
+                    settings.uri,
+                    str(settings.home),
+                    "small" if small else "usual",
+                ],
+                env=os.environ | {"NEO4J_PASSWORD": settings.password},
+                cwd=ROOT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=file,
+                text=True,
+            )
+
+    def begin(self, how="never"):
+        """Begin an ingest that dies in a certain way."""
+        self._process.stdin.write(f"{how}\n")
+        self._process.stdin.flush()
+
+    def end(self):
+        """Return the exit code of what was begun."""
+        return int(self._process.stdout.readline())
+
+    def run(self, how="never"):
+        """Begin, wait, and return the exit code."""
+        self.begin(how)
+        return self.end()
+
+    def __enter__(self):
+        """Return the ingests."""
+        return self
+
+    def __exit__(self, *_):
+        """End the process."""
+        self._process.communicate(timeout=60)
 
 
-def test_killed_at_every_write_the_graph_is_that_of_one_run(connection, server):
-    """More than twenty SIGKILLs, during and after writes of every stage, do no harm."""
-    assert run_child(server, "never").returncode == 0
-    whole = corpus_digest(connection, ingest_child.CORPUS)
-    delete_corpus(connection, ingest_child.CORPUS)
-
+def test_killed_at_every_write_the_graph_is_that_of_one_run(
+    connection, server, tmp_path
+):
+    """SIGKILLs during and after the writes of every stage do no harm."""
+    small = amount(0, 1) == 1
     kills, stages = 0, set()
-    for how in itertools.cycle(["during", "after"]):
-        ended = run_child(server, how)
-        if ended.returncode == 0:
-            break
-        assert ended.returncode == -signal.SIGKILL, ended.stderr
-        kills += 1
-        if kills > 3:
-            stages.add(stage_of(connection))
-        assert kills < 150
+    with Ingests(server, tmp_path / "errors", small=small) as ingests:
+        assert ingests.run() == 0
+        whole = corpus_digest(connection, ingest_child.CORPUS)
+        delete_corpus(connection, ingest_child.CORPUS)
 
-    assert kills >= 20
+        for how in itertools.cycle(["during", "after"]):
+            code = ingests.run(how)
+            if code == 0:
+                break
+            assert code == -signal.SIGKILL, ingests.errors.read_text("utf-8")
+            kills += 1
+            stages.add(stage_of(connection))
+            assert kills < 150
+
+    assert kills >= amount(6, 20)
     assert {"documents", "links", "similar"} <= stages
     assert not [f for f in verify_corpus(connection, ingest_child.CORPUS) if f.count]
     assert corpus_digest(connection, ingest_child.CORPUS) == whole
@@ -77,49 +107,48 @@ def stage_of(connection):
     )
     if row["inter"]:
         return "similar"
-    return "links" if row["mentions"] else "documents"
+    if row["mentions"]:
+        return "links"
+    return "documents" if row["documents"] else "begun"
 
 
+def of_lease(lease, home):
+    """Return settings of a leased server."""
+    info = lease.info
+    return Settings.from_env(env={}, home=home).with_server(
+        uri=info.uri, username=info.username, password=info.password
+    )
+
+
+@pytest.mark.thorough
 def test_killed_server_loses_nothing_and_the_next_run_completes(tmp_path):
     """The ingest says in one line that the server died; a second run completes it."""
-    with join_server(tmp_path, stay=True) as lease:
-        info = lease.info
-        settings = Settings.from_env(env={}, home=tmp_path).with_server(
-            uri=info.uri, username=info.username, password=info.password
-        )
-        child = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "tests.integration.ingest_child",
-                settings.uri,
-                str(settings.home),
-                "never",
-            ],
-            env=os.environ | {"NEO4J_PASSWORD": settings.password},
-            cwd=ROOT,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        wait_for_documents(settings, 5)
-        os.kill(info.pid, signal.SIGKILL)
-        _, errors = child.communicate(timeout=120)
-    assert child.returncode == 3, errors
-    assert errors.startswith("UnavailableError: Neo4j does not answer")
-    assert len(errors.strip().splitlines()) == 1
+    errors = tmp_path / "errors"
+    with short_lived(), join_server(tmp_path, stay=True) as lease:
+        settings = of_lease(lease, tmp_path)
+        with Ingests(settings, errors, small=True) as ingests:
+            ingests.begin()
+            wait_for_documents(settings, 5)
+            os.kill(lease.info.pid, signal.SIGKILL)
+            code = ingests.end()
+    told = errors.read_text("utf-8")
+    assert code == 3, told
+    assert told.startswith("UnavailableError: Neo4j ")
+    assert "does not answer" in told
+    assert len(told.strip().splitlines()) == 1
 
-    with join_server(tmp_path) as lease:
-        info = lease.info
-        settings = Settings.from_env(env={}, home=tmp_path).with_server(
-            uri=info.uri, username=info.username, password=info.password
-        )
-        with Connection.open(settings) as connection:
+    with short_lived(), join_server(tmp_path) as lease:
+        settings = of_lease(lease, tmp_path)
+        with (
+            Connection.open(settings) as connection,
+            Ingests(settings, errors, small=True) as ingests,
+        ):
             found = connection.query("MATCH (d:Document) RETURN count(d) AS n")
-            assert run_child(settings, "never").returncode == 0
+            assert ingests.run() == 0
             findings = verify_corpus(connection, ingest_child.CORPUS)
             resumed = corpus_digest(connection, ingest_child.CORPUS)
             delete_corpus(connection, ingest_child.CORPUS)
-            assert run_child(settings, "never").returncode == 0
+            assert ingests.run() == 0
             whole = corpus_digest(connection, ingest_child.CORPUS)
 
     assert found[0]["n"] >= 5

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 
-from eval.skn import BenchmarkOptions, ModelOptions, run_models
-from graph.settings import Settings
+from knowtrail.eval.skn import BenchmarkOptions, ModelOptions, run_models
+from knowtrail.graph.settings import Settings
 from tests.command_line import CommandLine
 from tests.ollama import SMALL_MODEL, need_small_model
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from graph.connection import Connection
+    from knowtrail.graph.connection import Connection
 
 SETTINGS = Settings.from_env()
 MODEL = SMALL_MODEL
@@ -82,11 +83,20 @@ def written(folder: Path) -> tuple[Path, Path]:
     return files
 
 
+def tag_digest() -> str:
+    """Return what Ollama calls the content of the small model."""
+    tags = httpx.get(f"{SETTINGS.ollama_url}/api/tags", trust_env=False).json()
+    (digest,) = [m["digest"] for m in tags["models"] if m["name"] == MODEL]
+    return str(digest)
+
+
 def loaded(folder: Path, name: str) -> Any:
     """Return the value of a result file."""
     return json.loads((folder / name).read_text("utf-8"))
 
 
+@pytest.mark.one_line
+@pytest.mark.thorough
 @pytest.mark.usefixtures("ollama")
 def test_the_benchmark_runs_offline_resumes_and_is_stored(
     tmp_path: Path,
@@ -122,19 +132,26 @@ def test_the_benchmark_runs_offline_resumes_and_is_stored(
     (found,) = json.loads(done.out)
     state = (out / "state.jsonl").read_text("utf-8").splitlines()
     assert state[: len(before)] == before
-    assert {json.loads(line)["sample"] for line in state[len(before) :]} <= {2, 3}
-    assert f": {len(state) - len(before)} calls, " in done.errors[0]
+    new = [json.loads(line) for line in state[len(before) :]]
+    assert {line["sample"] for line in new} <= {2, 3}
+    assert found["calls"] == sum(line["value"]["attempts"] for line in new)
+    assert f": {found['calls']} calls, " in done.errors[0]
+    assert found["digest"] == found["judge_digest"] == tag_digest()
     assert set(found["metrics"]) >= {"json", "skn"}
     rows = loaded(out, "detailed_results.json")
     assert [row["id"] for row in rows] == [1, 2, 3]
     assert rows[2]["skn_correct"] is None
     for row in rows:
-        assert 0 <= row["json_confidence"] <= 1
+        sure = row["json_confidence"]
+        assert (sure is None) == bool(row["json_reasoning_error"])
+        assert sure is None or 0 <= sure <= 1
         assert 0 <= row["skn_hallucination"]["hallucination_severity"] <= 1
     first = loaded(out, "extractions.json")[0]
     assert first["skn_status"] in {"ok", "repaired", "failed"}
     assert set(first["json_extraction"]) == {"entities", "relationships", "claims"}
-    assert found["metrics"]["skn"]["avg_reasoning_prompt_tokens"] > 100
+    assert found["metrics"]["json"]["avg_reasoning_prompt_tokens"] > 100
+    usable = found["metrics"]["skn"]["usable_extractions"]
+    assert (found["metrics"]["skn"]["avg_context_tokens"] is None) == (usable == 0)
     assert "Worst samples" in (tmp_path / "r.html").read_text("utf-8")
     (row,) = connection.query(
         "MATCH (r:EvalRun {kind: 'skn', variant: 'skn'})-[:HAS_RECORD]->(e)"

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
 import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import neo4j
 import pytest
 from neo4j.exceptions import ClientError, Neo4jError
 
-from graph.connection import Connection
-from graph.server import server_status
-from graph.settings import Settings
-from retrieval.procedures import PROCEDURES, call
-from tests.command_line import spawn
+from knowtrail.graph.connection import Connection
+from knowtrail.graph.server import server_status, stop_server
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.procedures import OPTIONS, PROCEDURES, call
+from tests.command_line import spawn, typed
+from tests.java import short_lived
 from tests.ollama import MODEL, parrot_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from graph.server import ServerInfo
+    from knowtrail.graph.server import ServerInfo
     from tests.ollama import Parrot
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -47,7 +51,13 @@ def parrot() -> Iterator[Parrot]:
         yield parrot
 
 
-@pytest.fixture(scope="module", params=[None, "5.26.30"], ids=["current", "lts"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(None, id="current"),
+        pytest.param("5.26.30", id="lts", marks=pytest.mark.thorough),
+    ],
+)
 def home(
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
@@ -61,14 +71,15 @@ def home(
     line = ["--neo4j", request.param] if request.param else []
     env = {"KNOWTRAIL_OLLAMA_URL": parrot.url, "KNOWTRAIL_LANGUAGE_MODEL": MODEL}
     try:
-        started = spawn(f"--home={home}", "server", "start", *line, env=env)
+        with short_lived(*line[1:]):
+            started = spawn(f"--home={home}", "server", "start", *line, env=env)
         assert started.code == 0, started.errors
         words = [f"--home={home}", "--embedder=hash:64", "ingest", "jsonl", str(lines)]
-        done = spawn(*words, "--corpus=tales", "--themes=none", "--window=1")
+        done = typed(*words, "--corpus=tales", "--themes=none", "--window=1")
         assert done.code == 0, done.errors
         yield home
     finally:
-        spawn(f"--home={home}", "server", "stop")
+        stop_server(home)
 
 
 @pytest.fixture(scope="module")
@@ -128,17 +139,22 @@ def _traverse(
 def test_procedures_are_listed_with_types_and_descriptions(
     driver: neo4j.Driver,
 ) -> None:
-    """All four read, and say that walks are stored and by which options."""
-    found = _run(
+    """All read; four say that walks are stored and by which options."""
+    listed = _run(
         driver,
         "SHOW PROCEDURES YIELD name, mode, signature, description "
         "WHERE name STARTS WITH 'knowtrail.' RETURN * ORDER BY name",
     )
+    own = [row for row in listed if row["name"] == "knowtrail.embed"]
+    found = [row for row in listed if row not in own]
 
     assert [row["name"] for row in found] == [
         f"knowtrail.{name}" for name in sorted(PROCEDURES)
     ]
-    assert {row["mode"] for row in found} == {"READ"}
+    assert [row["signature"].partition(") :: ")[2] for row in own] == [
+        "(vector :: LIST<FLOAT>)"
+    ]
+    assert {row["mode"] for row in listed} == {"READ"}
     assert (
         "(algorithm :: STRING, question :: STRING, options = {} :: MAP) :: (step"
         in (found[3]["signature"])
@@ -224,8 +240,8 @@ def test_command_records_only_with_write(home: Path) -> None:
         "RETURN DISTINCT traversalId IS NOT NULL AS stored"
     )
 
-    read = spawn(f"--home={home}", "cypher", text, "--json")
-    written = spawn(f"--home={home}", "cypher", text, "--json", "--write")
+    read = typed(f"--home={home}", "cypher", text, "--json")
+    written = typed(f"--home={home}", "cypher", text, "--json", "--write")
 
     assert "false" in read.out
     assert "true" in written.out
@@ -249,17 +265,17 @@ def test_comparison_has_a_row_an_algorithm(driver: neo4j.Driver) -> None:
         ("query", QUESTION, {}, "Unknown algorithm 'query'"),
         ("query_traversal", " ", {}, "The question is ' ': ask something"),
         ("query_traversal", "x" * 100_000, {}, "has 100000 characters"),
-        ("query_traversal", None, {}, "question is None"),
+        ("query_traversal", None, {}, "question is null"),
         ("query_traversal", QUESTION, {"maxHop": 1}, "did you mean 'maxHops'?"),
         ("query_traversal", QUESTION, {"maxHops": -1}, "maxHops is -1: give"),
         ("query_traversal", QUESTION, {"corpus": "100% %s"}, "No corpus '100% %s'"),
         (
             *("query_traversal", QUESTION),
-            *({"filter": {"title": neo4j.time.Date(2026, 1, 1)}}, "is a LocalDate"),
+            *({"filter": {"title": neo4j.time.Date(2026, 1, 1)}}, "title is a Date"),
         ),
     ],
 )
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(60)
 def test_mistakes_are_told_to_the_client(
     driver: neo4j.Driver,
     algorithm: str,
@@ -274,6 +290,60 @@ def test_mistakes_are_told_to_the_client(
     assert caught.value.code == "Neo.ClientError.Statement.ArgumentError"
     assert message in str(caught.value.message)
     assert "Traceback" not in str(caught.value)
+
+
+WRONG: dict[str, Any] = {
+    "STRING": "x",
+    "INTEGER": 7,
+    "FLOAT": 1.5,
+    "BOOLEAN": True,
+    "MAP": {"a": {"b": None}},
+    "LIST<STRING>": ["x"],
+    "LIST": ["x", None, False],
+    "BYTES": b"ab",
+    "DATE": neo4j.time.Date(2026, 1, 1),
+    "POINT": neo4j.spatial.CartesianPoint((1, 2)),
+}
+"""A value of each type, and of types that no option has."""
+
+
+def test_wrong_types_are_told_in_the_words_of_cypher(driver: neo4j.Driver) -> None:
+    """Every argument and option is named with its value; no Python, no Java shows."""
+    told: dict[tuple[str, str, str], str] = {}
+
+    with driver.session() as session:
+
+        def refuse(name: str, given: list[Any], field: str, kind: str) -> None:
+            marks = ", ".join(f"${number}" for number in range(len(given)))
+            values = {str(number): value for number, value in enumerate(given)}
+            try:
+                session.run(f"CALL knowtrail.{name}({marks})", values).consume()
+            except ClientError as error:
+                told[name, field, kind] = f"{error.message}"
+            else:
+                told[name, field, kind] = "taken"
+
+        for name, procedure in PROCEDURES.items():
+            good = ["basic_retrieval", QUESTION][-len(procedure.arguments) :]
+            for place, argument in enumerate(procedure.arguments):
+                given = [*good[:place], None, *good[place + 1 :]]
+                refuse(name, given, argument.name, "null")
+            for option in (OPTIONS[one] for one in procedure.options):
+                fits = {option.kind} | (
+                    {"INTEGER"} if option.kind == "FLOAT" else set()
+                )
+                for kind in WRONG.keys() - fits:
+                    options = {option.public_name: WRONG[kind]}
+                    refuse(name, [*good, options], option.public_name, kind)
+
+    bad = re.compile(r"None|True|False|[a-z]_[a-z]|java|neo4j|Value\b|object")
+    assert len(told) > 400
+    assert {
+        case: said
+        for case, said in told.items()
+        if not said.startswith(f"knowtrail.{case[0]}: {case[1]} is ")
+        or bad.search(said)
+    } == {}
 
 
 def test_whole_floats_and_nulls_are_taken(driver: neo4j.Driver) -> None:
@@ -366,6 +436,7 @@ def test_call_whose_transaction_is_terminated_ends(
     assert parrot.given_up.wait(10)
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(90)
 def test_caller_that_locks_what_is_to_be_recorded_does_not_wait_for_ever(
     driver: neo4j.Driver,
@@ -398,6 +469,52 @@ def test_calls_run_side_by_side(driver: neo4j.Driver, parrot: Parrot) -> None:
     assert found
     assert slow.is_alive()
     slow.join()
+
+
+def test_embedder_of_the_first_corpus_is_loaded_beforehand(home: Path) -> None:
+    """The server was started before it had a corpus; nobody has to wait for a model."""
+    deadline = time.monotonic() + 30
+
+    while time.monotonic() < deadline:
+        logged = typed(f"--home={home}", "server", "logs", "--lines=10000").out
+        if "The embedder of corpus 'tales' is loaded" in logged:
+            break
+        time.sleep(0.5)
+
+    assert "The embedder of corpus 'tales' is loaded" in logged
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(300)
+def test_too_many_calls_at_once_are_refused(info: ServerInfo) -> None:
+    """Four hundred begin together: each ends soon, answered or told to come again."""
+    auth = (info.username, info.password)
+    many = 400
+    together = threading.Barrier(many)
+
+    def call(driver: neo4j.Driver) -> str:
+        with driver.session() as session:
+            session.run("RETURN 1").consume()
+            together.wait()
+            try:
+                rows = session.run("CALL knowtrail.search($q)", q=QUESTION)
+                return "answered" if list(rows) else "empty"
+            except Neo4jError as error:
+                return str(error.message)
+
+    with (
+        neo4j.GraphDatabase.driver(
+            info.uri, auth=auth, max_connection_pool_size=many
+        ) as driver,
+        ThreadPoolExecutor(many) as threads,
+    ):
+        told = Counter(threads.map(call, [driver] * many))
+        answers = _run(driver, "CALL knowtrail.search($q)", q=QUESTION)
+
+    refused = sum(n for text, n in told.items() if "call again in a moment" in text)
+    assert answers
+    assert told["answered"] + refused == many
+    assert told["answered"] >= 100
 
 
 SCRIPT = """
@@ -474,4 +591,4 @@ def test_another_language_calls_twice_at_once(
     assert all(row["traversalId"] for row in found["rows"])
     assert found["code"] == "Neo.ClientError.Statement.ArgumentError"
     assert "Unknown algorithm 'no_such_algorithm'" in found["message"]
-    assert len(found["listed"]) == 4
+    assert len(found["listed"]) == 5

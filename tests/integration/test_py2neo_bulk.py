@@ -9,15 +9,16 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from graph.errors import InputError
-from graph.py2neo import ClientError, Graph, Node, Relationship
-from graph.py2neo import bulk as bulk_module
-from graph.py2neo.bulk import (
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.py2neo import ClientError, Graph, Node, Relationship
+from knowtrail.graph.py2neo import bulk as bulk_module
+from knowtrail.graph.py2neo.bulk import (
     create_nodes,
     create_relationships,
     merge_nodes,
     merge_relationships,
 )
+from tests.tiers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +57,7 @@ def pair(graph: Graph) -> tuple[Node, Node]:
 
 
 @examples(
-    max_examples=15,
+    max_examples=amount(4, 15),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -244,70 +245,68 @@ def test_broken_constraints_are_the_servers_to_tell(graph: Graph) -> None:
 CREATE: tuple[Any, ...] = ("a", {}, "b")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "kind", "message"),
-    [
-        (lambda tx: create_nodes(tx, [["a"]]), TypeError, "Row 1 is no dictionary"),
-        (lambda tx: create_nodes(tx, ["a"], keys=["k"]), TypeError, "no list"),
-        (lambda tx: create_nodes(tx, [[1]], keys="k"), ValueError, "one text"),
-        (lambda tx: create_nodes(tx, [[1, 1]], keys=["k", "k"]), ValueError, "twice"),
-        (lambda tx: create_nodes(tx, [[1]], keys=[""]), ValueError, "be a name"),
-        (lambda tx: create_nodes(tx, [{}], labels=[""]), ValueError, "be a name"),
-        (lambda tx: create_nodes(tx, [{}], labels=[None]), TypeError, "is text"),  # type: ignore[list-item]
-        (lambda tx: merge_nodes(tx, [{}], "P"), ValueError, "label and keys"),
-        (lambda tx: merge_nodes(tx, [{}], ("P",)), ValueError, "label and keys"),
-        (lambda tx: merge_nodes(tx, [{}], ("P", "")), ValueError, "be a name"),
-        (lambda tx: merge_nodes(tx, [{}], ("P", "k")), ValueError, "no value for 'k'"),
-        (
-            lambda tx: merge_nodes(tx, [[None]], ("P", "k"), keys=["k"]),
-            ValueError,
-            "no value for 'k'",
-        ),
-        (
-            lambda tx: merge_nodes(tx, [[1]], ("P", "k"), keys=["a"]),
-            ValueError,
-            "not among the keys",
-        ),
-        (lambda tx: create_relationships(tx, [(1, 2)], "T"), ValueError, "no triple"),
-        (
-            lambda tx: create_relationships(tx, [CREATE], ["T"]),
-            TypeError,
-            "not one type",
-        ),
-        (lambda tx: create_relationships(tx, [CREATE], ""), ValueError, "be a name"),
-        (
-            lambda tx: create_relationships(tx, [(1, {}, None)], "T"),
-            TypeError,
-            "no identity",
-        ),
-        (
-            lambda tx: create_relationships(tx, [(1, {}, 1), ("a", {}, 1)], "T"),
-            TypeError,
-            "all of them alike",
-        ),
-        (
-            lambda tx: create_relationships(tx, [(Node("P"), {}, Node("P"))], "T"),
-            ValueError,
-            "not stored",
-        ),
-        (
-            lambda tx: create_relationships(tx, [CREATE], "T", ("P", "a", "b")),
-            ValueError,
-            "a value for each",
-        ),
-        (lambda tx: merge_relationships(tx, [CREATE], ()), ValueError, "merge by"),
-        (
-            lambda tx: merge_relationships(tx, [CREATE], ("T", "k"), **BY_NAME),
-            ValueError,
-            "no value for 'k'",
-        ),
-    ],
-)
-def test_bad_rows_are_told_before_they_are_sent(
-    graph: Graph, wrong: Callable[[Any], None], kind: type[Exception], message: str
-) -> None:
+WRONG: list[tuple[Callable[[Any], None], type[Exception], str]] = [
+    (lambda tx: create_nodes(tx, [["a"]]), TypeError, "Row 1 is no dictionary"),
+    (lambda tx: create_nodes(tx, ["a"], keys=["k"]), TypeError, "no list"),
+    (lambda tx: create_nodes(tx, [[1]], keys="k"), ValueError, "one text"),
+    (lambda tx: create_nodes(tx, [[1, 1]], keys=["k", "k"]), ValueError, "twice"),
+    (lambda tx: create_nodes(tx, [[1]], keys=[""]), ValueError, "be a name"),
+    (lambda tx: create_nodes(tx, [{}], labels=[""]), ValueError, "be a name"),
+    (lambda tx: create_nodes(tx, [{}], labels=[None]), TypeError, "is text"),  # type: ignore[list-item]
+    (lambda tx: merge_nodes(tx, [{}], "P"), ValueError, "label and keys"),
+    (lambda tx: merge_nodes(tx, [{}], ("P",)), ValueError, "label and keys"),
+    (lambda tx: merge_nodes(tx, [{}], ("P", "")), ValueError, "be a name"),
+    (lambda tx: merge_nodes(tx, [{}], ("P", "k")), ValueError, "no value for 'k'"),
+    (
+        lambda tx: merge_nodes(tx, [[None]], ("P", "k"), keys=["k"]),
+        ValueError,
+        "no value for 'k'",
+    ),
+    (
+        lambda tx: merge_nodes(tx, [[1]], ("P", "k"), keys=["a"]),
+        ValueError,
+        "not among the keys",
+    ),
+    (lambda tx: create_relationships(tx, [(1, 2)], "T"), ValueError, "no triple"),
+    (
+        lambda tx: create_relationships(tx, [CREATE], ["T"]),
+        TypeError,
+        "not one type",
+    ),
+    (lambda tx: create_relationships(tx, [CREATE], ""), ValueError, "be a name"),
+    (
+        lambda tx: create_relationships(tx, [(1, {}, None)], "T"),
+        TypeError,
+        "no identity",
+    ),
+    (
+        lambda tx: create_relationships(tx, [(1, {}, 1), ("a", {}, 1)], "T"),
+        TypeError,
+        "all of them alike",
+    ),
+    (
+        lambda tx: create_relationships(tx, [(Node("P"), {}, Node("P"))], "T"),
+        ValueError,
+        "not stored",
+    ),
+    (
+        lambda tx: create_relationships(tx, [CREATE], "T", ("P", "a", "b")),
+        ValueError,
+        "a value for each",
+    ),
+    (lambda tx: merge_relationships(tx, [CREATE], ()), ValueError, "merge by"),
+    (
+        lambda tx: merge_relationships(tx, [CREATE], ("T", "k"), **BY_NAME),
+        ValueError,
+        "no value for 'k'",
+    ),
+]
+
+
+def test_bad_rows_are_told_before_they_are_sent(graph: Graph) -> None:
     """The message has the row and what to give."""
-    with graph.begin() as tx, pytest.raises(kind, match=message) as caught:
-        wrong(tx)
-    assert isinstance(caught.value, InputError)
+    for wrong, kind, message in WRONG:
+        with graph.begin() as tx, pytest.raises(kind, match=message) as caught:
+            wrong(tx)
+        assert isinstance(caught.value, InputError)
     assert len(graph.nodes) == 0

@@ -7,19 +7,26 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from graph.errors import UnavailableError
-from graph.py2neo import ConnectionUnavailable, Graph, Node, ServiceUnavailable
+from knowtrail.graph.errors import UnavailableError
+from knowtrail.graph.py2neo import (
+    ConnectionUnavailable,
+    Graph,
+    Node,
+    ServiceUnavailable,
+    WriteServiceUnavailable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from graph.settings import Settings
+    from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration
 
@@ -50,6 +57,9 @@ class Relay:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
+                if not self._up:
+                    client.close()
+                    continue
                 threading.Thread(target=self._join, args=(client,), daemon=True).start()
 
     def _join(self, client: socket.socket) -> None:
@@ -62,7 +72,8 @@ class Relay:
             for pair in ((client, server), (server, client)):
                 threading.Thread(target=_copy, args=pair, daemon=True).start()
             if not self._up:
-                self.cut()
+                _end(client)
+                _end(server)
 
     def cut(self) -> None:
         """Break every connection, and let new ones break at once."""
@@ -174,6 +185,23 @@ def test_a_server_that_goes_away_is_said(
         away.create(node)
         assert away.exists(node)
     assert len(graph.nodes) == 1
+
+
+def test_a_server_that_refuses_is_not_tried_again(
+    relay: Relay, server: Settings
+) -> None:
+    """Work that the driver may try again ends at once where this machine refuses."""
+    away = _opened(server, f"bolt://localhost:{relay.port}")
+    with away.service:
+        relay.close()
+        began = time.monotonic()
+        with pytest.raises(WriteServiceUnavailable, match="does not answer"):
+            away.update("RETURN 1")
+        with pytest.raises(ServiceUnavailable, match="does not answer"):
+            away.query("RETURN 1")
+        with pytest.raises(ServiceUnavailable, match="does not answer"):
+            away.create(Node("Person"))
+        assert time.monotonic() - began < 15
 
 
 def test_a_commit_that_is_not_answered_is_said(relay: Relay, server: Settings) -> None:

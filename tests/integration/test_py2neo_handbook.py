@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph.py2neo import Graph, Node, NodeMatcher, RelationshipMatcher
-from graph.py2neo.bulk import (
+from knowtrail.graph.py2neo import Graph, Node, NodeMatcher, RelationshipMatcher
+from knowtrail.graph.py2neo.bulk import (
     create_nodes,
     create_relationships,
     merge_nodes,
     merge_relationships,
 )
-from graph.py2neo.cypher import cypher_escape, cypher_join
-from graph.py2neo.matching import (
+from knowtrail.graph.py2neo.cypher import cypher_escape, cypher_join
+from knowtrail.graph.py2neo.matching import (
     AND,
     CONTAINS,
     ENDS_WITH,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.py2neo import (
+from knowtrail.graph.py2neo import (
     Graph,
     GraphService,
     Node,
@@ -21,7 +21,7 @@ from graph.py2neo import (
 )
 
 if TYPE_CHECKING:
-    from graph.settings import Settings
+    from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration
 

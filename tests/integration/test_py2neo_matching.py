@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from graph.errors import InputError
-from graph.py2neo import (
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.py2neo import (
     ClientError,
     Graph,
     Node,
@@ -18,7 +18,7 @@ from graph.py2neo import (
     Relationship,
     RelationshipMatch,
 )
-from graph.py2neo.matching import (
+from knowtrail.graph.py2neo.matching import (
     AND,
     CONTAINS,
     EQ,
@@ -31,6 +31,7 @@ from graph.py2neo.matching import (
     STARTS_WITH,
     XOR,
 )
+from tests.tiers import amount
 
 pytestmark = pytest.mark.integration
 
@@ -63,7 +64,7 @@ VALUES = st.one_of(
     st.lists(HOSTILE, max_size=2),
 )
 ONE_GRAPH = examples(
-    max_examples=25,
+    max_examples=amount(6, 25),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -306,47 +307,44 @@ def _node_elsewhere(graph: Graph) -> Node:
     return Node("Person")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "kind", "message"),
-    [
-        (lambda g: g.nodes.match(""), ValueError, "cannot be a name"),
-        (lambda g: g.nodes.match(None), TypeError, "is text"),
-        (lambda g: g.nodes.match(**{"": 1}), ValueError, "cannot be a name"),
-        (lambda g: g.nodes.match().where(""), ValueError, "empty"),
-        (lambda g: g.nodes.match().where(1), TypeError, "is no Cypher"),
-        (lambda g: g.nodes.match().order_by(""), ValueError, "order by"),
-        (lambda g: g.nodes.match().limit(-1), ValueError, "0 or more"),
-        (lambda g: g.nodes.match().skip("1"), TypeError, "whole number"),
-        (lambda g: g.nodes.match().limit(True), TypeError, "whole number"),
-        (lambda g: g.nodes.get(None), TypeError, "no identity"),
-        (lambda g: g.match(Node("A")), ValueError, "no sequence or set"),
-        (lambda g: g.match("ab"), ValueError, "no sequence or set"),
-        (lambda g: g.match(("x",)), TypeError, "joins nodes"),
-        (lambda g: g.match((_node_elsewhere(g),)), ValueError, "not of this graph"),
-        (lambda g: g.match((None, None, None)), ValueError, "two ends"),
-        (lambda g: g.match(None, ""), ValueError, "cannot be a name"),
-        (lambda g: g.match(None, 1), TypeError, "is text"),
-        (
-            lambda g: g.nodes.match().where(("_.a=$x", {"x": 1}), ("_.b=$x", {"x": 2})),
-            None,
-            None,
-        ),
-    ],
-)
-def test_bad_input_is_told_before_the_server_is_asked(
-    graph: Graph, wrong: Any, kind: Any, message: Any
-) -> None:
+WRONG: list[tuple[Any, type[Exception], str]] = [
+    (lambda g: g.nodes.match(""), ValueError, "cannot be a name"),
+    (lambda g: g.nodes.match(None), TypeError, "is text"),
+    (lambda g: g.nodes.match(**{"": 1}), ValueError, "cannot be a name"),
+    (lambda g: g.nodes.match().where(""), ValueError, "empty"),
+    (lambda g: g.nodes.match().where(1), TypeError, "is no Cypher"),
+    (lambda g: g.nodes.match().order_by(""), ValueError, "order by"),
+    (lambda g: g.nodes.match().limit(-1), ValueError, "0 or more"),
+    (lambda g: g.nodes.match().skip("1"), TypeError, "whole number"),
+    (lambda g: g.nodes.match().limit(True), TypeError, "whole number"),
+    (lambda g: g.nodes.get(None), TypeError, "no identity"),
+    (lambda g: g.match(Node("A")), ValueError, "no sequence or set"),
+    (lambda g: g.match("ab"), ValueError, "no sequence or set"),
+    (lambda g: g.match(("x",)), TypeError, "joins nodes"),
+    (lambda g: g.match((_node_elsewhere(g),)), ValueError, "not of this graph"),
+    (lambda g: g.match((None, None, None)), ValueError, "two ends"),
+    (lambda g: g.match(None, ""), ValueError, "cannot be a name"),
+    (lambda g: g.match(None, 1), TypeError, "is text"),
+]
+
+
+def test_bad_input_is_told_before_the_server_is_asked(session_graph: Graph) -> None:
     """py2neo's kinds of errors, ours besides, with what to do."""
-    if kind is None:
-        with pytest.raises(InputError, match="different values"):
-            wrong(graph).all()
-        return
-    with pytest.raises(kind, match=message) as caught:
-        wrong(graph)
-    assert isinstance(caught.value, InputError)
+    for wrong, kind, message in WRONG:
+        with pytest.raises(kind, match=message) as caught:
+            wrong(session_graph)
+        assert isinstance(caught.value, InputError)
 
 
-def test_wrong_cypher_is_the_servers_to_tell(graph: Graph) -> None:
+def test_parameters_of_one_name_have_one_value(session_graph: Graph) -> None:
+    """Two texts that give a parameter another value each cannot be joined."""
+    match = session_graph.nodes.match()
+
+    with pytest.raises(InputError, match="different values"):
+        match.where(("_.a=$x", {"x": 1}), ("_.b=$x", {"x": 2})).all()
+
+
+def test_wrong_cypher_is_the_servers_to_tell(session_graph: Graph) -> None:
     """What the programmer wrote is passed on as it is."""
     with pytest.raises(ClientError, match="SyntaxError"):
-        graph.nodes.match().where("this is no Cypher").all()
+        session_graph.nodes.match().where("this is no Cypher").all()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.errors import InputError
-from graph.py2neo import ClientError, Graph, Node, Relationship, Schema
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.py2neo import ClientError, Graph, Node, Relationship, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from graph.py2neo import (
+from knowtrail.graph.py2neo import (
     Graph,
     Node,
     Relationship,
@@ -18,7 +18,9 @@ from graph.py2neo import (
 )
 
 if TYPE_CHECKING:
-    from graph.settings import Settings
+    from collections.abc import Iterator
+
+    from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration
 
@@ -157,3 +159,24 @@ def test_nodes_with_many_relationships_are_deleted_in_batches(graph: Graph) -> N
     )
     graph.delete_all()
     assert graph.evaluate("MATCH (n) RETURN count(n)") == 0
+
+
+def test_a_generator_is_run_to_its_end(graph: Graph) -> None:
+    """What it yields is dropped, and its error rolls everything back."""
+
+    def work(tx: Transaction, *names: str) -> Iterator[str]:
+        for name in names:
+            tx.create(Node("Person", name=name))
+            yield name
+        if "Eve" in names:
+            msg = "mine"
+            raise KeyError(msg)
+
+    graph.update(work, ["Alice", "Bob"])
+    with pytest.raises(KeyError, match="mine"):
+        graph.update(work, ["Eve"])
+
+    assert [node["name"] for node in graph.nodes.match().order_by("_.name")] == [
+        "Alice",
+        "Bob",
+    ]

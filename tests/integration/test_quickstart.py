@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.server import install_server, server_status
-from tests.command_line import ROOT, spawn
+from knowtrail.graph.server import install_server, server_status
+from knowtrail.retrieval.cli_quickstart import QUESTION
+from tests.command_line import ROOT, spawn, typed
+from tests.java import short_lived
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,28 +38,27 @@ NO_NETWORK = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """Two runs of the command on one new home, as a user without network."""
+    """A run of the command on a new home, as a user without network."""
 
     home: Path
     picture: Path
     first: Outcome
-    second: Outcome
 
 
 @pytest.fixture(scope="module")
 def tried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tried]:
-    """Run the command twice; the server is stopped by its command at the end."""
+    """Run the command; the server is stopped by its command at the end."""
     folder = tmp_path_factory.mktemp("new user")
-    home, picture = folder / "home", folder / "walk.html"
+    home = folder / "home"
     install_server(home)
-    words = ("--home", home, "quickstart", "--picture", picture)
+    words = ("--home", home, "quickstart")
     try:
-        yield Tried(
-            home=home,
-            picture=picture,
-            first=spawn(*words, env=NO_NETWORK, cwd=folder),
-            second=spawn(*words, env=NO_NETWORK, cwd=folder),
-        )
+        with short_lived():
+            yield Tried(
+                home=home,
+                picture=home / "pictures" / "walk.html",
+                first=spawn(*words, env=NO_NETWORK, cwd=folder),
+            )
     finally:
         stopped = spawn("--home", home, "server", "stop")
         assert stopped.code == 0
@@ -79,25 +80,52 @@ def test_everything_is_shown(tried: Tried) -> None:
     out = tried.first.out
 
     assert (tried.first.code, tried.first.errors) == (0, [])
+    assert out.startswith(f"Question: {QUESTION}\n")
     assert "14 documents ingested, 0 already there" in out
     assert re.search(r"Step +Hop +Document +Sentences +New +Score", out)
     assert re.search(r"^ +0 +0 +\S.* +\d+-\d+ +\d +0\.\d{3}", out, re.MULTILINE)
     assert "Galileo scorned the idea" in " ".join(out.split())
     assert re.search(r"^ - .*\.\s+\(0\.\d{3}\)", out, re.MULTILINE | re.DOTALL)
     assert re.search(r"Neo4j runs at bolt://127\.0\.0\.1:\d+, user neo4j", out)
-    assert len(_commands(out)) == 4
+    assert [words[2] for words in _commands(out)] == ["ask", "compare", "cypher", "rdf"]
+
+
+def test_nothing_is_left_where_it_was_called(tried: Tried) -> None:
+    """The picture is in the folder of the server, and its path is told."""
+    assert [path.name for path in tried.home.parent.iterdir()] == ["home"]
+    assert f"Picture of the walk: {tried.picture}" in tried.first.out
+
+
+def test_progress_counts_documents_and_texts(tried: Tried) -> None:
+    """Without a terminal too: each stage by its own measure, and no line twice."""
+    lines = tried.first.progress
+
+    assert re.fullmatch(r"documents read: 14 of 14 after \d+ s", _last(lines, "docu"))
+    assert re.fullmatch(r"themes: 14 of 14 after \d+ s", _last(lines, "themes"))
+    assert re.fullmatch(r"texts: [\d,]+ of 1,418 after \d+ s", _last(lines, "texts"))
+    counts = [line.partition(" after ")[0] for line in lines if "14 of 14" in line]
+    assert len(set(counts)) == len(counts)
+
+
+def _last(lines: list[str], stage: str) -> str:
+    """Return the last line of a stage."""
+    return [line for line in lines if line.startswith(stage)][-1]
 
 
 def test_second_run_ingests_nothing_and_walks_the_same(tried: Tried) -> None:
     """All documents are there, the server too, and the answer is the same."""
-    assert tried.second.code == 0
-    assert "0 documents ingested, 14 already there" in tried.second.out
-    assert _answer(tried.first.out) == _answer(tried.second.out)
+    words = ("--home", tried.home, "quickstart", "--picture", tried.picture)
+
+    second = typed(*words, env=NO_NETWORK)
+
+    assert second.code == 0
+    assert "0 documents ingested, 14 already there" in second.out
+    assert _answer(tried.first.out) == _answer(second.out)
 
 
 def _answer(out: str) -> str:
     """Return the table and the sentences."""
-    return out[out.index(" Step") : out.index("Picture of the walk")]
+    return out[out.index("Step  ") : out.index("Picture of the walk")]
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -105,12 +133,28 @@ def test_printed_commands_give_rows(tried: Tried, number: int) -> None:
     """Each printed command runs as it stands and has an answer."""
     words = _commands(tried.first.out)[number]
 
-    done = spawn(*words, env=NO_NETWORK)
+    done = typed(*words, env=NO_NETWORK)
 
     assert words[:2] == ["--home", str(tried.home)]
-    assert words[2] == ("cypher" if number else "compare")
-    assert (done.code, done.errors) == (0, [])
+    assert done.code == 0
+    assert [line for line in done.errors if line.startswith("Error")] == []
     assert len(done.out.splitlines()) > 3
+
+
+@pytest.mark.thorough
+def test_its_walk_is_among_the_pictures_of_the_corpus(
+    tried: Tried, tmp_path: Path
+) -> None:
+    """It is recorded: `view index` draws it, and saved queries show its steps."""
+    home = ("--home", tried.home)
+    words = ("view", "index", "--corpus=quickstart", "--documents=0", "-o")
+
+    drawn = typed(*home, *words, tmp_path / "pictures", env=NO_NETWORK)
+    steps = typed(*home, "cypher", "--saved", "traversal_steps")
+
+    assert (drawn.code, drawn.errors) == (0, [])
+    assert (tmp_path / "pictures" / "walk-1.png").stat().st_size > 10_000
+    assert steps.out.splitlines()[0].startswith("step")
 
 
 def test_picture_asks_the_network_for_nothing(tried: Tried) -> None:
@@ -128,7 +172,7 @@ def test_password_is_not_shown(tried: Tried) -> None:
     """The password is in its file; the output says how to find it, not what it is."""
     password = (tried.home / "server" / "password").read_text("utf-8").strip()
 
-    shown = tried.first.out + tried.second.out + tried.picture.read_text("utf-8")
+    shown = tried.first.out + tried.picture.read_text("utf-8")
 
     assert len(password) >= 16
     assert password not in shown
@@ -139,7 +183,7 @@ def test_another_question_is_asked_of_the_same_corpus(tried: Tried) -> None:
     """`--question` asks something else and draws another picture."""
     picture = tried.picture.with_name("other.html")
 
-    done = spawn(
+    done = typed(
         *("--home", tried.home, "quickstart", "--picture", picture),
         *("--question", "Who built the first marine chronometer?"),
         env=NO_NETWORK,
@@ -156,7 +200,7 @@ def test_an_interrupted_run_says_that_the_server_runs(
     """Who stops it half way learns what is left running, and how to stop that."""
     words = ("--home", str(tried.home), "quickstart")
     with subprocess.Popen(
-        [sys.executable, "-m", "graph.cli", *words],
+        [sys.executable, "-m", "knowtrail.graph.cli", *words],
         env=os.environ | NO_NETWORK | {"PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
         stderr=subprocess.PIPE,

@@ -10,15 +10,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdflib import RDF, BNode, Literal, URIRef, Variable
 
-from graph.rdf.clauses import merge_text, page_text, pairs_text
-from graph.rdf.component import Component
-from graph.rdf.mapping import LABELS, TERMS, Mapping
-from graph.rdf.vocabulary import Vocabulary
+from knowtrail.graph.rdf.clauses import merge_text, page_text, pairs_text
+from knowtrail.graph.rdf.mapping import LABELS, TERMS, Mapping
+from knowtrail.graph.rdf.plan import Component
+from knowtrail.graph.rdf.vocabulary import Vocabulary
+from tests.tiers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graph.connection import Connection
+    from knowtrail.graph.connection import Connection
 
 pytestmark = pytest.mark.integration
 
@@ -88,7 +89,7 @@ def _statements(
 
 @given(patterns=PATTERNS, bound=st.booleans())
 @settings(
-    max_examples=60,
+    max_examples=amount(20, 60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -107,21 +108,22 @@ def test_statements_are_understood_and_keep_names_in_quotes(
         session_connection.query(f"EXPLAIN\n{text}", params)
 
 
-@pytest.mark.parametrize("label", LABELS)
-def test_statements_of_files_are_understood(
-    session_connection: Connection, label: str
-) -> None:
+def test_statements_of_files_are_understood(session_connection: Connection) -> None:
     """The server plans what exports and imports run for each label."""
-    key = LABELS[label].key
     params: dict[str, Any] = {"after": "", "limit": 1, "corpus": "", "rows": []}
     texts = [
-        page_text(label, key, first=True, unkeyed=False, corpus=True),
-        page_text(label, key, first=False, unkeyed=True, corpus=False),
-        merge_text(label, key),
-        *(
-            pairs_text(label, key, "Chunk", "id", then=then)
-            for then in ("read", "create", "change")
-        ),
+        text
+        for label in list(LABELS)[:: amount(6, 1)]
+        for key in [LABELS[label].key]
+        for text in (
+            page_text(label, key, first=True, unkeyed=False, corpus=True),
+            page_text(label, key, first=False, unkeyed=True, corpus=False),
+            merge_text(label, key),
+            *(
+                pairs_text(label, key, "Chunk", "id", then=then)
+                for then in ("read", "create", "change")
+            ),
+        )
     ]
 
     plans = [

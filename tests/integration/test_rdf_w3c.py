@@ -1,9 +1,10 @@
 """The W3C's tests of SPARQL 1.1 queries, over the live store.
 
 Their data is imported as RDF of others, by the conventions of neosemantics, and asked
-through rdflib's engine over our store. Where the answer is not the one that the W3C
-expects, the same query over rdflib's own store in memory has to give the same answer:
-then it is the engine's.
+through rdflib's engine over our store. Where the answer is known not to be the one that
+the W3C expects, the same query over rdflib's own store in memory has to give the same
+answer: then it is the engine's. Tests of named graphs and of FROM do not fit one graph
+and are left out. The first tier takes one test in six of each folder.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ from rdflib.collection import Collection
 from rdflib.compare import isomorphic
 from rdflib.query import Result
 
-from graph.rdf import import_rdf, live_graph, memory_graph
+from knowtrail.graph.rdf import import_rdf, live_graph, memory_graph
 from tests.conftest import SHARED
 from tests.rdf_graphs import EVERYTHING
+from tests.tiers import amount
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from graph.connection import Connection
+    from knowtrail.graph.connection import Connection
 
 pytestmark = pytest.mark.integration
 
@@ -33,8 +36,17 @@ BASE = "https://knowtrail.example/"
 MF = Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
 QT = Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-query#")
 
-NAMED_GRAPHS = "it asks named graphs, and the graph in Neo4j is one graph"
-REMOTE = "it reads other documents (FROM), which is refused"
+SHARE = 6
+"""Of so many tests of a folder the first tier takes the first."""
+
+KNOWN = {
+    "aggregates/agg-err-01": "rdflib's AVG passes over what is no number",
+    "functions/strdt01": "rdflib's STRDT takes a text with a language",
+    "functions/strdt03": "rdflib's STRDT takes any literal",
+    "functions/strlang03": "text is xsd:string since RDF 1.1, so STRLANG takes it",
+    "property-path/pp37": "rdflib's path of a * in a * gives its start twice",
+}
+"""Tests with another answer, which rdflib gives over its own store too, and why."""
 
 
 class Case:
@@ -53,14 +65,11 @@ class Case:
         return self.folder / str(iri).rpartition("/")[2]
 
     @property
-    def reason(self) -> str | None:
-        """Return why the test does not fit one graph, None where it does."""
-        text = self.query.read_text("utf-8")
-        if self.named or "GRAPH" in text.upper().split():
-            return NAMED_GRAPHS
-        if not self.data and "FROM" in text.upper().split():
-            return REMOTE
-        return None
+    def fits(self) -> bool:
+        """Whether the test is about one graph, which it does not name."""
+        words = self.query.read_text("utf-8").upper().split()
+        named = self.named or "GRAPH" in words
+        return not named and (bool(self.data) or "FROM" not in words)
 
 
 def _cases() -> list[Case]:
@@ -77,24 +86,37 @@ def _cases() -> list[Case]:
     return sorted(cases, key=lambda case: (str(case.data), case.id))
 
 
-CASES = _cases() if ROOT.is_dir() else []
+ALL_CASES = _cases() if ROOT.is_dir() else []
+CASES = [case for case in ALL_CASES if case.fits]
+
+
+def _parameters() -> Iterator[Any]:
+    """Yield the tests with what is known of them."""
+    seen: Counter[Path] = Counter()
+    for case in CASES:
+        marks = []
+        if case.id in KNOWN:
+            marks.append(pytest.mark.xfail(strict=True, reason=KNOWN[case.id]))
+        if seen[case.folder] % SHARE:
+            marks.append(pytest.mark.thorough)
+        seen[case.folder] += 1
+        yield pytest.param(case, id=case.id, marks=marks)
 
 
 @pytest.fixture(scope="module")
-def loaded() -> dict[str, Any]:
-    """Return what the database holds, so that equal data is loaded once."""
-    return {}
+def load(session_connection: Connection) -> Callable[[Case], Graph]:
+    """Return what has the database hold the data of a test, and gives it live."""
+    held: list[list[Path]] = []
 
+    def load(case: Case) -> Graph:
+        if held != [case.data]:
+            session_connection.run_schema(EVERYTHING)
+            for path in case.data:
+                import_rdf(session_connection, path)
+            held[:] = [case.data]
+        return live_graph(session_connection)
 
-def _load(connection: Connection, case: Case, loaded: dict[str, Any]) -> Graph:
-    """Have the database hold the data of a test; return it in memory, too."""
-    if loaded.get("data") != case.data:
-        connection.run_schema(EVERYTHING)
-        for path in case.data:
-            import_rdf(connection, path)
-        loaded.update(data=case.data, memory=memory_graph(connection))
-    memory: Graph = loaded["memory"]
-    return memory
+    return load
 
 
 def _plain(term: Any) -> Any:
@@ -147,30 +169,41 @@ def _answer(graph: Graph, text: str) -> Any:
         return f"{type(error).__name__}: {error}"
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@pytest.mark.parametrize("case", list(_parameters()))
 def test_answer_is_the_one_of_the_w3c(
-    session_connection: Connection, case: Case, loaded: dict[str, Any]
+    load: Callable[[Case], Graph], case: Case
 ) -> None:
-    """The live store answers as the W3C expects, or as rdflib does over memory."""
-    if case.reason:
-        pytest.skip(case.reason)
-    memory = _load(session_connection, case, loaded)
-    text = case.query.read_text("utf-8")
+    """The live store answers as the W3C expects."""
     expected = _expected(case)
     wanted = expected if isinstance(expected, Graph) else _rows(expected)
 
-    got = _answer(live_graph(session_connection), text)
+    got = _answer(load(case), case.query.read_text("utf-8"))
 
-    if not _same(got, wanted):
-        engine = _answer(memory, text)
-        assert _same(got, engine), (got, engine, wanted)
-        pytest.xfail("rdflib's engine answers so over its own store, too")
+    assert _same(got, wanted), (got, wanted)
+
+
+def test_other_answers_are_those_of_the_engine(
+    session_connection: Connection, load: Callable[[Case], Graph]
+) -> None:
+    """Where another answer is known, rdflib gives it over its own store, too."""
+    cases = [case for case in CASES if case.id in KNOWN][:: amount(SHARE, 1)]
+
+    wrong = []
+    for case in cases:
+        text = case.query.read_text("utf-8")
+        live = _answer(load(case), text)
+        engine = _answer(memory_graph(session_connection), text)
+        if not _same(live, engine):
+            wrong.append((case.id, live, engine))
+
+    assert wrong == []
 
 
 def test_the_suite_is_there(shared: Path) -> None:
     """The tests are found, and most of them fit one graph."""
     assert shared.is_dir()
 
-    assert len(CASES) > 170
-    assert sum(case.reason is None for case in CASES) > 0.9 * len(CASES)
+    assert len(ALL_CASES) > 170
+    assert len(CASES) > 0.9 * len(ALL_CASES)
+    assert set(KNOWN) <= {case.id for case in CASES}
     assert all(isinstance(URIRef(case.id), URIRef) for case in CASES)

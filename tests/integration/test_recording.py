@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from graph.connection import AsyncConnection
-from graph.errors import DatabaseError
-from graph.schema import SCHEMA_VERSION, apply_schema, drop_schema, schema_version
-from ingest.corpus import delete_corpus
-from retrieval.recording import arecord, question_id, record
+from knowtrail.graph.connection import AsyncConnection
+from knowtrail.graph.errors import DatabaseError
+from knowtrail.graph.schema import SCHEMA_VERSION, apply_schema, schema_version
+from knowtrail.ingest.corpus import delete_corpus
+from knowtrail.retrieval.recording import arecord, question_id, record
 from tests.walks import BEGIN, EDGES, GRAPH, NIGHT, recording, walk_over
 
 if TYPE_CHECKING:
-    from graph.connection import Connection
-    from graph.settings import Settings
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration
 
@@ -250,8 +250,6 @@ def test_a_refusal_of_the_server_is_told(tales: Connection) -> None:
 
 def test_an_older_schema_is_brought_up_to_date(tales: Connection) -> None:
     """A database of version 1 gets the constraints of walks with its first one."""
-    drop_schema(tales)
-    apply_schema(tales)
     for name in ("query_id", "traversal_id", "step_id"):
         tales.run_schema(f"DROP CONSTRAINT {name}")
     tales.write("schema/version_write", version=1)

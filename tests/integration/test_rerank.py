@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
-from graph.cli import main
-from graph.connection import AsyncConnection
-from graph.embedders import HashEmbedder
-from graph.errors import InputError
-from graph.schema import drop_schema
-from ingest.options import IngestOptions
-from ingest.pipeline import ingest_corpus
-from retrieval import KnowtrailRetriever
-from retrieval.procedures import acall, call
-from retrieval.rerank import LocalReranker
-from retrieval.search import asearch, search
+from knowtrail.graph.cli import main
+from knowtrail.graph.connection import AsyncConnection
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import InputError
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.retrieval import KnowtrailRetriever
+from knowtrail.retrieval.procedures import acall, call
+from knowtrail.retrieval.rerank import LocalReranker
+from knowtrail.retrieval.search import asearch, search
 from tests.corpora import ListSource, article
 
 if TYPE_CHECKING:
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
     from langchain_core.retrievers import BaseRetriever
 
-    from graph.connection import Connection
-    from graph.settings import Settings
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration
 
@@ -45,18 +44,17 @@ class Shortest(LocalReranker):
 
 
 @pytest.fixture(scope="module")
-def stored(session_connection: Connection, server: Settings) -> Connection:
+def stored(emptied: Connection, server: Settings) -> Connection:
     """Return a database with a corpus of made-up articles."""
-    drop_schema(session_connection, data=True)
     ingest_corpus(
-        session_connection,
+        emptied,
         [ListSource(article(number) for number in range(20))],
         corpus="parts",
         embedder=EMBEDDER,
         settings=server,
         options=IngestOptions(themes="none"),
     )
-    return session_connection
+    return emptied
 
 
 class TestStandardWithReranker(RetrieversIntegrationTests):

@@ -1,4 +1,7 @@
-"""The saved queries about walks, on walks that one can check by hand."""
+"""The saved queries about walks, on walks that one can check by hand.
+
+Most tests share the walks; those that write have their own, and stand at the end.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph.schema import apply_schema
-from retrieval.recording import record
-from retrieval.walk import RankedChunk
+from knowtrail.graph.schema import apply_schema
+from knowtrail.retrieval.recording import record
+from knowtrail.retrieval.walk import RankedChunk
 from tests.command_line import CommandLine
 from tests.walks import EDGES, GRAPH, NIGHT, SEA, recording, walk_over
 
 if TYPE_CHECKING:
-    from graph.connection import Connection
-    from graph.settings import Settings
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration
 
@@ -40,15 +43,8 @@ class Analyst(CommandLine):
         return [names[row["traversal"]] for row in rows]
 
 
-@pytest.fixture
-def analyst(
-    server: Settings,
-    connection: Connection,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Analyst:
-    """Return an analyst of four walks for two questions."""
-    monkeypatch.setenv("NEO4J_PASSWORD", server.password or "")
+def walks_in(connection: Connection) -> dict[str, str]:
+    """Store four walks for two questions in an empty database; return their ids."""
     apply_schema(connection)
     connection.run_schema(GRAPH)
     connection.run_schema(EDGES)
@@ -58,12 +54,42 @@ def analyst(
         "kg": walk_over("fox0", "fox1", "owl1", "eel0", algorithm="kg_traversal"),
         "sea": walk_over("eel0", question=SEA, stop_reason="no_connections"),
     }
-    analyst = Analyst(server, capsys, "hash:32")
-    analyst.ids = {}
+    ids = {}
     for minute, (name, walk) in enumerate(walks.items()):
         traced = recording(walk, minute=minute, trace=name == "kg")
-        analyst.ids[name] = record(connection, traced)[0] or ""
-    return analyst
+        ids[name] = record(connection, traced)[0] or ""
+    return ids
+
+
+@pytest.fixture(scope="module")
+def shared_ids(emptied: Connection) -> dict[str, str]:
+    """Return the ids of the walks that tests share."""
+    return walks_in(emptied)
+
+
+@pytest.fixture
+def asker(
+    server: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Analyst:
+    """Return an analyst who knows no walk yet."""
+    monkeypatch.setenv("NEO4J_PASSWORD", server.password or "")
+    return Analyst(server, capsys, "hash:32")
+
+
+@pytest.fixture
+def analyst(asker: Analyst, shared_ids: dict[str, str]) -> Analyst:
+    """Return an analyst of the shared walks."""
+    asker.ids = shared_ids
+    return asker
+
+
+@pytest.fixture
+def writer(asker: Analyst, connection: Connection) -> Analyst:
+    """Return an analyst of walks that a test may change."""
+    asker.ids = walks_in(connection)
+    return asker
 
 
 def test_walks_lists_the_latest_first(analyst: Analyst) -> None:
@@ -84,6 +110,30 @@ def test_walks_lists_the_latest_first(analyst: Analyst) -> None:
         "milliseconds": 4.3,
         "traversal": analyst.ids["sea"],
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("walks", {"question", "algorithm", "traversal"}),
+        ("traversal_steps", {"step", "title", "found"}),
+        ("hops_off_theme", {"themeSimilarity", "title", "otherTitle", "traversal"}),
+        ("walks_across_documents", {"question", "traversal", "crossings"}),
+        ("walks_died_early", {"question", "stopReason", "traversal"}),
+    ],
+)
+def test_what_names_a_row_fits_in_80_columns(
+    analyst: Analyst, name: str, shown: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No id is split and no line is longer; the columns left out are named."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    done = analyst.run("cypher", "--saved", name)
+
+    lines = done.out.splitlines()
+    assert shown <= set(lines[0].split())
+    assert max(map(len, lines)) <= 80
+    assert "traversal" not in shown or any(i in done.out for i in analyst.ids.values())
 
 
 def test_traversal_steps_are_rows(analyst: Analyst) -> None:
@@ -112,22 +162,6 @@ def test_traversal_steps_are_rows(analyst: Analyst) -> None:
 def test_the_latest_traversal_is_taken_where_none_is_named(analyst: Analyst) -> None:
     """Without an id the last walk is shown."""
     assert [row["title"] for row in analyst.ask("traversal_steps")] == ["Eel"]
-
-
-def test_steps_of_a_deleted_document_can_be_read(
-    analyst: Analyst, connection: Connection
-) -> None:
-    """A step whose chunk is gone keeps title and text, and says that it is gone."""
-    for what in ("sentences", "chunks", "documents"):
-        connection.write(f"ingest/remove_{what}", ids=["owl"])
-
-    rows = analyst.ask("traversal_steps", f"traversal={analyst.ids['query']}")
-
-    assert [(r["title"], r["text"], r["stored"], r["found"]) for r in rows] == [
-        ("Fox", "Text of fox0", True, "Says fox0"),
-        ("Owl", "Text of owl0", False, ""),
-        ("Owl", "Text of owl1", False, ""),
-    ]
 
 
 def test_traversal_path_is_a_graph(analyst: Analyst) -> None:
@@ -171,23 +205,6 @@ def test_traversal_candidates_of_a_traced_walk(analyst: Analyst) -> None:
     assert len(rows) == 2 + 3 + 2 + 1
 
 
-def test_anchors_of_a_walk_without_hops_are_all_taken(
-    analyst: Analyst, connection: Connection
-) -> None:
-    """Where every step comes from the ranking, each is taken from there."""
-    walk = walk_over("fox0", "eel0")
-    steps = tuple(replace(step, hop=0, considered=()) for step in walk.steps)
-    flat = recording(replace(walk, steps=steps), minute=8, trace=True)
-    traversal, _ = record(connection, flat)
-
-    rows = analyst.ask("traversal_candidates", f"traversal={traversal}")
-
-    assert [(r["text"], r["taken"], r["visited"]) for r in rows] == [
-        ("Text of fox0", True, 0),
-        ("Text of eel0", True, 1),
-    ]
-
-
 def test_a_walk_without_trace_has_no_candidates(analyst: Analyst) -> None:
     """Nothing was recorded, nothing is shown."""
     named = f"traversal={analyst.ids['query']}"
@@ -219,41 +236,6 @@ def test_passages_missed_says_how_each_fared(analyst: Analyst) -> None:
     assert [r["why"] for r in untraced] == ["never weighed, or the walk has no trace"]
 
 
-def test_passages_missed_without_a_title_has_what_was_left(
-    analyst: Analyst, connection: Connection
-) -> None:
-    """A candidate that was never visited, with its place and what it was left for."""
-    walk = walk_over("fox0", "owl0", "owl1")
-    left = (RankedChunk(id="eel0", score=-1.5), RankedChunk(id="fox1", score=-2))
-    ends = replace(walk.steps[-1], considered=left)
-    walk = replace(walk, steps=(*walk.steps[:-1], ends))
-    traversal, _ = record(connection, recording(walk, minute=8, trace=True))
-
-    rows = analyst.ask("passages_missed", f"traversal={traversal}")
-
-    assert [
-        (r["title"], r["why"], r["nearest"], r["afterStep"], r["rank"], r["score"])
-        for r in rows
-    ] == [
-        ("Eel", "left when the walk ended: early_stop", 2, 2, 1, -1.5),
-        ("Fox", "left when the walk ended: early_stop", None, 2, 2, -2.0),
-    ]
-
-
-def test_passages_missed_of_a_walk_that_followed_nothing(
-    analyst: Analyst, connection: Connection
-) -> None:
-    """What was near the question and not reached is there all the same."""
-    walk = walk_over("fox0")
-    traversal, _ = record(connection, recording(walk, minute=8, trace=True))
-
-    rows = analyst.ask("passages_missed", f"traversal={traversal}")
-
-    assert [(r["title"], r["why"], r["nearest"], r["afterStep"]) for r in rows] == [
-        ("Eel", "among the nearest, and not reached", 2, None)
-    ]
-
-
 def test_walks_apart_names_the_first_difference(analyst: Analyst) -> None:
     """The latest walks of two algorithms for one question agree up to step 1."""
     assert analyst.ask("walks_apart") == [
@@ -268,31 +250,6 @@ def test_walks_apart_names_the_first_difference(analyst: Analyst) -> None:
             "text": "Text of fox1",
             "otherText": "Text of owl0",
         }
-    ]
-
-
-def test_walks_apart_of_a_walk_that_ended_before(
-    analyst: Analyst, connection: Connection
-) -> None:
-    """Where one walk ends and the other goes on they part; equal ones never do."""
-    longer = walk_over("eel0", "owl1", question=SEA, algorithm="kg_traversal")
-    same = walk_over("eel0", question=SEA, algorithm="triangulation_average")
-    record(connection, recording(longer, minute=9))
-    record(connection, recording(same, minute=9))
-
-    rows = analyst.ask("walks_apart", f"question={SEA}", "algorithm=query_traversal")
-
-    assert [
-        (r["algorithm"], r["other"], r["step"], r["apart"], r["title"]) for r in rows
-    ] == [
-        ("kg_traversal", "query_traversal", 1, "query_traversal ended before", "Owl"),
-        (
-            "query_traversal",
-            "triangulation_average",
-            None,
-            "never: the steps are the same",
-            None,
-        ),
     ]
 
 
@@ -355,8 +312,101 @@ def test_hops_off_theme(analyst: Analyst) -> None:
     ]
 
 
+def test_steps_of_a_deleted_document_can_be_read(
+    writer: Analyst, connection: Connection
+) -> None:
+    """A step whose chunk is gone keeps title and text, and says that it is gone."""
+    for what in ("sentences", "chunks", "documents"):
+        connection.write(f"ingest/remove_{what}", ids=["owl"])
+
+    rows = writer.ask("traversal_steps", f"traversal={writer.ids['query']}")
+
+    assert [(r["title"], r["text"], r["stored"], r["found"]) for r in rows] == [
+        ("Fox", "Text of fox0", True, "Says fox0"),
+        ("Owl", "Text of owl0", False, ""),
+        ("Owl", "Text of owl1", False, ""),
+    ]
+
+
+def test_anchors_of_a_walk_without_hops_are_all_taken(
+    writer: Analyst, connection: Connection
+) -> None:
+    """Where every step comes from the ranking, each is taken from there."""
+    walk = walk_over("fox0", "eel0")
+    steps = tuple(replace(step, hop=0, considered=()) for step in walk.steps)
+    flat = recording(replace(walk, steps=steps), minute=8, trace=True)
+    traversal, _ = record(connection, flat)
+
+    rows = writer.ask("traversal_candidates", f"traversal={traversal}")
+
+    assert [(r["text"], r["taken"], r["visited"]) for r in rows] == [
+        ("Text of fox0", True, 0),
+        ("Text of eel0", True, 1),
+    ]
+
+
+def test_passages_missed_without_a_title_has_what_was_left(
+    writer: Analyst, connection: Connection
+) -> None:
+    """A candidate that was never visited, with its place and what it was left for."""
+    walk = walk_over("fox0", "owl0", "owl1")
+    left = (RankedChunk(id="eel0", score=-1.5), RankedChunk(id="fox1", score=-2))
+    ends = replace(walk.steps[-1], considered=left)
+    walk = replace(walk, steps=(*walk.steps[:-1], ends))
+    traversal, _ = record(connection, recording(walk, minute=8, trace=True))
+
+    rows = writer.ask("passages_missed", f"traversal={traversal}")
+
+    assert [
+        (r["title"], r["why"], r["nearest"], r["afterStep"], r["rank"], r["score"])
+        for r in rows
+    ] == [
+        ("Eel", "left when the walk ended: early_stop", 2, 2, 1, -1.5),
+        ("Fox", "left when the walk ended: early_stop", None, 2, 2, -2.0),
+    ]
+
+
+def test_passages_missed_of_a_walk_that_followed_nothing(
+    writer: Analyst, connection: Connection
+) -> None:
+    """What was near the question and not reached is there all the same."""
+    walk = walk_over("fox0")
+    traversal, _ = record(connection, recording(walk, minute=8, trace=True))
+
+    rows = writer.ask("passages_missed", f"traversal={traversal}")
+
+    assert [(r["title"], r["why"], r["nearest"], r["afterStep"]) for r in rows] == [
+        ("Eel", "among the nearest, and not reached", 2, None)
+    ]
+
+
+def test_walks_apart_of_a_walk_that_ended_before(
+    writer: Analyst, connection: Connection
+) -> None:
+    """Where one walk ends and the other goes on they part; equal ones never do."""
+    longer = walk_over("eel0", "owl1", question=SEA, algorithm="kg_traversal")
+    same = walk_over("eel0", question=SEA, algorithm="triangulation_average")
+    record(connection, recording(longer, minute=9))
+    record(connection, recording(same, minute=9))
+
+    rows = writer.ask("walks_apart", f"question={SEA}", "algorithm=query_traversal")
+
+    assert [
+        (r["algorithm"], r["other"], r["step"], r["apart"], r["title"]) for r in rows
+    ] == [
+        ("kg_traversal", "query_traversal", 1, "query_traversal ended before", "Owl"),
+        (
+            "query_traversal",
+            "triangulation_average",
+            None,
+            "never: the steps are the same",
+            None,
+        ),
+    ]
+
+
 def test_hops_to_a_document_alike_by_theme_stay(
-    analyst: Analyst, connection: Connection
+    writer: Analyst, connection: Connection
 ) -> None:
     """Documents that are linked as similar by theme are on the theme."""
     connection.run_schema(
@@ -364,4 +414,4 @@ def test_hops_to_a_document_alike_by_theme_stay(
         " CREATE (a)-[:THEME_SIMILAR_TO {score: 0.6, rank: 1}]->(b)"
     )
 
-    assert analyst.ask("hops_off_theme") == []
+    assert writer.ask("hops_off_theme") == []

@@ -1,4 +1,7 @@
-"""The schema on a real server: applied, shown, migrated, dropped."""
+"""The schema on a real server: applied, shown, migrated, dropped.
+
+The order saves making the schema anew for each test, which takes a server seconds.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.errors import CorpusDriftError, SchemaError, SettingsError
-from graph.schema import (
+from knowtrail.graph.errors import CorpusDriftError, SchemaError, SettingsError
+from knowtrail.graph.schema import (
     SCHEMA_VERSION,
     apply_schema,
     drop_schema,
@@ -17,7 +20,7 @@ from graph.schema import (
 )
 
 if TYPE_CHECKING:
-    from graph.connection import Connection
+    from knowtrail.graph.connection import Connection
 
 pytestmark = pytest.mark.integration
 
@@ -28,6 +31,13 @@ FOREIGN = "CREATE INDEX somebodys_own IF NOT EXISTS FOR (n:Elsewhere) ON (n.name
 def bare(connection: Connection) -> Connection:
     """Return a connection to a database without our schema."""
     drop_schema(connection, data=True)
+    return connection
+
+
+@pytest.fixture
+def applied(connection: Connection) -> Connection:
+    """Return a connection to a database with the whole schema."""
+    apply_schema(connection, dimensions=32)
     return connection
 
 
@@ -42,14 +52,6 @@ def test_bare_database_has_version_zero(bare: Connection) -> None:
     assert set(_states(bare).values()) == {"MISSING"}
 
 
-def test_apply_brings_everything_online(bare: Connection) -> None:
-    """With a dimension, every constraint and index is there and ready."""
-    found = apply_schema(bare, dimensions=32)
-
-    assert (found, schema_version(bare)) == (0, SCHEMA_VERSION)
-    assert set(_states(bare).values()) == {"ONLINE"}
-
-
 def test_apply_without_dimensions_leaves_vector_indexes(bare: Connection) -> None:
     """Without a dimension the vector indexes wait for the first ingest."""
     apply_schema(bare)
@@ -59,69 +61,82 @@ def test_apply_without_dimensions_leaves_vector_indexes(bare: Connection) -> Non
     assert vector_dimensions(bare) is None
 
 
-def test_applying_twice_changes_nothing(bare: Connection) -> None:
-    """The second time finds this version and leaves the same schema."""
-    apply_schema(bare, dimensions=32)
-    before = show_schema(bare)
-
+def test_apply_brings_everything_online(bare: Connection) -> None:
+    """With a dimension, every constraint and index is there and ready."""
     found = apply_schema(bare, dimensions=32)
 
+    assert (found, schema_version(bare)) == (0, SCHEMA_VERSION)
+    assert set(_states(bare).values()) == {"ONLINE"}
+
+
+def test_applying_twice_changes_nothing(applied: Connection) -> None:
+    """The second time finds this version and leaves the same schema."""
+    before = show_schema(applied)
+
+    found = apply_schema(applied, dimensions=32)
+
     assert found == SCHEMA_VERSION
-    assert show_schema(bare) == before
+    assert show_schema(applied) == before
 
 
-def test_other_dimensions_are_refused(bare: Connection) -> None:
+def test_other_dimensions_are_refused(applied: Connection) -> None:
     """A database has one dimension; another one is an error and changes nothing."""
-    apply_schema(bare, dimensions=32)
-
     with pytest.raises(CorpusDriftError, match=r"32 dimensions.*64"):
-        apply_schema(bare, dimensions=64)
+        apply_schema(applied, dimensions=64)
 
-    assert vector_dimensions(bare) == 32
+    assert vector_dimensions(applied) == 32
 
 
-@pytest.mark.parametrize("dimensions", [0, -1, 4097])
-def test_impossible_dimensions_are_refused(bare: Connection, dimensions: int) -> None:
+def test_impossible_dimensions_are_refused(applied: Connection) -> None:
     """A dimension that no index takes never reaches the server."""
-    with pytest.raises(SettingsError, match="1 to 4096"):
-        apply_schema(bare, dimensions=dimensions)
+    for dimensions in (0, -1, 4097):
+        with pytest.raises(SettingsError, match="1 to 4096"):
+            apply_schema(applied, dimensions=dimensions)
 
 
-def test_newer_database_is_refused(bare: Connection) -> None:
+def test_newer_database_is_refused(applied: Connection) -> None:
     """A database of a newer Knowtrail is left alone."""
-    apply_schema(bare)
-    bare.write("schema/version_write", version=SCHEMA_VERSION + 1)
+    applied.write("schema/version_write", version=SCHEMA_VERSION + 1)
 
-    with pytest.raises(SchemaError, match="update Knowtrail"):
-        apply_schema(bare)
-
-
-def test_interrupted_application_is_completed(bare: Connection) -> None:
-    """Where some of the schema is there without its version, the rest is added."""
-    apply_schema(bare)
-    bare.run_schema("DROP INDEX chunk_text IF EXISTS")
-    bare.write("schema/version_remove")
-
-    apply_schema(bare)
-
-    assert _states(bare)["chunk_text"] == "ONLINE"
-
-
-def test_drop_leaves_data_and_what_others_made(bare: Connection) -> None:
-    """Dropping takes our constraints and indexes and nothing else."""
-    bare.run_schema(FOREIGN)
-    apply_schema(bare, dimensions=32)
-    bare.write("ingest/corpus_create", name="kept", properties={})
     try:
-        drop_schema(bare)
+        with pytest.raises(SchemaError, match="update Knowtrail"):
+            apply_schema(applied)
+    finally:
+        applied.write("schema/version_write", version=SCHEMA_VERSION)
 
-        names = {item.name for item in show_schema(bare) if item.state != "MISSING"}
+
+def test_uniqueness_is_enforced(applied: Connection) -> None:
+    """Two nodes cannot have the same key once the schema is there."""
+    applied.run_schema("CREATE (:Chunk {id: 'same'})")
+
+    with pytest.raises(Exception, match="ConstraintValidation"):
+        applied.run_schema("CREATE (:Chunk {id: 'same'})")
+
+
+def test_interrupted_application_is_completed(applied: Connection) -> None:
+    """Where some of the schema is there without its version, the rest is added."""
+    applied.run_schema("DROP INDEX chunk_text IF EXISTS")
+    applied.write("schema/version_remove")
+
+    apply_schema(applied)
+
+    assert _states(applied)["chunk_text"] == "ONLINE"
+
+
+def test_drop_leaves_data_and_what_others_made(applied: Connection) -> None:
+    """Dropping takes our constraints and indexes and nothing else."""
+    applied.run_schema(FOREIGN)
+    applied.write("ingest/corpus_create", name="kept", properties={})
+    try:
+        drop_schema(applied)
+
+        names = {item.name for item in show_schema(applied) if item.state != "MISSING"}
         assert "somebodys_own" in names
         assert {"chunk_id", "chunk_text", "chunk_embedding"} & names == set()
-        assert bare.read("corpus/list")[0]["name"] == "kept"
-        assert schema_version(bare) == 0
+        assert applied.read("corpus/list")[0]["name"] == "kept"
+        assert schema_version(applied) == 0
     finally:
-        bare.run_schema("DROP INDEX somebodys_own IF EXISTS")
+        applied.run_schema("DROP INDEX somebodys_own IF EXISTS")
 
 
 def test_drop_with_data_leaves_other_peoples_nodes(bare: Connection) -> None:
@@ -136,10 +151,24 @@ def test_drop_with_data_leaves_other_peoples_nodes(bare: Connection) -> None:
         bare.run_schema("MATCH (n:Elsewhere) DELETE n")
 
 
-def test_uniqueness_is_enforced(bare: Connection) -> None:
-    """Two nodes cannot have the same key once the schema is there."""
-    apply_schema(bare)
-    bare.run_schema("CREATE (:Chunk {id: 'same'})")
+def test_indexes_of_others_and_of_searches_hold_up_nothing(bare: Connection) -> None:
+    """An index that cannot be built is nobody's business unless it is needed here."""
+    bare.run_schema("CREATE (:Elsewhere {name: $text})", text="x" * 40_000)
+    bare.run_schema(FOREIGN)
+    try:
+        apply_schema(bare, dimensions=32)
 
-    with pytest.raises(Exception, match="ConstraintValidation"):
-        bare.run_schema("CREATE (:Chunk {id: 'same'})")
+        assert set(_states(bare).values()) == {"ONLINE"}
+    finally:
+        bare.run_schema("DROP INDEX somebodys_own IF EXISTS")
+
+
+def test_index_that_is_needed_and_cannot_be_built_is_named(bare: Connection) -> None:
+    """One line says which it is and what to do."""
+    bare.run_schema("CREATE (:Term {corpus: 'c', name: $text})", text="x" * 40_000)
+
+    try:
+        with pytest.raises(SchemaError, match="term_name cannot be built"):
+            apply_schema(bare)
+    finally:
+        drop_schema(bare, data=True)

@@ -18,11 +18,18 @@ import neo4j
 import psutil
 import pytest
 from click.testing import CliRunner
-from neo4j.exceptions import AuthError, Neo4jError, ServiceUnavailable
+from neo4j.exceptions import AuthError, ClientError, Neo4jError, ServiceUnavailable
 
-from graph.cli_server import server as server_command
-from graph.errors import PortInUseError, ServerError, ServerStartError
-from graph.server import (
+from knowtrail.graph.cli_server import server as server_command
+from knowtrail.graph.connection import Connection
+from knowtrail.graph.errors import (
+    PortInUseError,
+    ServerError,
+    ServerStartError,
+    SettingsError,
+    UnavailableError,
+)
+from knowtrail.graph.server import (
     ServerInfo,
     ServerLease,
     install_server,
@@ -31,9 +38,10 @@ from graph.server import (
     server_status,
     stop_server,
 )
-from graph.server.archive import archive_of
-from graph.server.java import find_java
-from graph.settings import DEFAULT_NEO4J, Settings
+from knowtrail.graph.server.install import archive_of
+from knowtrail.graph.server.java import find_java
+from knowtrail.graph.settings import DEFAULT_NEO4J, Settings
+from tests.java import short_lived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,16 +49,24 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 PATIENCE = 60.0
+LOAD = "LOAD CSV FROM $url AS row RETURN row"
 CLIENT = """
 import sys
 from pathlib import Path
-from graph.server import join_server
+from knowtrail.graph.server import join_server
 lease = join_server(Path(sys.argv[1]), stay=sys.argv[2] == "stay")
 print(lease.info.pid, lease.info.uri, flush=True)
 sys.stdin.readline()
 lease.close()
 """
 """A process of its own that joins, says so, and leaves when told."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cheap() -> Iterator[None]:
+    """Let the servers of these tests, which live for seconds, compile less."""
+    with short_lived(DEFAULT_NEO4J, "5.26.30"):
+        yield
 
 
 @pytest.fixture
@@ -138,10 +154,11 @@ def test_random_password_is_accepted(running: ServerLease) -> None:
     assert ask(running.info, "RETURN 1") == [1]
 
 
-@pytest.mark.parametrize("password", ["neo4j", "password", ""])
-def test_other_passwords_are_refused(running: ServerLease, password: str) -> None:
+def test_other_passwords_are_refused(running: ServerLease) -> None:
     """Neither the well-known default nor a wrong password opens it."""
-    assert refused(running.info.uri, password)
+    passwords = ["neo4j", "password", ""]
+
+    assert [p for p in passwords if not refused(running.info.uri, p)] == []
 
 
 def test_no_password_is_refused(running: ServerLease) -> None:
@@ -173,11 +190,11 @@ def test_nothing_is_sent_outside(running: ServerLease) -> None:
 
 
 def test_files_are_closed_to_others(running: ServerLease) -> None:
-    """The folder and the password in it are their user's alone."""
-    root = running.info.home / "server"
+    """Whatever is in the home folder is its user's alone, Neo4j's files too."""
+    home = running.info.home
 
-    assert root.stat().st_mode & 0o077 == 0
-    assert (root / "password").stat().st_mode & 0o077 == 0
+    assert [p for p in (home, *home.rglob("*")) if p.stat().st_mode & 0o077] == []
+    assert (home / "server" / "data" / "transactions").is_dir()
 
 
 def test_password_appears_nowhere_else(running: ServerLease) -> None:
@@ -245,45 +262,40 @@ def test_port_taken_on_all_addresses_is_an_error(home: Path) -> None:
         join_server(home, port=other.getsockname()[1])
 
 
-def test_chosen_port_is_used_and_default_password_never_works(home: Path) -> None:
-    """From the first moment of the first start, the default password is refused."""
-    port = free_port()
-    answers: list[str] = []
-
-    def knock() -> None:
-        uri = f"bolt://127.0.0.1:{port}"
-        while not answers:
-            try:
-                with neo4j.GraphDatabase.driver(uri, auth=("neo4j", "neo4j")) as driver:
-                    driver.verify_connectivity()
-                answers.append("accepted")
-            except AuthError:
-                answers.append("refused")
-            except (ServiceUnavailable, OSError):
-                time.sleep(0.002)
-
-    knocking = threading.Thread(target=knock)
-    knocking.start()
-    with join_server(home, port=port) as lease:
-        knocking.join(PATIENCE)
-        accepted = ask(lease.info, "RETURN 1")
-
-    assert lease.info.uri == f"bolt://127.0.0.1:{port}"
-    assert answers == ["refused"]
-    assert accepted == [1]
-
-
-def test_last_lease_stops_the_server_and_data_stay(home: Path) -> None:
-    """The last client stops the server; the next one finds data and password again."""
+@pytest.mark.thorough
+def test_data_and_password_survive_every_end(home: Path) -> None:
+    """A last lease, SIGKILL and a hang lose nothing; a deleted password is replaced."""
+    count = "MATCH (k:Kept) RETURN count(k)"
     with join_server(home) as first:
-        ask(first.info, "CREATE (:Kept {n: 1})")
+        ask(first.info, "UNWIND range(1, 1000) AS i CREATE (:Kept {n: i})")
     gone = is_gone(first.info.pid) and server_status(home) is None
-    with join_server(home) as second:
-        kept = ask(second.info, "MATCH (k:Kept) RETURN k.n")
+
+    killed = join_server(home)
+    after_leaving = ask(killed.info, count)
+    ask(killed.info, "CREATE (:Kept)")
+    os.kill(killed.info.pid, signal.SIGKILL)
+    wait_until(lambda: is_gone(killed.info.pid))
+    stale = (home / "server" / "server.json").exists()
+    status = server_status(home)
+
+    with join_server(home) as hanging:
+        killed.close()
+        after_kill = ask(hanging.info, count)
+        os.kill(hanging.info.pid, signal.SIGSTOP)
+        ended = stop_server(home, timeout=1) and is_gone(hanging.info.pid)
+    (home / "server" / "password").unlink()
+
+    with join_server(home) as last:
+        after_hang = ask(last.info, count)
+        old_refused = refused(last.info.uri, first.info.password)
 
     assert gone
-    assert kept == [1]
-    assert second.info.password == first.info.password
+    assert (after_leaving, after_kill, after_hang) == ([1000], [1001], [1001])
+    assert killed.info.password == first.info.password
+    assert (stale, status) == (True, None)
+    assert ended
+    assert last.info.password != first.info.password
+    assert old_refused
 
 
 def test_closing_twice_is_harmless(running: ServerLease) -> None:
@@ -296,36 +308,35 @@ def test_closing_twice_is_harmless(running: ServerLease) -> None:
     assert server_status(running.info.home) == running.info
 
 
-def test_staying_server_survives_and_stops_when_told(home: Path) -> None:
-    """A server started to stay outlives its starter, joins, and obeys a stop."""
-    client = start_client(home, "stay")
+def test_staying_server_outlives_its_starter_and_stops_when_told(home: Path) -> None:
+    """A server that would stop with its starter is made to stay, and obeys a stop.
+
+    Whoever asks for its status while it starts is told of it once it answers.
+    """
+    client = start_client(home)
+    lock = home / "server" / "server.lock"
+    wait_until(lambda: lock.exists() and lock.read_text("utf-8").isdigit())
+    early = server_status(home)
+    ready = (home / "server" / "server.json").exists()
     pid = joined(client)
-    status = leave(client)
+    staying = start_client(home, "stay")
+    same = joined(staying) == pid
+    status = leave(staying)
+    client.kill()
+    client.communicate()
+    time.sleep(1.0)
     join_server(home).close()
     info = server_status(home)
 
     stopped = stop_server(home)
 
-    assert status == 0
+    assert (same, status, ready) == (True, 0, True)
+    assert early is not None
+    assert early.pid == pid
     assert info is not None
     assert (info.pid, info.stays) == (pid, True)
     assert stopped
     assert is_gone(pid)
-
-
-def test_joining_to_stay_keeps_a_server_that_would_stop(home: Path) -> None:
-    """A running server that would stop with its starter is made to stay."""
-    client = start_client(home)
-    pid = joined(client)
-    join_server(home, stay=True).close()
-    client.kill()
-    client.communicate()
-    time.sleep(1.0)
-
-    info = server_status(home)
-
-    assert info is not None
-    assert (info.pid, info.stays) == (pid, True)
 
 
 def test_killed_starter_stops_the_server(home: Path) -> None:
@@ -340,64 +351,24 @@ def test_killed_starter_stops_the_server(home: Path) -> None:
     assert server_status(home) is None
 
 
-def test_killed_starter_leaves_the_server_to_other_clients(home: Path) -> None:
-    """While another client holds the folder, the server goes on, and then stops."""
-    client = start_client(home)
-    pid = joined(client)
+def test_concurrent_starts_end_with_one_server_for_all(home: Path) -> None:
+    """Processes that find no server start one; it goes on while any of them is left."""
+    clients = [start_client(home) for _ in range(3)]
+    pids = [joined(client) for client in clients]
     lease = join_server(home)
-    client.kill()
-    client.communicate()
+    for client in clients[:2]:
+        client.kill()
+        client.communicate()
+    leaving = leave(clients[2])
     time.sleep(1.0)
 
     answer = ask(lease.info, "RETURN 1")
     lease.close()
 
-    assert answer == [1]
-    assert wait_until(lambda: is_gone(pid))
-
-
-def test_killed_server_keeps_what_was_committed(home: Path) -> None:
-    """SIGKILL loses nothing committed, and the next start recovers."""
-    lease = join_server(home)
-    ask(lease.info, "UNWIND range(1, 1000) AS i CREATE (:Kept {n: i})")
-    os.kill(lease.info.pid, signal.SIGKILL)
-    wait_until(lambda: is_gone(lease.info.pid))
-    stale = (home / "server" / "server.json").exists()
-
-    status = server_status(home)
-    with join_server(home) as again:
-        kept = ask(again.info, "MATCH (k:Kept) RETURN count(k)")
-    lease.close()
-
-    assert stale
-    assert status is None
-    assert kept == [1000]
-
-
-def test_concurrent_starts_end_with_one_server(home: Path) -> None:
-    """Processes that all find no server end with the same one."""
-    clients = [start_client(home) for _ in range(3)]
-    pids = [joined(client) for client in clients]
-    leaving = [leave(client) for client in clients]
-
     assert len(set(pids)) == 1
-    assert leaving == [0, 0, 0]
+    assert leaving == 0
+    assert answer == [1]
     assert wait_until(lambda: is_gone(pids[0]))
-
-
-def test_deleted_password_is_replaced_before_bolt_opens(home: Path) -> None:
-    """Deleting the password file gives the next start a new password."""
-    with join_server(home) as lease:
-        old = lease.info.password
-    (home / "server" / "password").unlink()
-
-    with join_server(home) as lease:
-        accepted = ask(lease.info, "RETURN 1")
-        old_refused = refused(lease.info.uri, old)
-
-    assert accepted == [1]
-    assert old_refused
-    assert lease.info.password != old
 
 
 def test_damaged_data_give_one_clear_error(home: Path) -> None:
@@ -432,30 +403,47 @@ def test_long_term_support_line_starts_and_is_remembered(home: Path) -> None:
         versions = ask(
             lease.info, "CALL dbms.components() YIELD versions RETURN versions[0]"
         )
-    with join_server(home) as again:
-        remembered = again.info.version
 
     assert default_refused
     assert versions == ["5.26.30"]
-    assert remembered == "5.26.30"
+    assert install_server(home).name == "5.26.30"
 
 
 def test_commands_start_show_and_stop(home: Path) -> None:
-    """`server start` says all but the password; `status`, `logs` and `stop` follow."""
+    """`server start` says all but the password; `status`, `logs` and `stop` follow.
+
+    It takes the chosen port, where the default password is refused from the first
+    moment of the first start.
+    """
     settings = Settings.from_env(env={}, home=home)
+    port = free_port()
+    answers: list[str] = []
 
     def invoke(*arguments: str) -> str:
         return CliRunner().invoke(server_command, arguments, obj=settings).output
 
-    started = invoke("start", "--port", str(free_port()))
+    def knock() -> None:
+        uri = f"bolt://127.0.0.1:{port}"
+        while not answers:
+            try:
+                answers.append("refused" if refused(uri, "neo4j") else "accepted")
+            except (ServiceUnavailable, OSError):
+                time.sleep(0.01)
+
+    knocking = threading.Thread(target=knock)
+    knocking.start()
+    started = invoke("start", "--port", str(port))
+    knocking.join(PATIENCE)
     status = json.loads(invoke("status", "--json"))
     logs = invoke("logs", "-n", "200")
     password = (home / "server" / "password").read_text("utf-8").strip()
     stopped = invoke("stop")
 
+    assert answers == ["refused"]
+    assert status["uri"] == f"bolt://127.0.0.1:{port}"
     assert status["uri"] in started
     assert status["passwordFile"] in started
-    assert f"knowtrail server stop --home {home}" in started
+    assert f"knowtrail --home {home} server stop" in started
     assert password not in started + json.dumps(status) + logs
     assert "answers on 127.0.0.1" in logs
     assert "Stopped the server" in stopped
@@ -475,20 +463,6 @@ def test_client_that_dies_while_starting_leaves_nothing(home: Path) -> None:
     assert wait_until(lambda: is_gone(pid))
     with contextlib.closing(join_server(home)) as lease:
         assert ask(lease.info, "RETURN 1") == [1]
-
-
-def test_server_that_does_not_end_is_ended(home: Path) -> None:
-    """A server that hangs is killed after the time for a clean end, losing nothing."""
-    with join_server(home) as lease:
-        ask(lease.info, "CREATE (:Kept)")
-        os.kill(lease.info.pid, signal.SIGSTOP)
-
-        stopped = stop_server(home, timeout=1)
-
-        assert stopped
-        assert is_gone(lease.info.pid)
-    with join_server(home) as lease:
-        assert ask(lease.info, "MATCH (n:Kept) RETURN count(n)") == [1]
 
 
 def test_plugins_are_called_and_a_chosen_password_is_kept(
@@ -531,6 +505,7 @@ def test_plugins_are_called_and_a_chosen_password_is_kept(
     assert "given a " in log
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="moves the cache by XDG_CACHE_HOME")
 def test_archive_that_breaks_java_is_thrown_away(
     home: Path,
@@ -559,3 +534,76 @@ def test_archive_that_breaks_java_is_thrown_away(
 
     assert answer == [1]
     assert not damaged.exists()
+
+
+@pytest.mark.thorough
+@pytest.mark.one_line
+def test_open_connection_finds_the_server_on_another_port(home: Path) -> None:
+    """A connection outlives its server; while there is none, it says so at once."""
+    port = free_port()
+    with join_server(home, port=port, stay=True) as lease:
+        info = lease.info
+    settings = Settings(home=home).with_server(
+        uri=info.uri, username=info.username, password=info.password, managed=True
+    )
+    with Connection.open(settings) as connection:
+        assert connection.query("RETURN 1 AS x") == [{"x": 1}]
+        os.kill(info.pid, signal.SIGKILL)
+        assert wait_until(lambda: is_gone(info.pid))
+        began = time.monotonic()
+        with pytest.raises(UnavailableError, match="server start"):
+            connection.query("RETURN 1 AS x")
+        waited = time.monotonic() - began
+        with socket.create_server(("127.0.0.1", port)):
+            with pytest.raises(UnavailableError, match="server start"):
+                connection.query("RETURN 1 AS x")
+            with join_server(home, stay=True) as lease:
+                moved = lease.info
+            assert connection.query("RETURN 1 AS x") == [{"x": 1}]
+        stop_server(home)
+    with join_server(home) as again:
+        pass
+
+    assert moved.uri != info.uri
+    assert waited < 5
+    assert again.info.uri == moved.uri
+
+
+@pytest.mark.thorough
+def test_load_csv_reads_nothing_of_this_machine(running: ServerLease) -> None:
+    """Files outside the empty import folder, and other machines, are out of reach."""
+    for url, reason in {
+        "file:///etc/passwd": "import/etc/passwd|load the external resource",
+        "http://192.0.2.1/a.csv": "blocked",
+        "http://0.0.0.0:7/a.csv": "blocked",
+        "http://[::ffff:192.0.2.1]/a.csv": "blocked",
+        "ftp://192.0.2.1/a.csv": "blocked|FTP|ftp",
+    }.items():
+        with pytest.raises(ClientError, match=reason):
+            ask(running.info, LOAD, url=url)
+
+
+@pytest.mark.thorough
+def test_load_csv_reads_elsewhere_where_that_was_asked_for(home: Path) -> None:
+    """0.0.0.0 is this machine under an address that is none of loopback's."""
+    answers = iter([b"HTTP/1.0 200 OK\r\nContent-Type: text/csv\r\n\r\na,b\n"])
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            with listening.accept()[0] as link:
+                link.recv(4096)
+                link.sendall(next(answers))
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        port = listening.getsockname()[1]
+        with join_server(home, load_csv="remote") as lease:
+            found = ask(lease.info, LOAD, url=f"http://0.0.0.0:{port}/a.csv")
+
+    assert found == [["a", "b"]]
+
+
+def test_load_csv_has_two_settings(home: Path) -> None:
+    """Another word is refused before anything starts."""
+    with pytest.raises(SettingsError, match="load_csv is 'yes': write local or remote"):
+        join_server(home, load_csv="yes")

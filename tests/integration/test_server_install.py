@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.errors import InstallError
-from graph.server import install
-from graph.server.install import Jar, fetch_jars, resolve_jars
+from knowtrail.graph.errors import InstallError
+from knowtrail.graph.server import install
+from knowtrail.graph.server.install import Jar, fetch_jars, resolve_jars
 
 if TYPE_CHECKING:
     from pathlib import Path

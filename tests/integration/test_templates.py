@@ -12,45 +12,59 @@ import httpx
 import pytest
 from prometheus_client import generate_latest
 
-from eval.specificity.fixture import custodians_of, key_of, memory_pipeline
-from eval.specificity.measures import measure
-from eval.specificity.questions import bundled_questions, load_questions
-from eval.specificity.running import ask_questions
-from eval.specificity.storing import store_outcomes
-from graph.embedders import HashEmbedder
-from graph.errors import InputError, QueryTimeoutError, UnknownCorpusError
-from ingest.custodians import bundled_custodians
-from ingest.options import IngestOptions
-from ingest.pipeline import ingest_corpus
-from retrieval.specificity.chunks import ChunkSearch
-from retrieval.specificity.conversation import Conversation
-from retrieval.specificity.execution import execute
-from retrieval.specificity.experiment import SpecificityExperiment
-from retrieval.specificity.gazetteer import gazetteer_of_graph, read_gazetteer
-from retrieval.specificity.instantiation import (
-    Instantiated,
-    Run,
-    TemplateInstantiator,
+from knowtrail.eval.specificity.judging import ask_questions
+from knowtrail.eval.specificity.measures import measure, store_outcomes
+from knowtrail.eval.specificity.questions import (
+    bundled_questions,
+    custodians_of,
+    key_of,
+    load_questions,
+    memory_pipeline,
 )
-from retrieval.specificity.lookup import load_lookup
-from retrieval.specificity.monitoring import SpecificityMetrics
-from retrieval.specificity.opening import choose_route, institutions_of, open_pipeline
-from retrieval.specificity.storing import (
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import InputError, QueryTimeoutError, UnknownCorpusError
+from knowtrail.ingest.custodians import (
+    CustodianFile,
+    bundled_custodians,
+    ingest_custodians,
+)
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.retrieval.specificity.class_scores import load_lookup, write_scores
+from knowtrail.retrieval.specificity.conversation import (
+    Conversation,
     delete_conversation,
     read_conversation,
     store_turn,
-    write_scores,
 )
-from retrieval.specificity.templates import load_templates
+from knowtrail.retrieval.specificity.execution import execute
+from knowtrail.retrieval.specificity.gazetteer import (
+    build_gazetteer,
+    gazetteer_of_graph,
+)
+from knowtrail.retrieval.specificity.live_pipeline import ChunkSearch, open_pipeline
+from knowtrail.retrieval.specificity.monitoring import (
+    SpecificityExperiment,
+    SpecificityMetrics,
+)
+from knowtrail.retrieval.specificity.query_templates import (
+    Instantiated,
+    Run,
+    TemplateInstantiator,
+    load_templates,
+)
+from knowtrail.retrieval.specificity.routes import choose_route, institutions_of
 from tests.command_line import CommandLine
 from tests.corpora import ListSource, article
 from tests.heritage import rdf_custodians, write_custodians
 from tests.serving import serving
 
 if TYPE_CHECKING:
-    from graph.connection import Connection
-    from graph.settings import Settings
-    from retrieval.specificity.pipeline import TemplatePipeline
+    from pathlib import Path
+
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
 
@@ -114,7 +128,7 @@ def command_line(
 
 def test_live_and_memory_graph_give_the_same_rows(stored: Connection) -> None:
     """Every template finds the same in Neo4j and in rdflib's memory."""
-    from graph.rdf.store import live_graph
+    from knowtrail.graph.rdf.store import live_graph
 
     live, memory = live_graph(stored), rdf_custodians()
     templates, make = load_templates(), TemplateInstantiator()
@@ -138,7 +152,8 @@ def test_live_and_memory_graph_give_the_same_rows(stored: Connection) -> None:
 
 def test_gazetteer_is_the_same_from_cypher_and_from_rdf(stored: Connection) -> None:
     """Names are read alike by Cypher and from RDF."""
-    by_cypher = read_gazetteer(stored)
+    rows = stored.read("retrieval/specificity_gazetteer", corpus=None)
+    by_cypher = build_gazetteer(rows)
     by_rdf = gazetteer_of_graph(rdf_custodians(), base=BASE)
 
     assert by_cypher == by_rdf
@@ -226,6 +241,24 @@ def test_a_conversation_is_deleted_whole(
     assert not again.changed
 
 
+def test_a_conversation_is_its_owners(
+    pipeline: TemplatePipeline, stored: Connection
+) -> None:
+    """One name is a conversation for each owner, and one of the database's holder."""
+    owners = "ada", "bob", None
+
+    for owner in owners:
+        said = read_conversation(stored, "trip", owner=owner)
+        pipeline.forward(f"Archives in Amsterdam, {owner}?", conversation=said)
+
+    found = [read_conversation(stored, "trip", owner=owner) for owner in owners]
+    assert [[turn.question for turn in one.turns] for one in found] == [
+        [f"Archives in Amsterdam, {owner}?"] for owner in owners
+    ]
+    hidden = stored.query("MATCH (k:Conversation) RETURN k.id AS id")
+    assert sum(row["id"] == "trip" for row in hidden) == 1
+
+
 def test_a_new_institution_is_found_at_once(
     pipeline: TemplatePipeline, stored: Connection
 ) -> None:
@@ -273,7 +306,7 @@ def test_a_pipeline_that_records_stores_the_scores(
 
 def test_an_endless_query_is_ended(stored: Connection) -> None:
     """A query that joins everything with everything ends in time."""
-    from graph.rdf.store import live_graph
+    from knowtrail.graph.rdf.store import live_graph
 
     text = "SELECT ?a WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . FILTER(?a = 3) }"
     query = Instantiated(template_id="x", runs=(Run(sparql=text, bindings={}),))
@@ -282,23 +315,24 @@ def test_an_endless_query_is_ended(stored: Connection) -> None:
         execute(live_graph(stored, seconds=1.0), query, seconds=1.0)
 
 
-@pytest.mark.parametrize(
-    ("question", "name", "reason"),
-    [
-        ("Which archives are in Amsterdam?", "templates", "fits"),
-        ("What is the weather in Amsterdam?", "graph", "nothing of heritage"),
-        ("Who is the director of the Scheldemuseum?", "graph", "no template answers"),
-        ("and in Utrecht?", "templates", "earlier"),
-    ],
-)
-def test_route_is_chosen_with_a_reason(
-    pipeline: TemplatePipeline, question: str, name: str, reason: str
-) -> None:
+def test_route_is_chosen_with_a_reason(pipeline: TemplatePipeline) -> None:
     """Questions for institutions go to templates, others to the graph."""
-    route = choose_route(pipeline, question)
+    expected = {
+        "Which archives are in Amsterdam?": ("templates", "fits"),
+        "What is the weather in Amsterdam?": ("graph", "nothing of heritage"),
+        "Who is the director of the Scheldemuseum?": ("graph", "no template answers"),
+        "and in Utrecht?": ("templates", "earlier"),
+    }
 
-    assert route.name == name
-    assert reason in route.reason
+    routes = {question: choose_route(pipeline, question) for question in expected}
+
+    wrong = [
+        (question, route)
+        for question, route in routes.items()
+        if route.name != expected[question][0]
+        or expected[question][1] not in route.reason
+    ]
+    assert wrong == []
 
 
 def test_a_graph_without_institutions_has_none(connection: Connection) -> None:
@@ -377,18 +411,29 @@ def test_ask_answers_by_templates(command_line: CommandLine) -> None:
     assert answer["rows"][0][1] == "Domarchief Utrecht"
 
 
+@pytest.fixture(scope="module")
+def example(emptied: Connection, server: Settings) -> Connection:
+    """Return a database with the institutions of the example and their documents."""
+    ingest_custodians(
+        emptied,
+        CustodianFile(bundled_custodians()),
+        corpus="heritage",
+        settings=server,
+        embedder=HashEmbedder(32),
+    )
+    return emptied
+
+
 def test_chunks_are_searched_among_kept_classes_only(
-    connection: Connection, server: Settings, command_line: CommandLine
+    example: Connection, server: Settings
 ) -> None:
     """A question for archives finds chunks of classes that matter to it, ranked."""
-    done = command_line.run("ingest", "custodians", "--example", "--corpus", "heritage")
     embedder = HashEmbedder(32)
-    pipeline = open_pipeline(connection, server, embedder=embedder, record=False)
-    pipeline.search = ChunkSearch(connection, "heritage", embedder=embedder)
+    pipeline = open_pipeline(example, server, embedder=embedder, record=False)
+    pipeline.search = ChunkSearch(example, "heritage", embedder=embedder)
 
     result = pipeline.forward("Which archives are in Amsterdam?", k=5)
 
-    assert done.code == 0
     assert len(result.chunks) == 5
     assert {c.class_name for c in result.chunks} <= set(result.relevant_classes)
     scores = [c.score for c in result.chunks]
@@ -401,26 +446,25 @@ def test_chunks_are_searched_among_kept_classes_only(
 
 
 def test_a_control_session_is_not_filtered(
-    connection: Connection, server: Settings, command_line: CommandLine
+    example: Connection, server: Settings
 ) -> None:
     """The control group searches all chunks; its turn says so, no metric counts it."""
     metrics = SpecificityMetrics()
-    command_line.run("ingest", "custodians", "--example", "--corpus", "heritage")
     embedder = HashEmbedder(32)
     pipeline = open_pipeline(
-        connection,
+        example,
         server,
         embedder=embedder,
         experiment=SpecificityExperiment(traffic_split=0.0),
         metrics=metrics,
     )
-    pipeline.search = ChunkSearch(connection, "heritage", embedder=embedder)
+    pipeline.search = ChunkSearch(example, "heritage", embedder=embedder)
 
     result = pipeline.forward(
         "Which archives are in Amsterdam?", conversation="s", k=50
     )
 
-    rows = connection.query("MATCH (t:Turn) RETURN t.experimentGroup AS named")
+    rows = example.query("MATCH (t:Turn) RETURN t.experimentGroup AS named")
     assert result.group == "control"
     assert b"specificity_classes_after_filter_count 0.0" in generate_latest(
         metrics.registry
@@ -429,12 +473,9 @@ def test_a_control_session_is_not_filtered(
     assert not {c.class_name for c in result.chunks} <= set(result.relevant_classes)
 
 
-def test_many_classes_take_several_searches(
-    connection: Connection, server: Settings, command_line: CommandLine
-) -> None:
+def test_many_classes_take_several_searches(example: Connection) -> None:
     """More classes than a filter holds leave none out: the nearest chunks are found."""
-    command_line.run("ingest", "custodians", "--example", "--corpus", "heritage")
-    search = ChunkSearch(connection, "heritage", embedder=HashEmbedder(32))
+    search = ChunkSearch(example, "heritage", embedder=HashEmbedder(32))
     classes = ["Archive", "Museum", "Library"]
     padding = [f"Made{number:03d}" for number in range(400)]
 
@@ -504,18 +545,26 @@ def test_a_corpus_of_texts_alone_has_nothing_for_templates(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored")
-def test_templates_are_served(server: Settings, connection: Connection) -> None:
-    """A running server answers, goes on with a conversation, and counts."""
+def test_templates_are_served(
+    server: Settings, connection: Connection, tmp_path: Path
+) -> None:
+    """A running server answers, goes on with its caller's conversation, and counts."""
+    keys = {"ada": "a" * 16, "bob": "b" * 16}
+    file = tmp_path / "keys"
+    file.write_text("".join(f"{name} {key}\n" for name, key in keys.items()), "utf-8")
     words = ("--uri", server.uri or "", "--embedder", "hash:32", "serve")
     env = {"NEO4J_PASSWORD": server.password or ""}
-    with serving(*words, env=env, ready=False) as served:
+    with serving(*words, f"--key-file={file}", env=env, ready=False) as served:
         address = f"{served.url}/templates"
-        with httpx.Client(timeout=60) as client:
+        with httpx.Client(timeout=60, auth=("", keys["ada"])) as client:
             asked = {"conversation": "h", "question": "Archives in Amsterdam?"}
             first = client.get(address, params=asked)
             second = client.post(
                 address, json={"conversation": "h", "question": "en in Utrecht?"}
             )
+            going_on = {"conversation": "h", "question": "en in Utrecht?"}
+            other = client.get(address, params=going_on, auth=("", keys["bob"]))
+            new = client.get(address, params={**going_on, "conversation": "no such"})
             bad = client.get(address, params={"question": "Archives?", "k": "0"})
             counted = client.get(f"{served.url}/metrics")
         code = served.stop()
@@ -531,7 +580,8 @@ def test_templates_are_served(server: Settings, connection: Connection) -> None:
     ) in counted.text
     assert code == 0
     turns = connection.query("MATCH (t:Turn) RETURN count(*) AS n")
-    assert turns == [{"n": 2}]
+    assert turns == [{"n": 4}]
+    assert other.json()["answer"] == new.json()["answer"] != second.json()["answer"]
 
 
 def test_other_labels_are_another_run(connection: Connection) -> None:
@@ -539,7 +589,8 @@ def test_other_labels_are_another_run(connection: Connection) -> None:
     custodians = custodians_of(bundled_custodians())
     asked = load_questions(bundled_questions("dev"))[:1]
     outcomes = ask_questions(memory_pipeline(custodians), asked, key_of(custodians))
-    relabelled = [replace(one, answer_right=not one.answer_right) for one in outcomes]
+    labels = replace(asked[0], answer=replace(asked[0].answer, value=999))
+    relabelled = [replace(outcomes[0], question=labels)]
 
     runs = {
         store_outcomes(

@@ -8,18 +8,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graph.embedders import HashEmbedder
-from graph.errors import CorpusDriftError, InputError
-from graph.schema import delete_data
-from ingest import term_linking
-from ingest.corpus import corpus_lock, delete_corpus, open_corpus, stored_corpus
-from ingest.digest import corpus_digest
-from ingest.options import IngestOptions
-from ingest.pipeline import ingest_corpus
-from ingest.records import RawDocument, RawRedirect
-from ingest.terms import find_terms
-from ingest.verify import verify_corpus
+from knowtrail.graph.corpus_lock import corpus_lock
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import CorpusDriftError, InputError
+from knowtrail.graph.schema import delete_data
+from knowtrail.ingest import term_linking
+from knowtrail.ingest.corpus import delete_corpus, open_corpus, stored_corpus
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.ingest.records import RawDocument, RawRedirect
+from knowtrail.ingest.terms import find_terms
+from knowtrail.ingest.verify import corpus_digest, verify_corpus
 from tests.corpora import ListSource
+from tests.tiers import amount
 
 pytestmark = pytest.mark.integration
 
@@ -166,7 +167,7 @@ def test_redirects_are_terms(connection, ingest):
 
 
 @settings(
-    max_examples=5,
+    max_examples=amount(2, 5),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -220,8 +221,8 @@ def test_interrupted_linking_is_completed(connection, ingest, monkeypatch):
 
 def test_very_frequent_terms_are_kept_without_links(connection, ingest, monkeypatch):
     """They have their count; when the corpus changes they are linked again."""
-    monkeypatch.setattr("ingest.terms.MOST_LINKED", 2)
-    monkeypatch.setattr("ingest.verify.MOST_LINKED", 2)
+    monkeypatch.setattr("knowtrail.ingest.terms.MOST_LINKED", 2)
+    monkeypatch.setattr("knowtrail.ingest.verify.MOST_LINKED", 2)
     ingest(TEXTS)
 
     assert links(connection)["apollo 11"] == []
@@ -349,7 +350,7 @@ def test_verify_finds_what_is_wrong_with_terms(connection, ingest):
 def test_newer_rules_find_the_terms_anew(connection, ingest, monkeypatch):
     """A corpus whose terms come from older rules is linked again, once."""
     ingest(TEXTS)
-    monkeypatch.setattr("ingest.corpus.TERM_RULES", 99)
+    monkeypatch.setattr("knowtrail.ingest.corpus.TERM_RULES", 99)
 
     open_corpus(
         connection, "made", embedder=EMBEDDER, options=None, language_model="none"

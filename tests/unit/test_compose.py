@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from graph.settings import DEFAULT_NEO4J
+from knowtrail.graph.settings import DEFAULT_NEO4J
 
 FILE = Path(__file__).resolve().parents[2] / "docker-compose.yml"
 COMPOSE = yaml.safe_load(FILE.read_text("utf-8"))

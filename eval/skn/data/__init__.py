@@ -1,6 +1,7 @@
-"""The benchmark's questions and the search results recorded for them.
+"""The bundled questions and search results, all written for this project.
 
-`samples.json` holds the questions with their ground truth; `search_results.json` five
-pages for each, by id. Both were written for this project, hosts and firms included:
-nothing in them was found on the web. LICENSE.txt says what may be done with them.
+`samples.json` holds the questions with their ground truth, which are not those of the
+published benchmark; `search_results.json` five pages for each, by id. Nothing in them
+was found on the web, hosts and firms included. LICENSE.txt says what may be done with
+them.
 """

@@ -18,7 +18,7 @@
 
 from __future__ import annotations
 
-from ingest.extraction.skn.blocks import (
+from knowtrail.ingest.extraction.skn.notation import (
     Repair,
     SknBlock,
     SknError,
@@ -26,10 +26,11 @@ from ingest.extraction.skn.blocks import (
     SknLink,
     SknRisk,
     SknSource,
+    check_sections,
+    parse,
+    write,
 )
-from ingest.extraction.skn.parsing import check_sections, parse
-from ingest.extraction.skn.repairing import parse_forgiving
-from ingest.extraction.skn.writing import write
+from knowtrail.ingest.extraction.skn.repairs import parse_forgiving
 
 __all__ = [
     "Repair",

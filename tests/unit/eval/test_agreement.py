@@ -7,12 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from eval.fields.agreement import annotator_agreement
-from eval.fields.annotation import annotate_xeval
-from eval.fields.coefficients import cohen_kappa, fleiss_kappa, krippendorff_alpha
-from eval.fields.inference import infer_schema
-from eval.fields.parsing import parse_eval_schema
-from graph.errors import InputError
+from knowtrail.eval.fields.agreement import annotator_agreement
+from knowtrail.eval.fields.coefficients import (
+    cohen_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+)
+from knowtrail.eval.fields.schema import annotate_xeval, parse_eval_schema
+from knowtrail.eval.fields.validation import infer_schema
+from knowtrail.graph.errors import InputError
 
 GRANTS = [("yes", "yes")] * 20 + [("yes", "no")] * 5
 GRANTS += [("no", "yes")] * 10 + [("no", "no")] * 15

@@ -11,12 +11,12 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from eval.fields import comparators
-from eval.fields.files import RecordFile
-from eval.fields.running import FieldsRun
-from graph import language_models
-from graph.cli import main
-from graph.language_models import LanguageModel
+from knowtrail.eval.fields import comparators
+from knowtrail.eval.fields.files import RecordFile
+from knowtrail.eval.fields.runs import FieldsRun
+from knowtrail.graph import language_models
+from knowtrail.graph.cli import main
+from knowtrail.graph.language_models import LanguageModel
 from tests.command_line import outcome
 
 if TYPE_CHECKING:
@@ -186,11 +186,222 @@ def test_another_extraction_is_compared(shell: Shell) -> None:
         "--extracted", "out.jsonl", "--compare", "gold.jsonl", "--id-field", "id"
     )
 
-    f1 = found["comparison"]["f1"]
+    (other,) = found["compared"]
+    f1 = other["comparison"]["f1"]
     assert f1["second"] == 1.0
     assert f1["difference"]["value"] == pytest.approx(1 - f1["first"])
     assert 0 < f1["p_value"] <= f1["adjusted"] <= 1
-    assert found["compared"]["records"] == 3
+    assert (found["file"], other["file"]) == ("out.jsonl", "gold.jsonl")
+    assert other["records"] == 3
+    method = other["comparison_by_field"]["method"]
+    assert (method["first"], method["second"]) == (pytest.approx(2 / 3), 1.0)
+    assert "who" not in other["comparison_by_field"]
+
+
+def test_several_extractions_are_compared_with_the_first(shell: Shell) -> None:
+    """Each by all metrics and fields, in the order given; p-values count them all."""
+    shell.write("gold.jsonl", *[{"a": n, "b": n} for n in range(12)])
+    shell.write("out.jsonl", *[{"a": n, "b": 0} for n in range(12)])
+    names = ("gold.jsonl", "out.jsonl")
+    words = [word for name in names for word in ("--compare", name)]
+
+    both = shell.json("--extracted", "out.jsonl", *words)["compared"]
+    (alone,) = shell.json("--extracted", "out.jsonl", *words[:2])["compared"]
+
+    assert [one["file"] for one in both] == list(names)
+    assert both[1]["comparison"]["f1"]["difference"]["value"] == 0
+    assert (
+        both[0]["comparison"]["f1"]["adjusted"] > alone["comparison"]["f1"]["adjusted"]
+    )
+
+
+def test_records_are_paired_by_their_ids(
+    shell: Shell, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In whatever order, and a gold record that has none is missing."""
+    shell.write("turned.jsonl", *OUT[::-1])
+    shell.write("less.jsonl", OUT[2], OUT[0])
+    words = ("--id-field", "id", "--extracted")
+
+    usual, turned = (shell.json(*words, f"{n}.jsonl") for n in ("out", "turned"))
+    less = shell.json(*words, "less.jsonl")["record_results"]
+
+    assert usual | {"file": ""} == turned | {"file": ""}
+    assert [row["recall"] for row in less] == [
+        pytest.approx(2 / 3), 0.0, pytest.approx(1 / 3),
+    ]  # fmt: skip
+    assert "no record for 1 of 3 gold records, such as 'b'" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("records", "words", "message"),
+    [
+        ([OUT[1], OUT[0], OUT[2]], (), "record 0, counted from 0, has the id 'b'"),
+        ([OUT[0], {"id": "z"}, OUT[2]], ("--id-field", "id"), "has the id 'z', which"),
+        ([OUT[0], OUT[0], OUT[2]], ("--id-field", "id"), "'a', as record 0 has"),
+        (
+            [OUT[1], {}, OUT[2]],
+            ("--id-field", "id"),
+            "record 1, counted from 0, has no",
+        ),
+    ],
+)
+def test_ids_that_contradict_the_order_are_refused(
+    shell: Shell, records: list[Any], words: tuple[str, ...], message: str
+) -> None:
+    """By name, wherever records are paired: swapped ones would score as wrong."""
+    shell.write("odd.jsonl", *records)
+
+    for option in ("--extracted", "--agreement"):
+        done = shell.run("--gold", "gold.jsonl", option, "odd.jsonl", *words)
+
+        assert done.code == 2
+        assert message in done.errors[-1]
+
+
+def test_an_id_that_the_schema_lacks_is_not_made_up(shell: Shell) -> None:
+    """What pairs the records is in both files: it is no hallucination."""
+    properties = {"temperature": {"type": "number"}}
+    shell.write("plain.json", {"type": "object", "properties": properties})
+    shell.write("few.jsonl", *({k: r[k] for k in ("id", "temperature")} for r in GOLD))
+
+    done = shell.run(
+        *("--gold", "few.jsonl", "--extracted", "few.jsonl"),
+        *("--schema", "plain.json", "--id-field", "id", "--fail-under", "f1=1"),
+    )
+
+    assert (done.code, done.errors) == (0, [])
+
+
+def test_one_wrong_id_is_a_wrong_field(shell: Shell) -> None:
+    """Without --id-field an id is a field like others, and one may be wrong."""
+    shell.write("odd.jsonl", {**OUT[0], "id": "b"}, {**OUT[1], "id": "x"}, OUT[2])
+
+    found = shell.json("--extracted", "odd.jsonl")
+
+    assert found["per_field"]["id"]["mismatches"] == 2
+
+
+def test_an_array_of_records_is_read(shell: Shell) -> None:
+    """A file that is one JSON array has its elements as records."""
+    shell.write("array.json", json.dumps(GOLD, indent=2))
+    words = ("--extracted", "out.jsonl", "--id-field", "id", "--json")
+
+    lines = shell.run("--gold", "gold.jsonl", *words)
+    array = shell.run("--gold", "array.json", *words)
+
+    assert (array.code, array.out) == (0, lines.out)
+
+
+def test_nulls_are_values_or_absent(shell: Shell) -> None:
+    """An extractor that writes every key says nothing by null."""
+    shell.write("gold.jsonl", {"a": 1, "b": None, "c": 2, "d": None})
+    shell.write("out.jsonl", {"a": 1, "b": None, "c": None, "d": 3})
+
+    value, absent = (
+        shell.json("--extracted", "out.jsonl", "--nulls", nulls)
+        for nulls in ("value", "absent")
+    )
+
+    assert [value[n] for n in ("fields", "omissions", "hallucinations")] == [4, 0, 0]
+    assert [absent[n] for n in ("fields", "omissions", "hallucinations")] == [3, 1, 1]
+
+
+PLUGIN = """
+from knowtrail.eval.fields import ComparatorResult, register
+
+
+def capital(gold, extracted, params):
+    return ComparatorResult(float(gold[0] == extracted[0]), "capital")
+
+
+def post_process(results):
+    return [one for one in results if one.path != "who"]
+
+
+register("capital", capital, overwrite=True)
+"""
+
+
+def test_a_plugin_brings_comparators_and_a_post_processor(shell: Shell) -> None:
+    """It is named at the command line, and run then."""
+    shell.write("mine.py", PLUGIN)
+    kinds = {"method": "capital", "temperature": "exact"}
+    shell.write("schema.json", {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "x-eval-skip": True},
+            "tags": {"type": "array", "items": {"type": "object"}, "x-eval-skip": True},
+        }
+        | {key: {"type": "string", "x-eval-compare": kinds[key]} for key in kinds},
+    })  # fmt: skip
+    shell.write("out.jsonl", {**OUT[0], "method": "s"}, OUT[1], OUT[2])
+    words = ("--extracted", "out.jsonl", "--schema", "schema.json")
+
+    without = shell.run("--gold", "gold.jsonl", *words)
+    found = shell.json(*words, "--plugin", "mine.py")
+
+    assert "Unknown comparator: 'capital'" in without.errors[-1]
+    assert found["per_field"]["method"]["matches"] == 2
+    assert found["hallucinations"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "mine.py is no Python file"),
+        ("import nothing_of_that_name", "cannot be used: ModuleNotFoundError"),
+        ("post_process = 3", "post_process of mine.py is 3"),
+        ("def post_process(results): pass", "must return the list of results"),
+        ("def post_process(results): 1 / 0", "a plugin raised ZeroDivisionError"),
+    ],
+)
+def test_a_plugin_that_fails_is_told_in_one_line(
+    shell: Shell, text: str | None, message: str
+) -> None:
+    """Whether it is run or called."""
+    if text is not None:
+        shell.write("mine.py", text)
+
+    done = shell.run(*BOTH, "--plugin", "mine.py")
+
+    assert (done.code, len(done.errors)) == (2, 1)
+    assert message in done.errors[0]
+
+
+def test_records_are_in_the_json(shell: Shell) -> None:
+    """With their numbers, and the fields that are not right."""
+    rows = shell.json("--extracted", "out.jsonl", "--id-field", "id")["record_results"]
+
+    assert [row["id"] for row in rows] == ["a", "b", "c"]
+    assert rows[0]["statuses"] == {"match": 2, "mismatch": 1, "skipped": 1}
+    (field,) = rows[0]["fields"]
+    assert (field["path"], field["gold"], field["extracted"]) == (
+        "temperature", 300, 301,
+    )  # fmt: skip
+
+
+def test_arrays_that_went_by_position_are_told(shell: Shell) -> None:
+    """In the answer, in JSON and in the report."""
+    shell.write("gold.jsonl", {"a": list(range(501))})
+    shell.write("schema.json", {
+        "type": "object",
+        "properties": {
+            "a": {
+                "type": "array",
+                "items": {"type": "integer", "x-eval-compare": "exact"},
+                "x-eval-align": {"match_by": "hungarian"},
+            }
+        },
+    })  # fmt: skip
+    words = ("--extracted", "gold.jsonl", "--schema", "schema.json")
+
+    shown = shell.run("--gold", "gold.jsonl", *words, "--report", "r.html")
+    found = json.loads(shell.run("--gold", "gold.jsonl", *words, "--json").out)
+
+    assert any("fits best: a (1 array)" in line for line in shown.errors)
+    assert found["by_position"] == found["record_results"][0]["by_position"] == {"a": 1}
+    assert "a (1 array)" in (shell.folder / "r.html").read_text("utf-8")
 
 
 def test_annotators_need_no_extraction(shell: Shell) -> None:
@@ -238,7 +449,8 @@ def test_all_answers_are_tables_too(shell: Shell) -> None:
     )
 
     titles = [
-        "The other extraction.",
+        "Compared with gold.jsonl.",
+        "Compared with gold.jsonl, by field.",
         "Agreement of annotators.",
         "Gold values in the text.",
         "Shift of values.",
@@ -254,7 +466,8 @@ def test_a_report_is_written(shell: Shell) -> None:
     page = (shell.folder / "r.html").read_text("utf-8")
     assert done.code == 0
     assert page.startswith("<!doctype html>")
-    assert "The other extraction" in page
+    assert "<dd>gold.jsonl</dd>" in page
+    assert "Compared with gold.jsonl, by field" in page
 
 
 class Chat(BaseChatModel):
@@ -281,6 +494,7 @@ def judged(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Shell:
         return LanguageModel(Chat(answers=answers), name=name or "judge")
 
     monkeypatch.setattr(language_models, "load_language_model", load)
+    monkeypatch.setattr(language_models, "check_there", lambda *_: None)
     monkeypatch.setattr(comparators, "_REGISTERED", {})
     shell.write("out.jsonl", *[{**record, "method": "PVD"} for record in GOLD[:2]])
     shell.write("gold.jsonl", *GOLD[:2])
@@ -365,7 +579,7 @@ def test_the_seed_is_that_of_the_comparison_too(shell: Shell) -> None:
     )
     words = ("--extracted", "out.jsonl", "--compare", "gold.jsonl", "--seed")
     found = [
-        shell.json(*words, seed)["comparison"]["f1"]["difference"]
+        shell.json(*words, seed)["compared"][0]["comparison"]["f1"]["difference"]
         for seed in ("1", "1", "2")
     ]
 
@@ -414,7 +628,7 @@ BAD = [
         ["--gold", "null.jsonl"],
         "null.jsonl: record 0, counted from 0, is no JSON object",
     ),
-    (["--gold", "latin.jsonl"], "latin.jsonl cannot be read as UTF-8"),
+    (["--gold", "latin.jsonl"], "latin.jsonl, line 1 is not UTF-8"),
     (["--extracted", "short.jsonl"], "gold.jsonl has 3 records, short.jsonl 1"),
     (
         ["--extracted", "list.jsonl"],
@@ -425,6 +639,7 @@ BAD = [
     (["--schema", "none.json"], "none.json cannot be read: No such file"),
     (["--schema", "text.jsonl"], "text.jsonl is no JSON"),
     (["--schema", "array.json"], "array.json is no schema"),
+    (["--schema", "oneof.json"], "a.b[]: Missing or invalid 'type': None; a.b[] has"),
     (["--schema", "unknown.json"], "Unknown comparator: 'x'"),
     (["--schema", "narrow.json"], "gold.jsonl: record 0: the field 'id'"),
     (["--schema", "loop.json"], "loop.json: "),
@@ -436,6 +651,7 @@ BAD = [
     (["--against-text", "none.txt"], "none.txt cannot be read: No such file"),
     (["--shift-from", "none.jsonl"], "none.jsonl cannot be read"),
     (["--report", "none/r.html"], "none/r.html"),
+    (["--report", "r.png"], "r.png: its name must end in .html"),
 ]
 
 
@@ -457,6 +673,11 @@ def bad_files(shell: Shell) -> Shell:
         "loop.json",
         {"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"a": {"$ref": "#"}}}}},
     )
+    either: Any = {"oneOf": [{"type": "string"}, {"type": "integer"}]}
+    for key in ("b", "a"):
+        items = {"type": "array", "items": either} if key == "b" else either
+        either = {"type": "object", "properties": {key: items}}
+    shell.write("oneof.json", either)
     shell.write("remote.json", {"$ref": "http://127.0.0.1:1/schema.json"})
     (shell.folder / "latin.jsonl").write_bytes(b'{"a": "\xe9"}\n')
     return shell
@@ -466,13 +687,13 @@ def bad_files(shell: Shell) -> Shell:
 def test_bad_input_is_told_in_one_line(
     bad_files: Shell, words: list[str], message: str
 ) -> None:
-    """Exit 2 (1 where the report cannot be written), path and record in the message."""
+    """Exit 2, path and record in the message."""
     given = dict(zip(BOTH[:4:2], BOTH[1:4:2], strict=True))
     given |= {words[0]: words[1]}
 
     done = bad_files.run(*(word for pair in given.items() for word in pair))
 
-    assert done.code == (1 if words[0] == "--report" else 2)
+    assert done.code == 2
     assert len(done.errors) == 1
     assert message in done.errors[0]
 

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 from click.testing import CliRunner
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
-from graph.cli import knowtrail
+from knowtrail.eval import models
+from knowtrail.eval.retrieval.cli import _judging
+from knowtrail.graph.cli import knowtrail
+from knowtrail.graph.language_models import LanguageModel
+from knowtrail.graph.ollama_client import MOST_CONTEXT
+from knowtrail.graph.settings import Settings
 
 DATA = ("eval", "retrieval", "--dataset", "jsonl:none.jsonl,none.jsonl")
 
@@ -26,3 +32,22 @@ def test_a_base_that_was_asked_for_must_be_measured(
 
     assert done.exit_code != 0
     assert said in f"{done.output}{done.exception}"
+
+
+def test_answers_and_verdicts_have_the_context_that_is_stated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The stored configuration says 32,768 tokens, so no model gets the usual 4,096."""
+    asked: list[tuple[str, int]] = []
+
+    def load(name: str, *, settings: Settings, context: int) -> LanguageModel:
+        asked.append((name, context))
+        return LanguageModel(FakeListChatModel(responses=["x"]), name=name)
+
+    monkeypatch.setattr(models, "load_language_model", load)
+
+    judging = _judging("small", "large", Settings())
+
+    assert judging is not None
+    assert judging.models.context == MOST_CONTEXT
+    assert asked == [("small", MOST_CONTEXT), ("large", MOST_CONTEXT)]

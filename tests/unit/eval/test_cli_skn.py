@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eval.skn import models
-from graph.cli import main
-from graph.language_models import LanguageModel
+from knowtrail.eval import models
+from knowtrail.eval.skn.benchmark import BenchmarkOptions
+from knowtrail.eval.skn.cli import _configuration
+from knowtrail.graph.cli import main
+from knowtrail.graph.language_models import LanguageModel
 from tests.command_line import Outcome, outcome
-from tests.unit.eval.skn.conftest import Scripted
+from tests.unit.eval.skn.conftest import GOOD, Scripted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,12 +43,15 @@ def run(
     (tmp_path / "search.json").write_text(json.dumps(RESULTS), "utf-8")
     monkeypatch.chdir(tmp_path)
 
-    def load(name: str, *, settings: Any) -> LanguageModel:
+    def load(name: str, *, settings: Any, context: int) -> LanguageModel:
+        assert context == 32_768
         assert settings is not None
         return LanguageModel(Scripted(model=name, asked=[]), name=name)
 
     monkeypatch.setattr(models, "load_language_model", load)
-    monkeypatch.setattr("eval.skn.benchmark.check_models", lambda *_, **__: None)
+    monkeypatch.setattr(
+        "knowtrail.eval.skn.benchmark.check_models", lambda *_, **__: {}
+    )
 
     def call(*words: str, whole: bool = True) -> Outcome:
         given = ("--dataset", "samples.json", "--search-results", "search.json")
@@ -126,6 +131,20 @@ def test_mistakes_are_told_before_anything_is_asked(
     assert not (tmp_path / "results" / "metrics.json").exists()
 
 
+def test_a_run_in_which_nothing_worked_fails(
+    run: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files and summary are there, one line says why, and the exit code is 1."""
+    monkeypatch.setitem(GOOD, "json", "?")
+    monkeypatch.setitem(GOOD, "skn", "?")
+
+    done = run("--model", "a", "--concurrency", "4")
+
+    assert done.code == 1
+    assert "Error: Nothing worked. Of a, none of 4 extractions" in done.errors[-1]
+    assert "-, of 0 samples with both" in done.out
+
+
 def test_interruption_says_what_is_kept(
     run: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,9 +153,63 @@ def test_interruption_says_what_is_kept(
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("eval.skn.phases.reason", interrupted)
+    monkeypatch.setattr("knowtrail.eval.skn.phases.reason", interrupted)
 
     done = run("--model", "a")
 
     assert done.code == 130
     assert "kept in results: the same command goes on" in " ".join(done.errors)
+
+
+def test_report_says_who_wrote_the_bundled_data(
+    run: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    """Nobody takes our questions for the published ones, or our pages for the web's."""
+    words = ("--recorded-only", "--limit", "1", "--published", "--report", "r.html")
+
+    own = run(*words, whole=False)
+    page = (tmp_path / "r.html").read_text("utf-8")
+    given = run("--report", "s.html", "--output", "other")
+
+    assert (own.code, given.code) == (0, 0)
+    assert "questions and search results written for Knowtrail" in page
+    assert "written for Knowtrail" not in (tmp_path / "s.html").read_text("utf-8")
+
+
+def test_answers_with_less_room_than_asked_for_are_told(
+    run: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model with a small context cannot give the tokens of the default."""
+
+    def load(name: str, **_: Any) -> LanguageModel:
+        chat = Scripted(model=name, asked=[])
+        return LanguageModel(chat, name=name, prompt_tokens=3_584)
+
+    before = run("--output", "before")
+    monkeypatch.setattr(models, "load_language_model", load)
+
+    done = run("--output", "after")
+
+    told = "Extractions had 2,048 tokens, not 4,096"
+    assert any(line.startswith(told) for line in done.errors)
+    assert not any(line.startswith("Extractions had") for line in before.errors)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *({"published": True}, {"question_aware": True}, {"judge_abstention": True}),
+        *(
+            {"models": models.ModelOptions(**{name: number})}
+            for name, number in (
+                *(("temperature", 0.5), ("tokens", 99)),
+                *(("seconds", 9.0), ("context", 4_096)),
+            )
+        ),
+    ],
+)
+def test_stored_run_is_told_from_one_asked_otherwise(changed: dict[str, Any]) -> None:
+    """What may change the numbers is in the configuration, by which runs differ."""
+    usual = _configuration(BenchmarkOptions(), 2)
+
+    assert _configuration(BenchmarkOptions(**changed), 2) != usual

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eval.fields.contamination import TextIndex, contamination
-from graph.errors import InputError
+from knowtrail.eval.fields.contamination import TextIndex, contamination
+from knowtrail.graph.errors import InputError
 
 PROMPT = """
 Extract the process. Example: "The film was grown by reactive magnetron sputtering at

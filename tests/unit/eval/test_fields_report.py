@@ -10,13 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.fields import RunAccumulator
-from eval.fields.metrics import build_record_result
-from eval.fields.report import ReportGatherer, Table, report_page
-from eval.fields.report.differing import marked_difference, shown_text
-from eval.fields.report.gathering import COLUMNS, SHOWN_FIELDS, WORST
-from eval.fields.results import FieldResult
-from eval.fields.summary import RunNumbers, run_intervals
+from knowtrail.eval.fields import RunAccumulator
+from knowtrail.eval.fields.metrics import build_record_result
+from knowtrail.eval.fields.report import (
+    COLUMNS,
+    SHOWN_FIELDS,
+    WORST,
+    ReportGatherer,
+    Table,
+    marked_difference,
+    report_page,
+    shown_text,
+)
+from knowtrail.eval.fields.results import FieldResult
+from knowtrail.eval.fields.runs import RunNumbers, run_intervals
 
 VOID = {"meta", "br"}
 

@@ -10,15 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eval.corrections import corrected
-from eval.statistics import (
+from knowtrail.eval.fields.results import RecordResult
+from knowtrail.eval.fields.runs import RunNumbers, run_intervals
+from knowtrail.eval.skn.metrics import bootstrap_rows
+from knowtrail.eval.statistics import (
+    SHARE,
     bootstrap_interval,
     compare_paired,
+    corrected,
+    first_mean,
     ratio_f1,
     ratio_precision,
     ratio_recall,
 )
-from graph.errors import InputError
+from knowtrail.graph.errors import InputError
+from tests.cases import each
 
 SCORES = np.random.default_rng(7).beta(5, 2, size=80)
 
@@ -96,11 +102,62 @@ def test_the_same_seed_gives_the_same_interval() -> None:
     assert bootstrap_interval(SCORES, seed=1) != first
 
 
-def test_equal_rows_have_no_width() -> None:
-    """Where every record is perfect the interval is a point."""
+def test_equal_rows_without_bounds_have_no_width() -> None:
+    """Nothing says how far other records may be: the interval is a point."""
     found = bootstrap_interval([1.0] * 20)
 
     assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
+
+
+def test_equal_rows_are_not_certain() -> None:
+    """Shares have the ends that Clopper and Pearson's interval of 0 of n allows for."""
+    none, whole, part = (
+        bootstrap_interval([value] * 12, bounds=SHARE) for value in (0.0, 1.0, 0.2)
+    )
+    mixed = bootstrap_interval([0.0, 1.0] * 6, bounds=SHARE)
+    alike = compare_paired([0.5] * 12, [0.5] * 12, bounds=SHARE).difference
+
+    assert (none.low, none.high) == (0, pytest.approx(0.2646, abs=1e-4))
+    assert (whole.low, whole.high) == (pytest.approx(0.7354, abs=1e-4), 1)
+    assert part.low < part.value < part.high
+    assert mixed == bootstrap_interval([0.0, 1.0] * 6)
+    assert alike.low == -alike.high == -none.high
+
+
+def test_twenty_perfect_records_are_as_sure_whatever_measured_them() -> None:
+    """Extraction, retrieval, rankings, answers and formats have one rule."""
+    record = RecordResult(
+        record_id=1,
+        field_results=[],
+        gold={},
+        extracted={},
+        precision=1.0,
+        recall=1.0,
+        f1=1.0,
+    )
+    found = run_intervals(RunNumbers([record] * 20))
+    told = bootstrap_rows(np.ones((20, 1)), first_mean, bounds=SHARE)
+
+    ends = {(round(one.low, 4), one.high) for one in found.values()}
+    assert ends == {(0.8316, 1.0)}
+    assert (told["ci_low"], told["ci_high"]) == (0.8316, 1.0)
+
+
+def test_rows_of_a_cluster_are_drawn_together() -> None:
+    """Five turns that say the same are no more than one."""
+    rng = np.random.default_rng(0)
+    scores = rng.random(12)
+    clusters = np.repeat(np.arange(12), 5).tolist()
+
+    one = bootstrap_interval(scores)
+    five = bootstrap_interval(np.repeat(scores, 5), clusters=clusters)
+    alike = bootstrap_interval([1.0] * 60, bounds=SHARE, clusters=clusters)
+
+    assert (five.low, five.high) == pytest.approx((one.low, one.high))
+    assert five.n == 60
+    assert alike.low == bootstrap_interval([1.0] * 12, bounds=SHARE).low
+    with pytest.raises(InputError, match="2 clusters for 3 rows"):
+        bootstrap_interval([1.0] * 3, clusters=["a", "b"])
 
 
 def test_one_row_has_no_interval() -> None:
@@ -152,7 +209,7 @@ def test_ratios_without_a_divisor() -> None:
     assert found == [1, 1, 1, 1, 0, 0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("rows", "options", "message"),
     [
         ([], {}, "give n numbers"),

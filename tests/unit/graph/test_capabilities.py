@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from graph.capabilities import Capabilities, capabilities_from
-from graph.errors import DatabaseError
+from knowtrail.graph.connection import Capabilities, capabilities_from
+from knowtrail.graph.errors import DatabaseError
 
 
 def _of(version: str) -> Capabilities:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
-from graph import errors
+from knowtrail.graph import errors
+from tests.cases import each
 
 _BUILTINS = {
     "SettingsError": ValueError,
@@ -21,13 +20,13 @@ _BUILTINS = {
 }
 
 
-@pytest.mark.parametrize("name", errors.__all__)
+@each("name", errors.__all__)
 def test_every_error_has_the_root(name: str) -> None:
     """One except clause catches everything that is raised on purpose."""
     assert issubclass(getattr(errors, name), errors.KnowtrailError)
 
 
-@pytest.mark.parametrize(("name", "builtin"), _BUILTINS.items())
+@each(("name", "builtin"), _BUILTINS.items())
 def test_errors_are_the_builtin_a_caller_would_catch(
     name: str, builtin: type[Exception]
 ) -> None:
@@ -44,7 +43,7 @@ def test_the_drawn_tree_is_complete() -> None:
     assert ours == set(errors.__all__)
 
 
-@pytest.mark.parametrize("name", errors.__all__)
+@each("name", errors.__all__)
 def test_errors_carry_one_plain_message(name: str) -> None:
     """An error made with one message shows just that."""
     assert str(getattr(errors, name)("What, value: what to do.")) == (

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from graph.errors import InputError
-from graph.identifiers import TYPE_LETTERS, country_exists, parse_ghcid, parse_isil
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.identifiers import (
+    TYPE_LETTERS,
+    country_exists,
+    parse_ghcid,
+    parse_isil,
+)
+from tests.cases import each
 
 
 def test_ghcid_is_taken_apart() -> None:
@@ -17,13 +23,13 @@ def test_ghcid_is_taken_apart() -> None:
     assert (found.city, found.type, found.abbreviation) == ("AMS", "M", "RM")
 
 
-@pytest.mark.parametrize("letter", TYPE_LETTERS)
+@each("letter", TYPE_LETTERS)
 def test_every_type_letter_is_accepted(letter: str) -> None:
     """Each of the nineteen letters can stand in a GHCID."""
     assert parse_ghcid(f"AT-9-WIE-{letter}-X1").type == letter
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -66,7 +72,7 @@ def test_isil_is_returned_as_written(text: str) -> None:
     assert parse_isil(f" {text} ") == text
 
 
-@pytest.mark.parametrize(
+@each(
     "text", ["", "NL", "NL-", "NL-twelveletter", "nl-abc", "NL-ab c", "12-abc", "NL-é"]
 )
 def test_malformed_isil_is_refused(text: str) -> None:

@@ -11,9 +11,15 @@ import pytest
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk
 
-from graph.errors import InputError, ModelError
-from graph.language_models import LanguageModel, ModelReply, load_language_model
-from graph.settings import Settings
+from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.language_models import (
+    LanguageModel,
+    ModelReply,
+    check_there,
+    load_language_model,
+)
+from knowtrail.graph.settings import Settings
+from tests.ollama import MODEL, parrot_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,6 +190,32 @@ def test_settings_name_the_model() -> None:
     assert model.prompt_tokens == 4096 - 512
 
 
+def test_prompt_and_answer_share_the_context() -> None:
+    """The answer has what it asks for, and half of the context at most."""
+    model = LanguageModel(_saying("a"), prompt_tokens=3_584)
+
+    assert [model.room(n) for n in (100, 1_000, 4_096)] == [
+        (3_584, 100),
+        (3_096, 1_000),
+        (2_048, 2_048),
+    ]
+    assert LanguageModel(_saying("a")).room(9) == (None, 9)
+
+
+def test_context_is_what_the_server_tells_of_the_model() -> None:
+    """Up to the limit, asked once, and the usual one of a model that tells none."""
+    with parrot_server() as parrot:
+        settings = Settings(ollama_url=parrot.url)
+        told = []
+        for parrot.context in (8_192, 100_000, 0):
+            model = load_language_model(MODEL, settings=settings, context=32_768)
+            told.append(model.context_tokens)
+            parrot.context = 1
+            assert model.context_tokens == told[-1]
+
+    assert told == [8_192, 32_768, 4_096]
+
+
 def test_odd_characters_do_not_reach_the_model() -> None:
     """Half a surrogate pair cannot be sent and becomes a question mark."""
     chat = _saying("a")
@@ -213,3 +245,19 @@ async def test_reply_that_is_given_up_ends_its_request() -> None:
     await stream.aclose()
 
     assert closed.is_set()
+
+
+def test_model_that_is_not_there_is_told(closed_port: int) -> None:
+    """Ollama is asked for the model, other servers only whether they answer."""
+    nowhere = f"http://127.0.0.1:{closed_port}"
+    settings = Settings(ollama_url=nowhere)
+
+    with parrot_server() as parrot:
+        check_there(MODEL, Settings(ollama_url=parrot.url))
+        with pytest.raises(ModelError, match="has no model 'owl': run `ollama pull"):
+            check_there("owl", Settings(ollama_url=parrot.url))
+        check_there(f"openai:any@{parrot.url}/v1", settings)
+    with pytest.raises(ModelError, match="start it with `ollama serve`"):
+        check_there("parrot", settings)
+    with pytest.raises(ModelError, match="look at the network and at http"):
+        check_there(f"openai:any@{nowhere}/v1", settings)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 import json
 
-import pytest
 from neo4j.spatial import CartesianPoint
 from neo4j.time import Date, DateTime, Duration, Time
 
-from graph.rows import cell_text, plain_value, write_csv, write_json
+from knowtrail.graph.rows import cell_text, plain_value, write_csv, write_json
+from tests.cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "plain"),
     [
         (None, None),
@@ -39,20 +39,22 @@ def test_values_become_json(value: object, plain: object) -> None:
     json.dumps(plain_value(value), allow_nan=False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [
         ("plain", "plain"),
         ("two\nlines\tand a tab", "two lines and a tab"),
+        ("\x1b]0;title\x07", " ]0;title "),
+        ("to\u202egnp.exe", "to gnp.exe"),
         (
-            "\x1b]0;title\x07",
-            "\N{REPLACEMENT CHARACTER}]0;title\N{REPLACEMENT CHARACTER}",
+            "\u0645\u06cc\u200c\u062f\u0627\u0646\u06cc",
+            "\u0645\u06cc\u200c\u062f\u0627\u0646\u06cc",
         ),
         ("[bold]not markup[/bold]", "[bold]not markup[/bold]"),
         (None, "null"),
         (True, "true"),
         (1.5, "1.5"),
-        (DateTime(2024, 1, 1), "2024-01-01T00:00:00.000000000"),
+        (DateTime(2024, 1, 1), "2024-01-01 00:00:00"),
         (float("nan"), "NaN"),
         ([1, "a"], '[1, "a"]'),
         ({"k": [1]}, "{k: [1]}"),

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
-from graph.cli_server import server
-from graph.errors import SettingsError
-from graph.settings import Settings
+from knowtrail.graph.cli_server import server
+from knowtrail.graph.errors import SettingsError
+from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,19 @@ def test_status_without_server_says_how_to_start_one(tmp_path: Path) -> None:
     result = invoke(tmp_path / "a b", "status")
 
     assert result.exit_code == 1
-    assert f"knowtrail server start --home '{tmp_path}/a b'" in result.output
+    assert f"knowtrail --home '{tmp_path}/a b' server start" in result.output
+
+
+def test_hints_call_the_program_as_its_user_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a checkout that is `uv run`; the usual folder need not be named."""
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
+    monkeypatch.setenv("KNOWTRAIL_HOME", str(tmp_path))
+
+    result = invoke(tmp_path, "status")
+
+    assert result.output.endswith("To start one: uv run knowtrail server start\n")
 
 
 def test_status_as_json(tmp_path: Path) -> None:

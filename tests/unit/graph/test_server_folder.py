@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.errors import ServerError, StorageError
-from graph.server import read_log, server_status, stop_server
-from graph.server.folder import RunningServer, ServerFolder
+from knowtrail.graph.errors import ServerError, StorageError
+from knowtrail.graph.server import read_log, server_status, stop_server
+from knowtrail.graph.server.dbms import choose_port
+from knowtrail.graph.server.folder import RunningServer, ServerFolder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,9 +103,20 @@ def test_damaged_version_record_reads_as_none(folder: ServerFolder, text: str) -
 
 def test_version_record_round_trip(folder: ServerFolder) -> None:
     """The version that opened the data can be read back."""
-    folder.record_version("5.26.30")
+    folder.record("5.26.30", 7700)
 
     assert folder.recorded_version() == "5.26.30"
+    assert folder.recorded_port() == 7700
+
+
+def test_the_port_that_was_chosen_is_kept_while_it_is_free() -> None:
+    """The folder's last port comes first; another is chosen while it is taken."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        last = taken.getsockname()[1]
+        other = choose_port(None, last)
+
+    assert other != last
+    assert choose_port(None, last) == last
 
 
 def test_exclusive_lock_excludes_a_shared_one(folder: ServerFolder) -> None:
@@ -189,3 +202,22 @@ def test_log_gives_the_last_lines(folder: ServerFolder) -> None:
 def test_log_of_an_absent_folder_is_empty(tmp_path: Path) -> None:
     """No log is an empty log."""
     assert read_log(tmp_path / "never", 5) == []
+
+
+def test_home_is_closed_to_others(tmp_path: Path) -> None:
+    """Nobody else may enter a home folder that is made, or the server's folder."""
+    home = tmp_path / "above" / "home"
+    ServerFolder(home).create()
+
+    assert [mode_of(path) for path in (home, home / "server")] == [0o700, 0o700]
+
+
+def test_folder_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    """A folder of the user's that is chosen as home stays open to its others."""
+    tmp_path.chmod(0o755)
+    ServerFolder(tmp_path).create()
+
+    assert [mode_of(path) for path in (tmp_path, tmp_path / "server")] == [
+        0o755,
+        0o700,
+    ]

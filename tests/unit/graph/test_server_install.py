@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.errors import SettingsError
-from graph.server.dbms import DbmsSpec, configuration
-from graph.server.install import (
+from knowtrail.graph.errors import SettingsError
+from knowtrail.graph.server.dbms import DbmsSpec, configuration
+from knowtrail.graph.server.install import (
     check_version,
     installed_jars,
     jar_folder,
     line_of,
     listed_jars,
 )
+from tests.cases import each
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +40,7 @@ def test_releases_are_accepted(version: str) -> None:
     assert check_version(version) == version
 
 
-@pytest.mark.parametrize(
+@each(
     "version", ["", "5", "5.26", "5.25.9", "4.4.3", "latest", "../5.26.3", "5.26.3\n"]
 )
 def test_other_versions_are_refused(version: str) -> None:
@@ -115,6 +118,27 @@ def test_configuration_is_closed_to_the_network(version: str, tmp_path: Path) ->
     )
     assert settings["dbms.usage_report.enabled"] == "false"
     assert settings["server.fleet_discovery.enabled"] == "false"
+
+
+def test_load_csv_is_kept_to_this_machine_unless_asked_otherwise(
+    tmp_path: Path,
+) -> None:
+    """Every address but loopback is blocked, or none."""
+    spec = DbmsSpec(root=tmp_path, version="5.26.30", port=None, page_cache="64m")
+    remote = replace(spec, load_csv="remote")
+
+    blocked, none = (
+        configuration(one)["internal.dbms.cypher_ip_blocklist"]
+        for one in (spec, remote)
+    )
+
+    nets = [ip_network(part) for part in blocked.split(",")]
+    tried = "127.0.0.1", "::1", "10.0.0.1", "169.254.169.254", "fd00::2"
+    assert [one for one in tried if not any(ip_address(one) in n for n in nets)] == [
+        "127.0.0.1",
+        "::1",
+    ]
+    assert not none
 
 
 def test_configuration_without_port_keeps_bolt_closed(tmp_path: Path) -> None:

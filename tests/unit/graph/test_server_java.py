@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.errors import InstallError, SettingsError
-from graph.server import java as java_module
-from graph.server.java import Java, find_java
-from graph.server.jvm import check_size, jvm_options
+from knowtrail.graph.errors import InstallError, SettingsError
+from knowtrail.graph.server import java as java_module
+from knowtrail.graph.server.java import Java, find_java
+from knowtrail.graph.server.jvm import check_size, jvm_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

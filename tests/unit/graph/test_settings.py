@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.errors import SettingsError
-from graph.settings import Settings
+from knowtrail.graph.errors import SettingsError
+from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,6 +108,7 @@ def test_unknown_argument_is_refused() -> None:
         ('[knowtrail]\nurii = "x"\n', "Unknown setting 'urii'"),
         ("[knowtrail]\nheap = 5\n", "write it as a string"),
         ("[knowtrail\n", "is not TOML"),
+        ("x = " + "[" * 100_000, "is not TOML"),
     ],
 )
 def test_bad_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -137,3 +138,73 @@ def test_key_of_the_http_door_is_a_secret() -> None:
 
     assert settings.serve_key == "very-secret"
     assert "very-secret" not in repr(settings)
+
+
+def test_dotenv_of_the_working_folder_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The environment wins over it, it over a settings file; strangers are not read."""
+    config = _toml(tmp_path, '[knowtrail]\nheap = "5g"\ncorpus = "c"\n')
+    (tmp_path / ".env").write_text(
+        "# ours\nexport NEO4J_PASSWORD='a b#c'\nKNOWTRAIL_HEAP=6g\nNEO4J_DATABASE=x\n"
+        f"KNOWTRAIL_CONFIG={config}\nPATH=/nowhere\nNEO4J_URI=\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    for name in ("NEO4J_PASSWORD", "KNOWTRAIL_HEAP", "KNOWTRAIL_CONFIG", "NEO4J_URI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NEO4J_DATABASE", "movies")
+
+    found = Settings.from_env()
+
+    assert (found.password, found.heap, found.uri) == ("a b#c", "6g", None)
+    assert (found.database, found.corpus) == ("movies", "c")
+    assert "a b#c" not in repr(found)
+
+
+def test_dotenv_that_is_no_text_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line says which file."""
+    (tmp_path / ".env").write_bytes(b"NEO4J_URI=\xff\xfe")
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(SettingsError, match=r"Cannot read .*\.env"):
+        Settings.from_env()
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1:5000", "http://127.0.0.1:5000"),
+        ("box", "http://box:11434"),
+        (":5000", "http://127.0.0.1:5000"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),  # noqa: S104 - where it listens
+        ("http://box", "http://box:80"),
+        ("https://box/ollama/", "https://box:443/ollama"),
+        ("[::1]:5000", "http://[::1]:5000"),
+    ],
+)
+def test_ollama_is_found_by_its_own_variable(host: str, url: str) -> None:
+    """All forms that Ollama takes; Knowtrail's own variable wins."""
+    env = {"OLLAMA_HOST": host}
+    own = env | {"KNOWTRAIL_OLLAMA_URL": "http://mine:1"}
+
+    assert Settings.from_env(env=env).ollama_url == url
+    assert Settings.from_env(env=own).ollama_url == "http://mine:1"
+
+
+@pytest.mark.parametrize("host", ["ftp://box", "box:port", "box:99999"])
+def test_address_that_ollama_cannot_have_is_refused(host: str) -> None:
+    """The message names the variable."""
+    with pytest.raises(SettingsError, match="OLLAMA_HOST"):
+        Settings.from_env(env={"OLLAMA_HOST": host})
+
+
+def test_retries_have_a_limit_in_seconds() -> None:
+    """It is a number; anything else is refused."""
+    found = Settings.from_env(env={"KNOWTRAIL_RETRY_SECONDS": "2.5"})
+
+    assert (found.retry_seconds, Settings().retry_seconds) == (2.5, 30.0)
+    for bad in ("soon", "-1", "nan", "inf"):
+        with pytest.raises(SettingsError, match="retry_seconds"):
+            Settings.from_env(env={"KNOWTRAIL_RETRY_SECONDS": bad})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
-from ingest.background import Background, ahead
+from knowtrail.ingest.background import Background, ahead
 
 
 def test_calls_run_in_order_and_results_are_kept():
@@ -82,3 +83,21 @@ def test_ahead_works_at_most_a_few_items_in_advance():
     stream.close()
 
     assert len(made) <= 6
+
+
+@pytest.mark.thorough
+def test_ahead_waits_for_work_under_way_however_long_it_takes():
+    """A consumer that leaves leaves nobody behind who still writes."""
+    ended = []
+
+    def items():
+        yield 1
+        time.sleep(5.5)
+        ended.append(True)
+        yield 2
+
+    stream = ahead(items())
+    next(stream)
+    stream.close()
+
+    assert ended

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
 import sentencex
 
-from ingest.bundled import articles, questions
-from ingest.sentences import split_sentences
+from knowtrail.ingest.bundled import articles, questions
+from knowtrail.ingest.sentences import split_sentences
+from tests.cases import each
 
 ARTICLES = list(articles())
 QUESTIONS = list(questions())
@@ -21,10 +21,8 @@ def sentences(text):
     return [part.strip() for part in sentencex.segment("en", text) if part.strip()]
 
 
-every_article = pytest.mark.parametrize("article", ARTICLES, ids=lambda row: row["id"])
-every_question = pytest.mark.parametrize(
-    "question", QUESTIONS, ids=lambda row: row["id"]
-)
+every_article = each("article", ARTICLES)
+every_question = each("question", QUESTIONS)
 
 
 def test_there_are_at_least_twelve_articles():

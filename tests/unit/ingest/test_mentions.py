@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
+from knowtrail.ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
 
 
 def test_title_resolves_to_its_document_or_through_redirects():
@@ -27,8 +27,11 @@ def test_shared_title_stands_for_no_document():
     """Two documents of one title make it ambiguous, for redirects to it too."""
     index = TitleIndex([("d1", "Mercury"), ("d2", "Mercury")], {"Hg": "Mercury"})
 
-    assert index.resolve("Mercury") is None
-    assert index.resolve("Hg") is None
+    assert [index.resolve(key) for key in ("Mercury", "Hg")] == [None, None]
+    assert [index.is_shared(key) for key in ("Mercury", "Hg", "X")] == [
+        *(True, True, False)
+    ]
+    assert [index.resolve(key) for key in ("#d2", "#d3", "d2")] == ["d2", None, None]
 
 
 def test_circle_of_redirects_ends():

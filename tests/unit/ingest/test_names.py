@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.names import is_nameable, names_in, small_words, words_of
+from knowtrail.ingest.names import is_nameable, names_in, small_words, words_of
+from tests.cases import each
 
 CERTAIN = [
     ("She met J. R. R. Tolkien there.", ["J. R. R. Tolkien"]),
@@ -37,7 +38,7 @@ CERTAIN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "names"), CERTAIN)
+@each(("text", "names"), CERTAIN)
 def test_names_inside_sentences_are_certain(text: str, names: list[str]) -> None:
     """Initials, numbers, small words, hyphens and apostrophes hold a name together."""
     assert [name.label for name in names_in(text) if name.certain] == names
@@ -60,7 +61,7 @@ def test_a_long_run_of_capitals_is_no_name() -> None:
     assert not list(names_in("see One Two Three Four Five Six Seven Eight Nine Ten"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("The U.S.'s Coca-Cola", ["the", "u", "s", "s", "coca", "cola"]),
@@ -90,7 +91,16 @@ def test_small_words_are_those_without_a_capital() -> None:
 
 @pytest.mark.parametrize(
     ("name", "usable"),
-    [("Io", False), ("Ohm", True), ("東京", True), ("水", False), ("x " * 17, False)],
+    [
+        ("Io", False),
+        ("Ohm", True),
+        ("東京", True),
+        ("水", False),
+        ("x " * 17, False),
+        ("x" * 1_000, True),
+        ("x" * 1_001, False),
+        ("я" * 501, False),
+    ],
 )
 def test_names_that_are_too_short_or_too_long_are_left(name: str, usable: bool) -> None:
     """Two letters say too little in an alphabet, and enough in characters."""

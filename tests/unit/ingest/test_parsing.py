@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.errors import SourceError
-from ingest.parsing import clean_plain, parse, sentence_spans
-from ingest.records import Link, RawDocument, Section
+from knowtrail.graph.errors import SourceError
+from knowtrail.ingest.parsing import clean_plain, parse, sentence_spans
+from knowtrail.ingest.records import Link, RawDocument, Section
 
 
 def _raw(text: str, **fields: object) -> RawDocument:

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.keys import content_key, normalise_name, normalise_title
-from ingest.options import IngestOptions
-from ingest.prepare import content_hash, prepare
-from ingest.records import Link, RawDocument, Section
+from knowtrail.ingest.keys import content_key, normalise_name, normalise_title
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.prepare import content_hash, prepare
+from knowtrail.ingest.records import Link, RawDocument, Section
+from tests.cases import each
 
 RAW = RawDocument(
     source_id="1",
@@ -52,13 +53,14 @@ def test_ids_differ_between_corpora_and_places_but_not_between_runs():
     assert len(set(ids)) == len(ids)
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [
         {"title": "B"},
         {"raw": "x"},
         {"revision": "2"},
         {"links": ()},
+        {"links": (replace(RAW.links[0], source_id="2"),)},
         {"sections": ()},
         {"categories": ()},
         {"metadata": {}},

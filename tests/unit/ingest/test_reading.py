@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.errors import SourceError
-from ingest.reading import begun
-from ingest.records import Failure, RawDocument
-from ingest.sources.files import FilesSource
-from ingest.sources.jsonl import JsonlSource
+from knowtrail.graph.errors import SourceError
+from knowtrail.ingest.reading import begun
+from knowtrail.ingest.records import Failure, RawDocument
+from knowtrail.ingest.sources.files import FilesSource
+from knowtrail.ingest.sources.jsonl import JsonlSource
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from knowtrail.ingest.records import Item
 
 GOOD = '{"id": "a", "text": "One line."}\n'
 
@@ -23,7 +26,8 @@ def test_failures_before_the_first_document_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(f"one\ntwo\n{GOOD}three\n")
 
-    items = list(begun([JsonlSource([path])]))
+    with begun([JsonlSource([path])]) as begin:
+        items = list(begin)
 
     assert [type(item) for item in items] == [Failure, Failure, RawDocument, Failure]
 
@@ -34,7 +38,7 @@ def test_lines_of_no_use_are_refused_before_anything_is_written(tmp_path: Path) 
     path.write_text("one\ntwo\n")
 
     with pytest.raises(SourceError, match=r"No line of a.jsonl .* a.jsonl:1: not JSON"):
-        begun([JsonlSource([path])])
+        begun([JsonlSource([path])]).__enter__()
 
 
 def test_a_folder_of_no_use_is_refused(tmp_path: Path) -> None:
@@ -43,4 +47,26 @@ def test_a_folder_of_no_use_is_refused(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_bytes(b"\xff")
 
     with pytest.raises(SourceError, match=r"Nothing in .*: a.txt: looks like"):
-        begun([FilesSource(tmp_path)])
+        begun([FilesSource(tmp_path)]).__enter__()
+
+
+def test_a_source_that_is_left_is_closed(tmp_path: Path) -> None:
+    """At once, not when the collector comes to it: an error may keep it for long."""
+    path = tmp_path / "a.jsonl"
+    path.write_text(GOOD * 10)
+    ended = []
+
+    class Told(JsonlSource):
+        def items(self) -> Iterator[Item]:
+            try:
+                yield from super().items()
+            finally:
+                ended.append(True)
+
+    with pytest.raises(RuntimeError), begun([Told([path])]) as items:  # noqa: PT012
+        kept = items
+        next(items)
+        raise RuntimeError
+
+    assert ended == [True]
+    assert list(kept) == []

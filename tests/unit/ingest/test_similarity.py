@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ingest import similarity
-from ingest.similarity import top_neighbours
+from knowtrail.ingest import similarity
+from knowtrail.ingest.similarity import top_neighbours
 
 
 def brute_force(vectors, groups, ids, top, threshold, same_group):

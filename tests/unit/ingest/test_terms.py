@@ -8,8 +8,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.tally import NameTally, title_names
-from ingest.terms import (
+from knowtrail.ingest.tally import NameTally, title_names
+from knowtrail.ingest.terms import (
     TermFinder,
     find_terms,
     is_linked,
@@ -122,7 +122,7 @@ def test_counts_on_disk_are_those_in_memory(monkeypatch) -> None:
         for _, text in TEXTS:
             tally.add(text)
         held = tally.chosen()
-    monkeypatch.setattr("ingest.tally._HELD", 0)
+    monkeypatch.setattr("knowtrail.ingest.tally._HELD", 0)
     with NameTally() as tally:
         for _, text in TEXTS:
             tally.add(text)

@@ -8,13 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.embedders import HashEmbedder
-from graph.errors import ModelError, SettingsError
-from graph.prompts import fitting
-from graph.settings import Settings
-from ingest._phrases import candidate_phrases, distinct, first_words
-from ingest.llm_themes import LlmThemes, theme_prompt
-from ingest.themes import NoThemes, theme_source
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import ModelError, SettingsError
+from knowtrail.graph.prompts import fitting
+from knowtrail.graph.settings import Settings
+from knowtrail.ingest.themes import (
+    LlmThemes,
+    NoThemes,
+    candidate_phrases,
+    distinct,
+    first_words,
+    theme_prompt,
+    theme_source,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

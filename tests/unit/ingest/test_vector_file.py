@@ -7,8 +7,8 @@ import errno
 import numpy as np
 import pytest
 
-from graph.errors import StorageError
-from ingest.vector_file import VectorFile, storage_errors
+from knowtrail.graph.errors import StorageError
+from knowtrail.ingest.vector_file import VectorFile, storage_errors
 
 
 def test_rows_come_back_in_order(tmp_path):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.errors import SettingsError
-from ingest.windows import windows
+from knowtrail.graph.errors import SettingsError
+from knowtrail.ingest.windows import windows
 
 
 @st.composite

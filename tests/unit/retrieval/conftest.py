@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from retrieval.protocols import StoredSentence
-from retrieval.readers.memory import MemoryGraph
-from retrieval.walk import ChunkText
+from knowtrail.retrieval.protocols import StoredSentence
+from knowtrail.retrieval.readers.memory import MemoryGraph
+from knowtrail.retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from retrieval.protocols import Vector
+    from knowtrail.retrieval.protocols import Vector
 
 
 def at(degrees: float) -> Vector:
@@ -40,12 +40,12 @@ def graph_of(drawn: dict[str, Drawn]) -> MemoryGraph:
     chunks = tuple(
         ChunkText(
             id=name,
-            text=" ".join(chunk.sentences),
+            text=" ".join(f"Text of {s[0]}." for s in chunk.sentences),
             index=i,
             first_sentence=names.index(next(iter(chunk.sentences), names[0])),
             last_sentence=names.index(next(reversed(chunk.sentences), names[0])),
-            start_char=10 * i,
-            end_char=10 * i + 5,
+            start_char=11 * names.index(next(iter(chunk.sentences), names[0])),
+            end_char=11 * names.index(next(reversed(chunk.sentences), names[0])) + 10,
             document_id=chunk.document,
             title=chunk.document.upper(),
         )
@@ -60,8 +60,8 @@ def graph_of(drawn: dict[str, Drawn]) -> MemoryGraph:
                     id=s,
                     text=f"Text of {s[0]}.",
                     index=names.index(s),
-                    start_char=10 * names.index(s),
-                    end_char=10 * names.index(s) + 9,
+                    start_char=11 * names.index(s),
+                    end_char=11 * names.index(s) + 10,
                     vector=at(angle),
                 )
                 for s, angle in chunk.sentences.items()

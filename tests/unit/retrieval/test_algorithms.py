@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
 import pytest
 
-from graph.errors import InputError, UnknownAlgorithmError
-from retrieval.algorithms import (
+from knowtrail.graph.errors import InputError, UnknownAlgorithmError
+from knowtrail.retrieval.algorithms import (
     ALGORITHMS,
     DEFAULT_ALGORITHM,
     DETERMINISTIC,
     PUBLISHED_ALGORITHMS,
     algorithm,
 )
-from retrieval.algorithms.rules import OWN, PUBLISHED
+from knowtrail.retrieval.algorithms.rules import OWN, PUBLISHED
+from knowtrail.retrieval.cli_search import search
 
 
 def test_algorithms_are_found_by_name() -> None:
     """Each algorithm is registered under its own name, the default among them."""
     assert {algorithm(name).name for name in ALGORITHMS} == set(ALGORITHMS)
     assert DEFAULT_ALGORITHM in ALGORITHMS
+
+
+def test_tab_offers_every_algorithm() -> None:
+    """The names that `--help` has by hand are those there are."""
+    option = next(each for each in search.params if each.name == "algorithm")
+    assert isinstance(option, click.Option)
+    offered = option.shell_complete(click.Context(search), "")
+
+    assert {item.value for item in offered} == set(ALGORITHMS)
+    assert all(name in str(option.help) for name in ALGORITHMS)
 
 
 @pytest.mark.parametrize("name", PUBLISHED_ALGORITHMS)

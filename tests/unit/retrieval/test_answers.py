@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.errors import InputError, ModelError
-from graph.prompts import estimated_tokens
-from retrieval.answers import (
+from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.prompts import estimated_tokens
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.answers import (
     CUT,
     NO_CITATIONS,
     AnswerText,
     answer_request,
     parse_answer,
 )
-from retrieval.walk import FoundSentence
+from knowtrail.retrieval.ask import Answer
+from knowtrail.retrieval.cli_ask import _show
+from knowtrail.retrieval.knowledge import no_blocks_note
+from knowtrail.retrieval.walk import FoundSentence
+from tests.cases import each
+from tests.walks import walk_over
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -86,7 +96,7 @@ def test_half_a_pair_becomes_a_replacement() -> None:
     assert AnswerText().feed(raw) == "\ufffdx\ufffd\U0001f600\ufffd\ufffd"
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "text", "cited", "confidence", "note"),
     [
         (
@@ -208,3 +218,24 @@ def test_half_a_character_is_replaced() -> None:
 
     assert parsed.text == "Ice \N{REPLACEMENT CHARACTER}."
     assert parsed.text == AnswerText().feed(raw)
+
+
+def test_a_note_has_commands_as_they_have_to_be_typed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the folder of the server, where that is another one."""
+    walk = walk_over("fox0")
+    answer = Answer(
+        text="Foxes.",
+        citations=walk.sentences,
+        confidence=None,
+        note=no_blocks_note(walk),
+        model="m",
+        walk=walk,
+        traversal_id=None,
+    )
+
+    _show(answer, Settings(home=tmp_path), as_json=False)
+
+    own = f"knowtrail --home {tmp_path} extract --corpus tales"
+    assert own in capsys.readouterr().err

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retrieval.algorithms import BasicRetrieval
-from retrieval.driving import run
-from retrieval.protocols import WalkOptions
-from retrieval.readers.memory import MemoryReader
+from knowtrail.retrieval.algorithms import BasicRetrieval
+from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.protocols import WalkOptions
+from knowtrail.retrieval.readers.memory import MemoryReader
 
 if TYPE_CHECKING:
-    from retrieval.protocols import Vector
-    from retrieval.readers.memory import MemoryGraph
-    from retrieval.walk import Trail
+    from knowtrail.retrieval.protocols import Vector
+    from knowtrail.retrieval.readers.memory import MemoryGraph
+    from knowtrail.retrieval.walk import Trail
 
 
 def walk(graph: MemoryGraph, question: Vector, **options: Any) -> Trail:

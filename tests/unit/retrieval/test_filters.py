@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.errors import FilterError
-from retrieval.filters import OPERATORS, parse_filter
+from knowtrail.graph.errors import FilterError
+from knowtrail.retrieval.filters import OPERATORS, parse_filter
+from tests.cases import each
 
 CHUNK = {"id": "c1", "index": 3, "className": "Person"}
 DOCUMENT = {
@@ -32,7 +33,7 @@ def passes(given_filter: dict[str, Any]) -> bool:
     return parsed is None or parsed.matches(CHUNK, DOCUMENT)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given_filter", "expected"),
     [
         ({}, True),
@@ -77,7 +78,7 @@ def test_a_filter_means_what_it_says(
     assert passes(given_filter) is expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("given_filter", "message"),
     [
         ("language", "is no filter"),

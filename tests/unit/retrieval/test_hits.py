@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from retrieval.algorithms import BasicRetrieval, QueryTraversal
-from retrieval.conformance import random_graph, random_query
-from retrieval.driving import run
-from retrieval.hits import searching
-from retrieval.protocols import ExpandRequest, WalkOptions
-from retrieval.readers.memory import MemoryReader
+from knowtrail.retrieval.algorithms import BasicRetrieval, QueryTraversal
+from knowtrail.retrieval.conformance import random_graph, random_query
+from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.hits import searching
+from knowtrail.retrieval.protocols import ExpandRequest, WalkOptions
+from knowtrail.retrieval.readers.memory import MemoryReader
 
 if TYPE_CHECKING:
-    from retrieval.protocols import Vector
-    from retrieval.readers.memory import MemoryGraph
+    from knowtrail.retrieval.protocols import Vector
+    from knowtrail.retrieval.readers.memory import MemoryGraph
 
 
 def small(draw: Any, chunk: Any) -> MemoryGraph:

@@ -10,30 +10,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.errors import InputError
-from graph.language_models import CONTEXT_TOKENS, ModelReply
-from graph.prompts import estimated_tokens
-from retrieval.algorithms import LlmGuidedTraversal
-from retrieval.algorithms.guiding import (
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.language_models import CONTEXT_TOKENS, ModelReply
+from knowtrail.graph.prompts import estimated_tokens
+from knowtrail.retrieval.algorithms import LlmGuidedTraversal
+from knowtrail.retrieval.algorithms.llm_guided_traversal import (
     Candidate,
     answer_schema,
     guiding_prompt,
     verdict,
 )
-from retrieval.driving import run
-from retrieval.protocols import (
+from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.protocols import (
     AnchorRequest,
     ExpandRequest,
     ModelRequest,
     WalkOptions,
 )
-from retrieval.readers.memory import MemoryReader
-from retrieval.walk import RankedChunk
+from knowtrail.retrieval.readers.memory import MemoryReader
+from knowtrail.retrieval.walk import RankedChunk
 
 if TYPE_CHECKING:
-    from retrieval.protocols import Vector
-    from retrieval.readers.memory import MemoryGraph
-    from retrieval.walk import Trail
+    from knowtrail.retrieval.protocols import Vector
+    from knowtrail.retrieval.readers.memory import MemoryGraph
+    from knowtrail.retrieval.walk import Trail
 
 ASKED = WalkOptions(question="Which bird sings?")
 
@@ -137,7 +137,17 @@ def test_an_answer_that_is_not_valid_takes_the_nearest(
     assert visited(trail) == ["a", "n1"]
     assert trail.counts["invalidAnswers"] == 1
     assert trail.counts["unanswered"] == (reply.error is not None)
-    assert "not valid" in trail.steps[1].reason
+    said = "gave no answer" if reply.error else "answer was not valid"
+    assert said in trail.steps[1].reason
+
+
+def test_a_late_answer_is_called_late(graph: MemoryGraph, question: Vector) -> None:
+    """The step says how long the model had."""
+    late = ModelReply(text="{", error="Too late.", late=True)
+
+    trail = walk(graph, question, Model([late, says("STOP")]))
+
+    assert "the model did not answer in 60 s" in trail.steps[1].reason
 
 
 def test_only_the_choice_steers(graph: MemoryGraph, question: Vector) -> None:

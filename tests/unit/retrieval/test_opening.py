@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.settings import Settings
-from retrieval.corpora import CorpusInfo
-from retrieval.questions import check_question
-from retrieval.readers import opening
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.corpora import CorpusInfo
+from knowtrail.retrieval.questions import check_question
+from knowtrail.retrieval.readers import opening
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from retrieval.algorithms import QueryTraversal
-from retrieval.conformance import random_graph, random_query
-from retrieval.driving import run
-from retrieval.picture import walk_html
-from retrieval.protocols import WalkOptions
-from retrieval.readers.memory import MemoryReader
-from retrieval.walk import Walk
+from knowtrail.retrieval.algorithms import QueryTraversal
+from knowtrail.retrieval.conformance import random_graph, random_query
+from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.picture import walk_html
+from knowtrail.retrieval.protocols import WalkOptions
+from knowtrail.retrieval.readers.memory import MemoryReader
+from knowtrail.retrieval.walk import Walk
 
 if TYPE_CHECKING:
-    from retrieval.walk import ChunkText
+    from knowtrail.retrieval.walk import ChunkText
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -71,7 +71,8 @@ def test_the_page_has_the_whole_walk(walk: Walk) -> None:
     assert [[c["id"] for c in step["considered"]] for step in data["steps"]] == [
         [c.id for c in step.considered] for step in walk.steps
     ]
-    assert data["edges"] is True
+    assert [step["hop"] for step in data["steps"]] == [s.hop > 0 for s in walk.steps]
+    assert data["legend"].startswith("arrows: hops")
 
 
 def test_candidates_without_a_cosine_are_not_drawn(walk: Walk) -> None:

@@ -8,10 +8,17 @@ from typing import Any
 
 import pytest
 
-from graph.errors import InputError
-from graph.settings import Settings
-from retrieval.procedures import OPTIONS, PROCEDURES, call, keywords, options_from_text
-from retrieval.questions import check_question
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.procedures import (
+    OPTIONS,
+    PROCEDURES,
+    call,
+    keywords,
+    options_from_text,
+)
+from knowtrail.retrieval.questions import check_question
+from tests.cases import each
 
 ARGUMENTS = {"question": "What is ice?"}
 ROWS = {
@@ -39,7 +46,7 @@ def test_there_are_four_procedures_with_their_rows() -> None:
     assert found == ROWS
 
 
-@pytest.mark.parametrize(("python", "public"), NAMES)
+@each(("python", "public"), NAMES)
 def test_option_has_two_names(python: str, public: str) -> None:
     """One table gives both."""
     assert OPTIONS[python].public_name == public
@@ -109,11 +116,11 @@ def test_reader_without_the_right_records_nothing(name: str, record: bool) -> No
     assert found["record"] is record
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "arguments", "options", "message"),
     [
         ("walk", ARGUMENTS, {}, "No procedure 'walk': there are search, traverse,"),
-        ("search", {}, {}, "question is None: knowtrail.search needs a text"),
+        ("search", {}, {}, "question is null: knowtrail.search needs a text"),
         ("search", {"question": 7}, {}, "question is 7: knowtrail.search needs a text"),
         ("search", {**ARGUMENTS, "q": ""}, {}, "No argument 'q'"),
         (
@@ -126,9 +133,9 @@ def test_reader_without_the_right_records_nothing(name: str, record: bool) -> No
         ),
         ("search", ARGUMENTS, {"record": True}, "No option 'record'"),
         ("ask", ARGUMENTS, {"maxHops": "2"}, "maxHops is '2': give a whole number"),
-        ("ask", ARGUMENTS, {"maxHops": 2.5}, "maxHops is '2.5': give a whole number"),
-        ("ask", ARGUMENTS, {"maxHops": True}, "maxHops is 'True': give a whole number"),
-        ("ask", ARGUMENTS, {"record": 1}, "record is '1': give true or false"),
+        ("ask", ARGUMENTS, {"maxHops": 2.5}, "maxHops is 2.5: give a whole number"),
+        ("ask", ARGUMENTS, {"maxHops": True}, "maxHops is true: give a whole number"),
+        ("ask", ARGUMENTS, {"record": 1}, "record is 1: give true or false"),
         ("ask", ARGUMENTS, {"filter": "x"}, "filter is 'x': give a map"),
         ("compare", ARGUMENTS, {"algorithms": [1]}, "give a list of texts"),
     ],

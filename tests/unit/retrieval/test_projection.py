@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.projection import AXES, Moments, fit_projection
+from knowtrail.retrieval.projection import AXES, Moments, fit_projection
 
 SEEDS = st.integers(min_value=0, max_value=10_000)
 
@@ -19,7 +19,6 @@ def vectors(seed: int, count: int = 40, dimensions: int = 7) -> np.ndarray:
     return generator.standard_normal((count, dimensions)) * spread + 3
 
 
-@settings(max_examples=50, deadline=None)
 @given(SEEDS)
 def test_axes_are_those_of_a_singular_value_decomposition(seed: int) -> None:
     """Distances between points are those along the exact main axes."""
@@ -35,7 +34,6 @@ def test_axes_are_those_of_a_singular_value_decomposition(seed: int) -> None:
     assert projection.explained == pytest.approx(shares, abs=1e-9)
 
 
-@settings(max_examples=50, deadline=None)
 @given(SEEDS, st.integers(min_value=0, max_value=40))
 def test_sums_of_parts_are_those_of_the_whole(seed: int, cut: int) -> None:
     """It does not matter in which parts vectors come."""
@@ -97,7 +95,6 @@ def test_without_variance_there_are_no_axes(moments: Moments) -> None:
     assert not projection.components.any()
 
 
-@settings(max_examples=25, deadline=None)
 @given(SEEDS, st.integers(min_value=1, max_value=3), st.integers(0, 3))
 def test_axes_without_variance_are_none(seed: int, kinds: int, cut: int) -> None:
     """What rounding leaves is no axis: else it would depend on how sums were made."""

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from retrieval.algorithms import QueryTraversal
-from retrieval.driving import run
-from retrieval.protocols import WalkOptions
-from retrieval.readers.memory import MemoryReader
+from knowtrail.retrieval.algorithms import QueryTraversal
+from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.protocols import WalkOptions
+from knowtrail.retrieval.readers.memory import MemoryReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from retrieval.protocols import Vector, Visit
-    from retrieval.readers.memory import MemoryGraph
-    from retrieval.walk import Trail
+    from knowtrail.retrieval.protocols import Vector, Visit
+    from knowtrail.retrieval.readers.memory import MemoryGraph
+    from knowtrail.retrieval.walk import Trail
 
 
 def walk(graph: MemoryGraph, question: Vector, **options: Any) -> Trail:

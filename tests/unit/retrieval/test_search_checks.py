@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
 from click.testing import CliRunner
 
-from graph.embedders import HashEmbedder
-from graph.errors import (
+from knowtrail.eval.retrieval.bench import corpus_name
+from knowtrail.eval.retrieval.dataset import RetrievalDataset, Unit
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import (
     CorpusDriftError,
     FilterError,
     InputError,
@@ -19,22 +22,23 @@ from graph.errors import (
     UnknownCorpusError,
     VectorError,
 )
-from graph.settings import Settings
-from retrieval.cli_search import _as_dict
-from retrieval.cli_search import search as command
-from retrieval.conformance import random_graph, random_query
-from retrieval.corpora import (
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.cli_search import _as_dict
+from knowtrail.retrieval.cli_search import search as command
+from knowtrail.retrieval.conformance import random_graph, random_query
+from knowtrail.retrieval.corpora import (
     CorpusInfo,
     agreed_embedder,
     pick_corpus,
     question_vector,
 )
-from retrieval.display import show_result, stop_text
-from retrieval.driving import run
-from retrieval.questions import Task, check_question
-from retrieval.readers.memory import MemoryReader
-from retrieval.search import SearchResult, result_of, searching_for
-from retrieval.walk import StopReason
+from knowtrail.retrieval.display import show_result, stop_text
+from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.questions import Task, check_question
+from knowtrail.retrieval.readers.memory import MemoryReader
+from knowtrail.retrieval.search import SearchResult, result_of, searching_for
+from knowtrail.retrieval.walk import StopReason
+from tests.cases import each
 
 
 def info(name: str, **fields: Any) -> CorpusInfo:
@@ -50,7 +54,7 @@ def found_by(task: Task) -> SearchResult:
     return result_of(task, "small", trail, hits, 0.25)
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "arguments", "error"),
     [
         ("", {}, InputError),
@@ -93,6 +97,21 @@ def test_the_only_corpus_need_not_be_named() -> None:
         pick_corpus([info("enwiki"), info("b")], "enwki")
     with pytest.raises(UnknownCorpusError, match="knowtrail ingest"):
         pick_corpus([], "a")
+
+
+def test_corpora_of_evaluations_are_asked_by_name() -> None:
+    """What `eval retrieval` makes of a data set is not what a question means."""
+    passages = RetrievalDataset(name="a", kind="b", passages=(), questions=())
+    made = corpus_name(passages, Unit(), "hash:32")
+    stored = [info(made), info("eval-notes"), info(f"{made}x")]
+
+    assert pick_corpus([info(made), info("a")], None).name == "a"
+    assert pick_corpus(stored[:2], None).name == "eval-notes"
+    assert pick_corpus(stored, made).name == made
+    with pytest.raises(InputError, match=f"name one of {made}"):
+        pick_corpus([info(made)], None)
+    with pytest.raises(InputError, match=f"name one of eval-notes, {made}x"):
+        pick_corpus(stored, None)
 
 
 def test_the_embedder_must_be_the_corpus_s() -> None:
@@ -150,6 +169,26 @@ def test_the_table_shows_walk_and_sentences() -> None:
     assert f"{len(result.walk.steps)} steps" in text
     assert all(step.chunk.title in text for step in result.walk.steps)
     assert all(f"({s.score:.3f})" in text for s in result.walk.sentences)
+
+
+def test_documents_of_one_title_are_told_apart() -> None:
+    """Each has a heading of its own, with its id; others have none."""
+    found = found_by(check_question("What is said?", k=9))
+    hits = tuple(
+        replace(hit, chunk=replace(hit.chunk, title="Mercury"))
+        if hit.chunk.title != found.hits[0].chunk.title
+        else hit
+        for hit in found.hits
+    )
+    others = {h.chunk.document_id for h in hits if h.chunk.title == "Mercury"}
+    file = io.StringIO()
+
+    show_result(replace(found, hits=hits), file)
+
+    headings = [x for x in file.getvalue().splitlines() if x.startswith("Mercury  ")]
+    assert len(others) > 1
+    assert {x.split()[2] for x in headings} == others
+    assert f"document {found.hits[0].chunk.document_id}" not in file.getvalue()
 
 
 def test_filled_sentences_are_marked() -> None:
@@ -213,7 +252,7 @@ def test_the_command_refuses_before_a_server_starts(
     assert message in str(ran.exception)
 
 
-@pytest.mark.parametrize(
+@each(
     "given",
     [
         {"algorithm": "x" * 100_000},

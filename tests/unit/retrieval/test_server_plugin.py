@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph.errors import DatabaseError
-from retrieval.procedures import PROCEDURES
-from retrieval.procedures.server_plugin import _called, _CallerGoneError
-from retrieval.procedures.stoppable import StoppableConnection, stopping
-from retrieval.readers.cypher import CypherReader
+from knowtrail.graph.errors import DatabaseError
+from knowtrail.retrieval.procedures import PROCEDURES
+from knowtrail.retrieval.procedures.server_plugin import (
+    StoppableConnection,
+    _called,
+    _CallerGoneError,
+    stopping,
+)
+from knowtrail.retrieval.readers.cypher import CypherReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

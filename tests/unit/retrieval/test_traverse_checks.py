@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from graph.errors import InputError, UnknownAlgorithmError
-from graph.settings import Settings
-from retrieval.algorithms import ALGORITHMS
-from retrieval.cli_traverse import _as_dict, compare, traverse
-from retrieval.display import show_comparison, show_walk
-from retrieval.recording import question_id
-from retrieval.traverse import TraverseResult, compared_algorithms, overlaps
-from retrieval.walk import RankedChunk
+from knowtrail.graph.errors import InputError, ModelError, UnknownAlgorithmError
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.algorithms import ALGORITHMS
+from knowtrail.retrieval.cli_ask import ask
+from knowtrail.retrieval.cli_traverse import _as_dict, compare, traverse
+from knowtrail.retrieval.display import show_comparison, show_walk
+from knowtrail.retrieval.recording import question_id
+from knowtrail.retrieval.traverse import TraverseResult, compared_algorithms, overlaps
+from knowtrail.retrieval.walk import RankedChunk
 from tests.walks import NIGHT, SEA, recording, walk_over
 
 if TYPE_CHECKING:
@@ -74,9 +75,13 @@ def test_comparison_is_a_row_an_algorithm() -> None:
     show_comparison(results(), overlaps(results()), file)
 
     rows = [" ".join(line.split()) for line in file.getvalue().splitlines()]
-    assert "query_traversal 3 2 2 early_stop 4.2 id-of-query" in rows
-    assert "kg_traversal 4 3 3 early_stop 4.2" in rows
-    assert "llm_guided_traversal 0 0 0 failed 4.2" in rows
+    early = "enough was found, a sentence of it nearer than any chunk left"
+    assert f"query_traversal 3 2 2 4.2 {early}" in rows
+    found = rows[rows.index("query_traversal found (traversal id-of-query):") + 1 :]
+    assert [row.startswith("- ") for row in found[:4]] == [True, True, True, False]
+    assert not any(row.startswith("llm_guided_traversal found") for row in rows)
+    assert f"kg_traversal 4 3 3 4.2 {early}" in rows
+    assert "llm_guided_traversal 0 0 0 4.2 it could not be made" in rows
     assert "2 kg_traversal 40%" in rows
 
 
@@ -93,6 +98,16 @@ def test_walk_is_shown_with_reasons_and_sentences() -> None:
     ] * 3
     assert text.count("Owl\n") == 1
     assert "Says owl1 (0.800)" in text
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "query_traversal"])
+def test_steps_of_auto_say_that_scores_do_not_rank_them(algorithm: str) -> None:
+    """A later step may have a higher score; walks along edges need no such line."""
+    file = io.StringIO()
+
+    show_walk(walk_over("fox0", "owl0", algorithm=algorithm), file)
+
+    assert ("auto ranks by" in file.getvalue()) is (algorithm == "auto")
 
 
 def test_a_walk_without_a_step_is_shown() -> None:
@@ -191,3 +206,21 @@ def test_unknown_choices_are_refused(arguments: list[Any]) -> None:
     ran = CliRunner().invoke(traverse, ["q", *arguments], obj=NOWHERE)
 
     assert ran.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("no-model", "ollama serve"),
+        ("openai:none@http://127.0.0.1:1/v1", "look at the network and at http"),
+    ],
+)
+def test_ask_misses_its_model_before_it_walks(model: str, said: str) -> None:
+    """A model that is not there is told before a database or an embedder is needed."""
+    silent = replace(NOWHERE, ollama_url="http://127.0.0.1:1")
+    named = replace(silent, language_model=model)
+
+    for arguments, settings in ((["q", "--model", model], silent), (["q"], named)):
+        ran = CliRunner().invoke(ask, arguments, obj=settings)
+        assert isinstance(ran.exception, ModelError)
+        assert said in str(ran.exception)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from retrieval.algorithms import algorithm
-from retrieval.conformance import random_graph, random_query
-from retrieval.driving import run
-from retrieval.protocols import WalkOptions
-from retrieval.readers.memory import MemoryReader
+from knowtrail.retrieval.algorithms import algorithm
+from knowtrail.retrieval.conformance import random_graph, random_query
+from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.protocols import WalkOptions
+from knowtrail.retrieval.readers.memory import MemoryReader
 
 if TYPE_CHECKING:
-    from retrieval.protocols import Vector
-    from retrieval.readers.memory import MemoryGraph
-    from retrieval.walk import Trail
+    from knowtrail.retrieval.protocols import Vector
+    from knowtrail.retrieval.readers.memory import MemoryGraph
+    from knowtrail.retrieval.walk import Trail
 
 NAMES = ("triangulation_average", "triangulation_geometric_3d", "triangulation_fulldim")
 

@@ -8,26 +8,27 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from graph.errors import InputError
-from retrieval.algorithms import (
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.algorithms import (
     ALGORITHMS,
     DETERMINISTIC,
     PUBLISHED_ALGORITHMS,
     algorithm,
 )
-from retrieval.algorithms.rules import OWN, PUBLISHED
-from retrieval.conformance import ScriptedModel, random_graph, random_query
-from retrieval.cosine import cosines, ranked
-from retrieval.driving import arun, run
-from retrieval.hits import searching
-from retrieval.protocols import WalkOptions
-from retrieval.readers.memory import MemoryReader
+from knowtrail.retrieval.algorithms.rules import OWN, PUBLISHED
+from knowtrail.retrieval.conformance import ScriptedModel, random_graph, random_query
+from knowtrail.retrieval.cosine import cosines, ranked
+from knowtrail.retrieval.driving import arun, run
+from knowtrail.retrieval.hits import searching
+from knowtrail.retrieval.protocols import WalkOptions
+from knowtrail.retrieval.readers.memory import MemoryReader
+from tests.cases import each
 
 if TYPE_CHECKING:
-    from retrieval.walk import Trail
+    from knowtrail.retrieval.walk import Trail
 
 SEEDS = st.integers(min_value=0, max_value=10_000)
 NAMES = st.sampled_from(sorted(ALGORITHMS))
@@ -51,7 +52,6 @@ def walked(name: str, seed: int, options: WalkOptions, **published: bool) -> Tra
     return run(MemoryReader(random_graph(seed)), walking, MODEL)
 
 
-@settings(max_examples=80, deadline=None)
 @given(SEEDS, NAMES, OPTIONS)
 def test_no_walk_breaks_its_budgets(seed: int, name: str, options: WalkOptions) -> None:
     """No chunk twice, no sentence twice, no budget exceeded."""
@@ -67,7 +67,6 @@ def test_no_walk_breaks_its_budgets(seed: int, name: str, options: WalkOptions) 
         assert sum(step.hop == 0 for step in trail.steps) <= options.anchors
 
 
-@settings(max_examples=50, deadline=None)
 @given(SEEDS, NAMES, OPTIONS)
 def test_every_hop_follows_an_edge(seed: int, name: str, options: WalkOptions) -> None:
     """A step with a hop is a neighbour of the step before it, one hop further.
@@ -92,7 +91,6 @@ def test_every_hop_follows_an_edge(seed: int, name: str, options: WalkOptions) -
     assert all(two.chunk.id in {c.id for c in one.considered} for one, two in pairs)
 
 
-@settings(max_examples=50, deadline=None)
 @given(SEEDS, NAMES, OPTIONS, st.booleans())
 def test_a_walk_can_be_repeated(
     seed: int, name: str, options: WalkOptions, published: bool
@@ -107,7 +105,6 @@ def test_a_walk_can_be_repeated(
     )
 
 
-@settings(max_examples=50, deadline=None)
 @given(SEEDS, NAMES, AHEAD)
 def test_the_stop_reason_is_true(seed: int, name: str, options: WalkOptions) -> None:
     """What the walk says of its end can be seen in the graph."""
@@ -142,7 +139,36 @@ def test_the_stop_reason_is_true(seed: int, name: str, options: WalkOptions) -> 
     assert holds[trail.stop_reason]()
 
 
-@settings(max_examples=30, deadline=None)
+@given(SEEDS, st.sampled_from(HOPPING), AHEAD, st.integers(min_value=2, max_value=6))
+def test_no_budget_is_lost_between_anchors(
+    seed: int, name: str, options: WalkOptions, anchors: int
+) -> None:
+    """Every anchor is walked from while there is budget, in documents of their own."""
+    graph = random_graph(seed)
+    options = replace(options, anchors=anchors)
+
+    trail = walked(name, seed, options)
+
+    starts = [step.chunk for step in trail.steps if step.hop == 0]
+    found = sum(len(step.sentences) for step in trail.steps)
+    hops = len(trail.steps) - len(starts)
+    if trail.stop_reason == "sentence_limit":
+        assert found == options.max_sentences
+    elif trail.stop_reason == "max_hops":
+        assert hops == options.max_hops
+    else:
+        assert trail.stop_reason == "anchors_exhausted"
+        assert found != options.max_sentences
+        assert hops < options.max_hops
+        assert len(starts) == anchors or len(trail.steps) == len(graph.chunks)
+    documents = {chunk.document_id for chunk in graph.chunks}
+    walked_in: set[str] = set()
+    for step in trail.steps:
+        home = step.chunk.document_id
+        assert step.hop > 0 or home not in walked_in or walked_in == documents
+        walked_in.add(home)
+
+
 @given(SEEDS, PLAIN)
 def test_published_rules_without_their_switches_are_ours(
     seed: int, options: WalkOptions
@@ -162,7 +188,6 @@ def test_published_rules_without_their_switches_are_ours(
     assert trail == walked("query_traversal", seed, options)
 
 
-@settings(max_examples=30, deadline=None)
 @given(SEEDS, PLAIN)
 def test_published_walks_start_as_ours_do(seed: int, options: WalkOptions) -> None:
     """The preset reads later: until ours stops, both are at the same chunks."""
@@ -177,7 +202,6 @@ def test_published_walks_start_as_ours_do(seed: int, options: WalkOptions) -> No
     assert published.steps[0].sentences == ours.steps[0].sentences[:10]
 
 
-@settings(max_examples=25, deadline=None)
 @given(SEEDS, NAMES, DEPTHS, st.integers(min_value=1, max_value=40))
 def test_synchronous_and_asynchronous_walks_are_equal(
     seed: int, name: str, depth: int, k: int
@@ -193,7 +217,6 @@ def test_synchronous_and_asynchronous_walks_are_equal(
     assert run(reader, walking(), MODEL) == asyncio.run(arun(reader, walking(), MODEL))
 
 
-@settings(max_examples=25, deadline=None)
 @given(SEEDS, st.sampled_from(["geometric_3d", "average"]))
 def test_published_walks_are_equal_asynchronously(seed: int, name: str) -> None:
     """Homes and fitted axes come from both drivers alike."""
@@ -206,7 +229,6 @@ def test_published_walks_are_equal_asynchronously(seed: int, name: str) -> None:
     assert run(reader, walking()) == asyncio.run(arun(reader, walking()))
 
 
-@settings(max_examples=25, deadline=None)
 @given(SEEDS, st.sampled_from(HOPPING), DEPTHS, BEAMS)
 def test_looking_ahead_costs_a_trip_a_level(
     seed: int, name: str, depth: int, beam: int
@@ -233,13 +255,13 @@ def test_looking_ahead_costs_a_trip_a_level(
     assert max(Counting.asked) <= max(1, beam)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     SEEDS,
     NAMES,
     st.integers(min_value=1, max_value=40),
     st.sampled_from(["chunk", "sentence"]),
 )
+@example(2026, "auto", 28, "sentence")  # `auto` leaves out two that say little
 def test_k_hits_come_back_while_there_are_sentences(
     seed: int, name: str, k: int, granularity: Any
 ) -> None:
@@ -268,7 +290,6 @@ def test_k_hits_come_back_while_there_are_sentences(
     assert all((hit.hop is None) == hit.filled for hit in hits)
 
 
-@settings(max_examples=50, deadline=None)
 @given(SEEDS)
 def test_a_cosine_does_not_depend_on_the_rows_beside_it(seed: int) -> None:
     """A row alone, and the same row among others, give the same bits."""
@@ -292,7 +313,7 @@ def test_equal_scores_are_ordered_by_id() -> None:
     assert ranked(["c", "a", "b"], np.array([0.5, 0.5, 0.9])) == [2, 1, 0]
 
 
-@pytest.mark.parametrize(
+@each(
     "given_options",
     [
         {"max_sentences": 0},

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eval.datasets import DATASET_KINDS, load_dataset, read_specification
-from graph.errors import InputError, SourceError
+from knowtrail.eval.datasets import DATASET_KINDS, load_dataset, read_specification
+from knowtrail.graph.errors import InputError, SourceError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eval.retrieval import RetrievalDataset
+    from knowtrail.eval.retrieval import RetrievalDataset
 
 
 def _json(path: Path, value: Any) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.fields import annotation, comparators, transforms
+from knowtrail.eval.fields import comparators, schema, transforms
 
 
 @pytest.fixture(autouse=True)
@@ -12,4 +12,4 @@ def _clean_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give every test tables of its own."""
     monkeypatch.setattr(comparators, "_REGISTERED", {})
     monkeypatch.setattr(transforms, "_REGISTERED", {})
-    monkeypatch.setattr(annotation, "_DEFAULTS", dict(annotation._BUILT_IN))
+    monkeypatch.setattr(schema, "_DEFAULTS", dict(schema._BUILT_IN))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eval.fields import (
+from knowtrail.eval.fields import (
     ComparatorResult,
     FakeJudge,
     SemanticBatchComparator,
@@ -18,11 +18,16 @@ from eval.fields import (
     register,
     score_record,
 )
-from eval.fields.alignment import MAX_PAIRS
-from eval.fields.metrics import tally
-from eval.fields.pairing import Tallies, best_pairs, quick_tallies
-from eval.fields.plans import plan
-from eval.fields.scoring import score_pair
+from knowtrail.eval.fields.alignment import (
+    MAX_PAIRS,
+    Tallies,
+    best_pairs,
+    quick_tallies,
+)
+from knowtrail.eval.fields.metrics import tally
+from knowtrail.eval.fields.schema import plan
+from knowtrail.eval.fields.scoring import score_pair
+from tests.cases import each
 
 STRING, NUMBER = {"type": "string"}, {"type": "number"}
 
@@ -195,17 +200,55 @@ def test_nothing_to_score_is_a_full_pair() -> None:
     assert [row[1] for row in _paths(schema, [{"k": "a"}], [{"k": "b"}])] == ["skipped"]
 
 
-@pytest.mark.parametrize(("count", "warned"), [(50, False), (51, True)])
+@pytest.mark.parametrize(("count", "warned"), [(60, False), (501, True)])
 def test_too_many_pairs_go_by_position(
     count: int, warned: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """50 x 50 are paired by score, more by position with a warning."""
+    """500 x 500 are paired by score, more by position, as warnings and results tell."""
     gold = [{"k": str(index)} for index in range(count)]
-    found = _paths(_by_score(k=STRING), gold, gold[::-1])
 
-    assert MAX_PAIRS == 2_500
+    found = evaluate([{"s": gold}], [{"s": gold[::-1]}], _by_score(k=STRING))
+
+    assert MAX_PAIRS == 250_000
     assert ("by position" in caplog.text) is warned
-    assert all(row[1] == "match" for row in found) is not warned
+    assert (found.mean_f1 == 1.0) is not warned
+    assert (
+        found.by_position
+        == found.records[0].by_position
+        == ({"s": 1} if warned else {})
+    )
+
+
+def test_a_language_model_is_not_asked_of_so_many_pairs() -> None:
+    """Where each pair asks a batch comparator the limit is 50 x 50."""
+    calls = []
+
+    def judge(items: list[Any]) -> list[ComparatorResult]:
+        calls.append(len(items))
+        return [ComparatorResult(1.0, "judge") for _ in items]
+
+    judge.is_batch = True  # type: ignore[attr-defined]
+    register("judge", judge)
+    schema = _by_score(k={**STRING, "x-eval-compare": "judge"})
+    gold = [{"k": str(index)} for index in range(51)]
+
+    found = evaluate([{"s": gold}], [{"s": gold}], schema)
+
+    assert found.by_position == {"s": 1}
+    assert calls == [51]
+
+
+def test_many_pairs_that_are_scored_one_by_one_are_found() -> None:
+    """A comparator of one's own pairs 60 shuffled elements, too."""
+
+    def same(gold: Any, extracted: Any, params: dict[str, Any]) -> ComparatorResult:
+        return ComparatorResult(float(gold == extracted), "same")
+
+    register("same", same)
+    schema = _by_score(k={**STRING, "x-eval-compare": "same"})
+    gold = [{"k": str(index)} for index in range(60)]
+
+    assert evaluate([{"s": gold}], [{"s": gold[::-1]}], schema).mean_f1 == 1.0
 
 
 def test_leaves_are_paired_too() -> None:
@@ -291,7 +334,7 @@ def _random(source: random.Random) -> Any:
     return {} if source.random() < 0.1 else element
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each("seed", range(30))
 def test_quick_counts_are_those_of_scoring(seed: int) -> None:
     """The matrices of the quick way are what scoring each pair gives."""
     source = random.Random(seed)
@@ -316,7 +359,7 @@ def test_quick_counts_are_those_of_scoring(seed: int) -> None:
     gold = [_random(source) for _ in range(5)]
     extracted = [_random(source) for _ in range(6)]
 
-    quick = quick_tallies(child, gold, extracted)
+    quick = quick_tallies(child, gold, extracted, score_pair)
     slow = Tallies.empty(5, 6)
     for i, left in enumerate(gold):
         for j, right in enumerate(extracted):
@@ -343,7 +386,7 @@ def test_quick_tolerances_are_those_of_scoring(tolerance: dict[str, Any]) -> Non
     gold = [{"v": value} for value in (0, 0.0, 1, -1.5, 2, 1e308, 7)] + [{}]
     extracted = [{"v": value} for value in (0.3, 1, 1.3, -2, 3, -1e308, 6)] + [{}]
 
-    quick = quick_tallies(child, gold, extracted)
+    quick = quick_tallies(child, gold, extracted, score_pair)
     slow = [[tally(score_pair(child, "", g, e))[0] for e in extracted] for g in gold]
 
     assert quick is not None

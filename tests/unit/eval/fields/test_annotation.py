@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eval.fields import (
+from knowtrail.eval.fields import (
     NestingError,
     SchemaError,
     annotate_xeval,
@@ -15,6 +15,7 @@ from eval.fields import (
     reset_type_defaults,
     set_type_default,
 )
+from tests.cases import each
 
 LEAVES: dict[str, tuple[dict[str, Any], Any]] = {
     "string": ({"type": "string"}, "exact"),
@@ -41,7 +42,7 @@ LEAVES: dict[str, tuple[dict[str, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize(("schema", "expected"), LEAVES.values(), ids=LEAVES)
+@each(("schema", "expected"), LEAVES)
 def test_leaf(schema: dict[str, Any], expected: str | None) -> None:
     """A leaf gets the comparator of its type, in place."""
     assert annotate_xeval(schema) is schema
@@ -116,7 +117,7 @@ def test_entries(entry: Any, expected: tuple[str, dict[str, Any]]) -> None:
     assert parse_xeval_entry(entry) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "error"),
     [
         ("", ValueError),

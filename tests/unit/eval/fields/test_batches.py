@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eval.fields import (
+from knowtrail.eval.fields import (
     BatchItem,
     ComparatorResult,
     CompoundComparator,
@@ -21,7 +21,8 @@ from eval.fields import (
     register,
     score_record,
 )
-from eval.fields.batches import process_batches
+from knowtrail.eval.fields.alignment import process_batches
+from tests.cases import each
 
 
 def _of(**properties: Any) -> dict[str, Any]:
@@ -119,7 +120,7 @@ ANSWERS: dict[str, tuple[Any, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("answer", "expected"), ANSWERS.values(), ids=ANSWERS)
+@each(("answer", "expected"), ANSWERS)
 def test_answers(answer: Any, expected: list[str]) -> None:
     """Each field has its answer, or says that there is none."""
     run = _run(Batch(answer), [TWO], [TWO])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eval.fields import (
+from knowtrail.eval.fields import (
     ComparatorNotFoundError,
     ComparatorResult,
     compare_exact,
@@ -17,12 +17,13 @@ from eval.fields import (
     get_comparator,
     register,
 )
-from eval.fields.comparators import is_batch
+from knowtrail.eval.fields.comparators import is_batch
+from tests.cases import each
 
 NAN, INF = math.nan, math.inf
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "extracted", "score"),
     [
         ("a", "a", 1),
@@ -44,7 +45,7 @@ def test_exact(gold: Any, extracted: Any, score: float) -> None:
     assert result == ComparatorResult(score, "exact", None if score else "mismatch")
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "extracted", "reason"),
     [
         (1, 1.0, None),
@@ -83,7 +84,7 @@ def test_numeric_without_tolerance(
     assert compare_numeric(gold, extracted, {"other": 1}) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "extracted", "tolerance", "reason"),
     [
         (100, 101, {"rel": 0.01}, None),

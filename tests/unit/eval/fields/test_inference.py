@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from eval.fields import NestingError, infer_schema
-from graph.errors import InputError
+from knowtrail.eval.fields import NestingError, infer_schema
+from knowtrail.graph.errors import InputError
+from tests.cases import each
 
 STRING = {"type": "string"}
 CASES: dict[str, tuple[list[Any], dict[str, Any]]] = {
@@ -43,7 +44,7 @@ CASES: dict[str, tuple[list[Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("values", "expected"), CASES.values(), ids=CASES)
+@each(("values", "expected"), CASES)
 def test_infers(values: list[Any], expected: dict[str, Any]) -> None:
     """The type is the first value's; containers are united."""
     assert infer_schema(values) == expected

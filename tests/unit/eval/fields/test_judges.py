@@ -11,15 +11,15 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from eval.fields import (
+from knowtrail.eval.fields import (
     JudgeItem,
     ModelJudge,
     SemanticBatchComparator,
     evaluate,
     register,
 )
-from graph.errors import InputError, MissingExtraError, ModelError
-from graph.language_models import LanguageModel, ModelReply
+from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.language_models import LanguageModel, ModelReply
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -234,9 +234,8 @@ def test_template_is_checked(template: str) -> None:
 
 def test_default_model_is_ollamas(tmp_path: Path) -> None:
     """Without a model the settings' one is taken, and asked nothing yet."""
-    try:
-        judge = ModelJudge(cache=False)
-    except MissingExtraError:
-        pytest.skip("langchain-ollama is not installed")
+    pytest.importorskip("langchain_ollama", reason="install knowtrail[llm]")
+
+    judge = ModelJudge(cache=False)
 
     assert judge.model.name

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import random
+from itertools import product
 from typing import Any
 
 import pytest
 
-from eval.fields import (
+from knowtrail.eval.fields import (
     OTHER_PATHS,
     FieldAggregation,
     FieldResult,
@@ -18,7 +19,8 @@ from eval.fields import (
     build_run_result,
     schema_path,
 )
-from eval.fields.paths import child_path, last_key, parent_path
+from knowtrail.eval.fields.paths import child_path, last_key, parent_path
+from tests.cases import each
 
 
 def _results(*found: tuple[str, float]) -> list[FieldResult]:
@@ -28,7 +30,7 @@ def _results(*found: tuple[str, float]) -> list[FieldResult]:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("found", "expected"),
     [
         ([], (1, 1, 1)),
@@ -151,8 +153,13 @@ def test_schema_path(path: str, expected: str) -> None:
     assert schema_path(path) == expected
 
 
-@pytest.mark.parametrize("parent", ["", "a", "a[0]", '["b.c"]', "[-1]"])
-@pytest.mark.parametrize("key", ["k", "k.l", "k[0]", '"', "", "\\", "é\n", "[]", "0"])
+@each(
+    ("parent", "key"),
+    product(
+        ["", "a", "a[0]", '["b.c"]', "[-1]"],
+        ["k", "k.l", "k[0]", '"', "", "\\", "é\n", "[]", "0"],
+    ),
+)
 def test_paths_can_be_taken_apart(parent: str, key: str) -> None:
     """Parent and key come back, whatever the key."""
     path = child_path(parent, key)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import inspect
 
-import pytest
-
-import eval.fields as fields
+import knowtrail.eval.fields as fields
+from tests.cases import each
 
 NAMES = [
     "evaluate",
@@ -95,7 +94,7 @@ DATA = {
     ),
     "RecordResult": (
         True,
-        "record_id field_results gold extracted precision recall f1",
+        "record_id field_results gold extracted precision recall f1 by_position",
     ),
     "FieldAggregation": (
         True,
@@ -105,21 +104,21 @@ DATA = {
         True,
         "records mean_precision mean_recall mean_f1 total_records total_fields "
         "total_omissions total_hallucinations total_batch_errors per_field "
-        "per_schema_path",
+        "per_schema_path by_position",
     ),
     "NullHandling": (True, "absent_values both_absent_skip"),
     "JudgeItem": (True, "path gold extracted"),
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_root_has_name(name: str) -> None:
     """Every documented name is at the root."""
     assert name in fields.__all__
     assert hasattr(fields, name)
 
 
-@pytest.mark.parametrize(("name", "expected"), SIGNATURES.items())
+@each(("name", "expected"), SIGNATURES.items())
 def test_signature(name: str, expected: str) -> None:
     """Functions and constructors take what is documented."""
     signature = inspect.signature(getattr(fields, name))
@@ -134,7 +133,7 @@ def test_signature(name: str, expected: str) -> None:
     assert str(plain) == f"({expected})"
 
 
-@pytest.mark.parametrize(("name", "expected"), DATA.items())
+@each(("name", "expected"), DATA.items())
 def test_data(name: str, expected: tuple[bool, str]) -> None:
     """Dataclasses have the documented fields, and are frozen where they should be."""
     frozen, names = expected

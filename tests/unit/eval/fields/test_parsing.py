@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eval.fields import (
+from knowtrail.eval.fields import (
     ComparatorResult,
     ComparatorSpec,
     NestingError,
@@ -17,6 +17,7 @@ from eval.fields import (
     parse_eval_schema,
     register,
 )
+from tests.cases import each
 
 LEAF = {"type": "string", "x-eval-compare": "exact"}
 
@@ -113,7 +114,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("schema", "told"), REFUSED.values(), ids=REFUSED)
+@each(("schema", "told"), REFUSED)
 def test_refuses(schema: Any, told: str) -> None:
     """What could not be scored is refused with its path, before any record is seen."""
     with pytest.raises(SchemaError, match=told) as caught:

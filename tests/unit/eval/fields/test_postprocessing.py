@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eval.fields import (
+from knowtrail.eval.fields import (
     FieldResult,
     NullHandling,
     annotate_xeval,
@@ -15,6 +15,7 @@ from eval.fields import (
     propagate_batch_errors,
     reclassify_nulls,
 )
+from tests.cases import each
 
 
 def _result(gold: Any, extracted: Any, status: str = "mismatch") -> FieldResult:
@@ -25,7 +26,7 @@ DEFAULT, BLANK = NullHandling(), NullHandling(absent_values=[None, "", 0])
 COUNTED = NullHandling(both_absent_skip=False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "extracted", "config", "expected"),
     [
         (None, None, DEFAULT, ("skipped", 0.0, "both absent")),

@@ -7,10 +7,10 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.fields import (
+from knowtrail.eval.fields import (
     annotate_xeval,
     evaluate,
     infer_schema,
@@ -77,7 +77,6 @@ def _fitting(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
     return st.none() | _BY_TYPE[kind]
 
 
-@settings(deadline=None, max_examples=60)
 @given(data=st.data(), schema=_SCHEMAS, align=_ALIGNS)
 def test_gold_against_itself_is_perfect(
     data: st.DataObject, schema: dict[str, Any], align: dict[str, Any] | None
@@ -93,7 +92,6 @@ def test_gold_against_itself_is_perfect(
     assert run.total_omissions == run.total_hallucinations == 0
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     pairs=st.lists(st.tuples(_RECORDS, _VALUES), min_size=1, max_size=3), align=_ALIGNS
 )
@@ -126,7 +124,6 @@ _ELEMENT = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     gold=st.lists(_ELEMENT, max_size=6),
     extracted=st.lists(_ELEMENT, max_size=6),

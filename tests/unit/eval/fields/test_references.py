@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from eval.fields import NestingError, SchemaError, parse_eval_schema
-from eval.fields import resolve_schema_references as resolve
+from knowtrail.eval.fields import NestingError, SchemaError, parse_eval_schema
+from knowtrail.eval.fields import resolve_schema_references as resolve
+from tests.cases import each
 
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 
@@ -206,7 +207,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("schema", "expected"), CASES.values(), ids=CASES)
+@each(("schema", "expected"), CASES)
 def test_resolves(schema: dict[str, Any], expected: dict[str, Any]) -> None:
     """What can be said without references and combinations is."""
     before = copy.deepcopy(schema)
@@ -251,7 +252,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("schema", "told"), REFUSED.values(), ids=REFUSED)
+@each(("schema", "told"), REFUSED)
 def test_refuses(schema: dict[str, Any], told: str) -> None:
     """References that cannot be followed are clear errors with the path."""
     with pytest.raises(SchemaError, match=told):
@@ -260,7 +261,7 @@ def test_refuses(schema: dict[str, Any], told: str) -> None:
 
 def test_growth_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """References that double at every level end in an error, not in no memory."""
-    monkeypatch.setattr("eval.fields.references._MAX_NODES", 10_000)
+    monkeypatch.setattr("knowtrail.eval.fields.schema._MAX_NODES", 10_000)
     defs: dict[str, Any] = {
         f"d{n}": _of(a={"$ref": f"#/$defs/d{n + 1}"}, b={"$ref": f"#/$defs/d{n + 1}"})
         for n in range(40)

@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from eval.fields import SchemaNode, annotate_xeval, parse_eval_schema, score_record
+from knowtrail.eval.fields import (
+    SchemaNode,
+    annotate_xeval,
+    parse_eval_schema,
+    score_record,
+)
+from tests.cases import each
 
 STRING = {"type": "string"}
 ARRAY = {"type": "array", "items": STRING}
@@ -216,9 +222,7 @@ CASES: dict[str, tuple[dict[str, Any], Any, Any, list[tuple[str, str]]]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("schema", "gold", "extracted", "expected"), CASES.values(), ids=CASES
-)
+@each(("schema", "gold", "extracted", "expected"), CASES)
 def test_scores(
     schema: dict[str, Any], gold: Any, extracted: Any, expected: list[tuple[str, str]]
 ) -> None:

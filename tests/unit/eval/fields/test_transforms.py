@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eval.fields import (
+from knowtrail.eval.fields import (
     SchemaError,
     TransformNotFoundError,
     evaluate,
@@ -16,6 +16,7 @@ from eval.fields import (
     transform_lowercase,
     transform_type_convert,
 )
+from tests.cases import each
 
 NAMES = (
     "lowercase",
@@ -33,7 +34,7 @@ def test_none_stays(name: str) -> None:
     assert get_transform(name)(None, {}) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "params", "expected"),
     [
         ("lowercase", "ÀB", {}, "àb"),
@@ -62,7 +63,7 @@ def test_transforms(
     assert (found, type(found)) == (expected, type(expected))
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "params", "told"),
     [
         ("lowercase", 1, {}, "takes text"),

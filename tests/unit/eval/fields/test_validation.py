@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from eval.fields import GoldValidationError, SchemaError, annotate_xeval, validate_gold
+from knowtrail.eval.fields import (
+    GoldValidationError,
+    SchemaError,
+    annotate_xeval,
+    validate_gold,
+)
 
 
 def _schema(**extra: Any) -> dict[str, Any]:

@@ -10,10 +10,14 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from eval.generation import ContextChunk, ContextSentence, MemoryContexts, Neighbour
+from knowtrail.eval.generation import (
+    ContextChunk,
+    ContextSentence,
+    Neighbour,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 DOCUMENTS = 4
 SENTENCES = 8
@@ -31,6 +35,26 @@ GOOD: dict[str, Any] = {
     "rewrite": {"question": "Which glacier begins higher, one or two?"},
     "answer": {"answerable": True, "answer": "Glacier one.", "sentences": [1]},
 }
+
+
+class MemoryContexts:
+    """A `ContextSource` over chunks in memory."""
+
+    def __init__(self, chunks: Sequence[ContextChunk]) -> None:
+        """Take the chunks, in their order.
+
+        Args:
+            chunks: All of them.
+        """
+        self._chunks = {chunk.id: chunk for chunk in chunks}
+
+    def chunk_ids(self) -> Sequence[tuple[str, str]]:
+        """Return (chunk id, document id) of every chunk."""
+        return [(chunk.id, chunk.document) for chunk in self._chunks.values()]
+
+    def open(self, chunk_id: str) -> ContextChunk:
+        """Return a chunk."""
+        return self._chunks[chunk_id]
 
 
 def _sentences(document: int, start: int) -> tuple[ContextSentence, ...]:

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eval.datasets import load_dataset
-from eval.generation import GeneratedQuestion, GroupPlan, context_groups
-from eval.generation.files import (
+from knowtrail.eval.datasets import load_dataset
+from knowtrail.eval.generation import GeneratedQuestion, GroupPlan, context_groups
+from knowtrail.eval.generation.contexts import CorpusPassage
+from knowtrail.eval.generation.files import (
     dataset_questions,
     generated_questions,
     passages_beside,
     write_passages,
     write_questions,
 )
-from eval.generation.reading import CorpusPassage
-from graph.errors import InputError
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eval.generation import MemoryContexts
-    from eval.generation.files import ExportedQuestion
+    from knowtrail.eval.generation.files import ExportedQuestion
+    from tests.unit.eval.generation.conftest import MemoryContexts
 
 
 @pytest.fixture

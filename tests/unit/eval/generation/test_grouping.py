@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from eval.generation import GroupPlan, WalkParameters, context_groups
-from eval.generation.grouping import shares
-from eval.generation.walks import gather
-from graph.errors import InputError
+from knowtrail.eval.generation import GroupPlan, WalkParameters, context_groups
+from knowtrail.eval.generation.walks import gather, shares
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
-    from eval.generation import MemoryContexts
-    from eval.generation.walks import Gathered
+    from collections.abc import Sequence
+
+    from knowtrail.eval.generation import ContextChunk
+    from knowtrail.eval.generation.walks import Gathered
+    from tests.unit.eval.generation.conftest import MemoryContexts
 
 
 def _gathered(
@@ -73,7 +76,7 @@ def test_sequential_reads_on_and_crosses_documents(source: MemoryContexts) -> No
     assert [chunk.id for chunk in found.chunks] == [
         *("d0c0", "d0c1", "d0c2"),
         *("d2c2", "d2c3", "d2c4"),
-        *("d0c4", "d0c5"),
+        *("d3c4", "d3c5"),
     ]
     assert [s.document for s in found.sentences].count("d2") == 5
 
@@ -101,6 +104,37 @@ def test_shares_are_rounded_down_and_the_heaviest_gets_the_rest() -> None:
         "c": 2,
         "d": 1,
     } | {"a": 10 - 2 - 2 - 1}
+
+
+def test_another_anchor_is_tried_where_one_leaves_the_rule(
+    source: MemoryContexts,
+) -> None:
+    """Of the anchors that give a context, one that keeps to the rule is taken."""
+    anchors = [chunk for chunk, _ in source.chunk_ids()]
+    sizes = WalkParameters(max_sentences=6, theme_targets=1)
+    plan = GroupPlan(
+        goldens=10, weights={"theme_based": 1, "sequential_multi_hop": 1}, sizes=sizes
+    )
+
+    groups = context_groups(_Strays(source, anchors[::2]), plan).groups
+
+    themed = [g.fallbacks for g in groups if g.grouping == "theme_based"]
+    read = [len(g.documents) for g in groups if g.grouping == "sequential_multi_hop"]
+    assert (themed, read) == ([0] * 5, [3] * 5)
+
+
+class _Strays:
+    """A corpus in which themes lead nowhere from some of the chunks."""
+
+    def __init__(self, source: MemoryContexts, strays: list[str]) -> None:
+        self._source, self._strays = source, strays
+
+    def chunk_ids(self) -> Sequence[tuple[str, str]]:
+        return self._source.chunk_ids()
+
+    def open(self, chunk_id: str) -> ContextChunk:
+        chunk = self._source.open(chunk_id)
+        return replace(chunk, themed=()) if chunk_id in self._strays else chunk
 
 
 def test_a_seed_repeats_the_groups(source: MemoryContexts) -> None:

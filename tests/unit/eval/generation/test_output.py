@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eval.cli_dataset_output import write_made
-from eval.generation.generating import GeneratedQuestions
-from eval.generation.grouping import Grouped
-from graph.errors import InputError
+from knowtrail.eval.generation.cli import write_made
+from knowtrail.eval.generation.generating import GeneratedQuestions
+from knowtrail.eval.generation.walks import Grouped
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,24 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eval.generation import (
+from knowtrail.eval.generation import (
     GroupPlan,
     QuestionOptions,
     chain_writer,
     context_groups,
     generate_questions,
 )
-from eval.generation.options import evolution_plan
-from eval.skn.state import State
-from graph.errors import InputError, ModelError
+from knowtrail.eval.generation.chain import evolution_plan
+from knowtrail.eval.models import State
+from knowtrail.graph.errors import InputError, ModelError
 from tests.unit.eval.generation.conftest import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from eval.generation import ContextGroup, GeneratedQuestions, MemoryContexts
-    from tests.unit.eval.generation.conftest import Scripted
+    from knowtrail.eval.generation import (
+        ContextGroup,
+        GeneratedQuestions,
+    )
+    from tests.unit.eval.generation.conftest import MemoryContexts, Scripted
 
 
 @pytest.fixture
@@ -183,7 +186,7 @@ def test_a_dead_server_loses_no_paid_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The next run goes on at the very call that failed."""
-    monkeypatch.setattr("eval.skn.models.time.sleep", lambda _: None)
+    monkeypatch.setattr("knowtrail.eval.models.time.sleep", lambda _: None)
     down = [ConnectionError("down")] * 3
     with pytest.raises(ModelError):
         _run(tmp_path, groups[:1], scripted(critique=down))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eval.judged import (
+from knowtrail.eval.judged import (
     JudgedRecord,
     exact_match,
     normalised_answer,

@@ -12,17 +12,21 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from eval.judged import JudgingOptions, judge_results
-from eval.retrieval.dataset import Passage, RetrievalDataset, RetrievalQuestion
-from eval.retrieval.running import SystemResult
-from eval.retrieval.system import RankedDocument, Ranking, ReturnedSentence
-from graph.errors import InputError, MissingExtraError
-from graph.settings import Settings
+from knowtrail.eval.judged import JudgingOptions, judge_results
+from knowtrail.eval.retrieval.dataset import (
+    Passage,
+    RetrievalDataset,
+    RetrievalQuestion,
+)
+from knowtrail.eval.retrieval.evaluation import SystemResult
+from knowtrail.eval.retrieval.system import RankedDocument, Ranking, ReturnedSentence
+from knowtrail.graph.errors import InputError, MissingExtraError
+from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eval.judged import JudgedResults
+    from knowtrail.eval.judged import JudgedResults
 
 
 class Reader(BaseChatModel):
@@ -146,7 +150,7 @@ def test_a_model_that_breaks_off_leaves_what_there_was(
     tmp_path: Path, dataset: RetrievalDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The measures of the questions before are there, and a note says what to do."""
-    monkeypatch.setattr("eval.skn.models.time.sleep", lambda _: None)
+    monkeypatch.setattr("knowtrail.eval.models.time.sleep", lambda _: None)
     down = [ConnectionError("down")] * 3
 
     judged = _run(tmp_path, dataset, Reader(said=["Paris", *down], asked=[]))
@@ -182,5 +186,5 @@ def test_a_judge_without_deepeval_is_refused_before_anything_is_measured(
     """The message names the extra."""
     monkeypatch.setitem(sys.modules, "deepeval", None)
 
-    with pytest.raises(MissingExtraError, match=r"knowtrail\[deepeval\]"):
+    with pytest.raises(MissingExtraError, match="the extra `deepeval`: "):
         JudgingOptions(answers=Reader(), judge=Reader())

@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from eval.cli_retrieval import retrieval
-from eval.retrieval.fusion import fused
-from eval.retrieval.journal import Journal
-from eval.retrieval.running import check_ks, run_systems
-from eval.retrieval.systems import asked_names, system_names, systems_of
-from graph.errors import InputError
-from graph.settings import Settings
+from knowtrail.eval.retrieval.cli import retrieval
+from knowtrail.eval.retrieval.evaluation import Journal, check_ks, run_systems
+from knowtrail.eval.retrieval.systems import (
+    asked_names,
+    fused,
+    system_names,
+    systems_of,
+)
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.settings import Settings
 from tests.rankings import dataset, question, ranking
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eval.retrieval import Ranking, RetrievalQuestion
+    from knowtrail.eval.retrieval import Ranking, RetrievalQuestion
 
 QUESTIONS = (question("q1", "ash"), question("q2", "birch"), question("q3", "ash"))
 

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from eval.retrieval import RetrievalQuestion
-from eval.retrieval.measures import measure_names, measure_rankings
+from knowtrail.eval.retrieval import RetrievalQuestion
+from knowtrail.eval.retrieval.measures import measure_names, measure_rankings
 from tests.rankings import question, ranking
 
 

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
+import numpy as np
 import pytest
 
-from eval.exact_intervals import widened
-from eval.retrieval.dataset import DatasetProblem
-from eval.retrieval.evaluation import (
+from knowtrail.eval.judged import JUDGED_MEASURES, judged_measure_names
+from knowtrail.eval.retrieval.dataset import DatasetProblem, GoldChunk
+from knowtrail.eval.retrieval.evaluation import (
     Evaluation,
     EvaluationOptions,
+    SystemResult,
     _notes_of_results,
     parts_of,
 )
-from eval.retrieval.measures import measure_names, measure_rankings
-from eval.retrieval.output import as_dict, lines, per_cent, rankings_of
-from eval.retrieval.report import retrieval_page
-from eval.retrieval.running import SystemResult
-from eval.retrieval.summary import differences, quantile_interval, summarise
-from eval.statistics import bootstrap_interval
+from knowtrail.eval.retrieval.measures import (
+    differences,
+    measure_names,
+    measure_rankings,
+    quantile_interval,
+    summarise,
+)
+from knowtrail.eval.retrieval.output import (
+    as_dict,
+    lines,
+    per_cent,
+    rankings_of,
+    run_of,
+)
+from knowtrail.eval.retrieval.report import retrieval_page
+from knowtrail.eval.statistics import RESAMPLES
 from tests.rankings import dataset, question, ranking
 
 QUESTIONS = (
@@ -75,13 +89,60 @@ def evaluation() -> Evaluation:
     )
 
 
+def test_a_run_is_known_by_data_configuration_and_code() -> None:
+    """Other rankings and times are the same run, since they take its place."""
+    one = evaluation()
+    dense, walk, _ = one.results
+    slower = tuple(
+        replace(ranking, milliseconds=9.0, documents=()) for ranking in dense.rankings
+    )
+    again = replace(dense, rankings=slower)
+    others = [
+        replace(one, dataset=dataset(*QUESTIONS[:1])),
+        replace(one, options=replace(one.options, seed=1)),
+        replace(one, commit="1.0+abd"),
+        replace(one, models={"answers": "m:1b"}),
+        replace(one, results=(replace(dense, model="m:1b"), walk)),
+    ]
+
+    ids = [run_of(each, each.results[0]).id for each in (one, *others)]
+
+    assert run_of(replace(one, notes=()), again).id == ids[0]
+    assert len({*ids, run_of(one, walk).id}) == len(others) + 2
+
+
+def test_a_data_set_is_known_by_all_of_its_gold() -> None:
+    """Answers and stretches are measured too: other ones are another data set."""
+    question = replace(QUESTIONS[0], answer="ash", gold_chunks=())
+    changes: list[dict[str, Any]] = [
+        {},
+        {"answer": "elm"},
+        {"aliases": ("oak",)},
+        {"gold_chunks": (GoldChunk(document="ash", first=0, last=0),)},
+        {"gold_sentences": ()},
+        {"grades": {"ash": 3}},
+        {"gold_documents": ("birch",)},
+        {"text": "?"},
+    ]
+
+    keys = {dataset(replace(question, **change)).checksum for change in changes}
+
+    assert len(keys) == len(changes)
+
+
 def test_plain_data_has_means_from_0_to_1() -> None:
     """By system and measure, with interval, and all that a table must say."""
     told = json.loads(json.dumps(as_dict(evaluation()), allow_nan=False))
 
-    assert told["systems"]["dense"]["recall@2"]["mean"] == pytest.approx(0.625)
-    assert set(told["systems"]["dense"]["recall@2"]) == {"mean", "low", "high"}
-    assert told["systems"]["none"]["recall@5"]["mean"] == 0
+    assert told["systems"]["dense"]["recall@2"]["value"] == pytest.approx(0.625)
+    assert set(told["systems"]["dense"]["recall@2"]) == {
+        "value",
+        "low",
+        "high",
+        "level",
+        "n",
+    }
+    assert told["systems"]["none"]["recall@5"]["value"] == 0
     assert told["systems"]["none"]["empty"] == 4
     assert told["systems"]["dense"]["filled"] == 0.25
     assert (told["n"], told["seed"], told["commit"]) == (4, 0, "1.0+abc")
@@ -104,6 +165,66 @@ def test_lines_say_what_a_table_must_say() -> None:
     assert [piece for piece in wanted if piece not in text] == []
     assert "dense" in text
     assert "62.5 [" in text
+
+
+def judged() -> Evaluation:
+    """Return an evaluation of which one system was judged whole, one in part."""
+    whole = evaluation()
+    scores = (0.5, 0.75, 1.0, 0.25)
+    names = JUDGED_MEASURES
+    dense = [
+        dict.fromkeys(names, one) | {"passed": float(one >= 0.5)} for one in scores
+    ]
+    walk = [dict.fromkeys(names, 1.0) | {"passed": 1.0} for _ in scores]
+    del walk[1]["faithfulness"], walk[1]["passed"]
+    added = (dense, walk, [{}] * 4)
+    results = tuple(
+        replace(
+            each,
+            values=tuple({**o, **n} for o, n in zip(each.values, new, strict=True)),
+        )
+        for each, new in zip(whole.results, added, strict=True)
+    )
+    measures = (*whole.measures, *judged_measure_names(judge=True))
+    parts = parts_of(results, measures, whole.options)
+    return replace(whole, results=results, measures=measures, parts=parts)
+
+
+def test_answers_have_a_table_of_their_own() -> None:
+    """As published: four measures and what passed, with intervals, a dash for none."""
+    told = [line.split() for line in lines(judged())]
+
+    begin = next(
+        n
+        for n, line in enumerate(told)
+        if line[-4:] == ["passed", "of", "those", "judged"]
+    )
+    head, dense, walk, none = told[begin + 1 : begin + 5]
+    columns = ["precision", "recall", "relevancy", "faithfulness", "n=3-4", "passed"]
+    assert head == columns
+    assert dense[0] == "dense"
+    assert dense[1::3] == ["62.5"] * 4 + ["3/4"]
+    assert all(cell.startswith("[") for cell in dense[2::3])
+    assert walk[-3] == "3/3"
+    assert none == ["none", *"-----"]
+
+
+def test_the_page_has_the_answers_in_one_table() -> None:
+    """Apart from what retrieval is measured by; what passed is counted."""
+    page = retrieval_page(judged())
+
+    _, after = page.split("<h2>All questions: answers</h2>")
+    table = after[: after.index("</table>")]
+    heads = re.findall("<th>([^<]*)</th>", table)
+    assert heads[1:6] == ["precision", "recall", "relevancy", "faithfulness", "passed"]
+    assert "<td>3/4<small>" in table
+    assert "<b>3/3</b>" in table
+    assert "<td>62.5<small>" in table
+    assert table.count("<td>-</td>") == 5
+    tags = _Tags()
+    tags.feed(page)
+    assert (tags.open, tags.wrong) == ([], [])
+    assert "nan" not in page
 
 
 class _Tags(HTMLParser):
@@ -218,21 +339,6 @@ def test_rankings_are_told_question_by_question() -> None:
     json.dumps(rows, allow_nan=False)
 
 
-def test_measures_that_are_all_alike_have_exact_intervals() -> None:
-    """Nothing of 12 is compatible with up to 26.5 %, and all of 12 with 73.5 %."""
-    alike = [bootstrap_interval([value] * 12) for value in (0.0, 1.0, 0.2)]
-    mixed = bootstrap_interval([0.0, 1.0] * 6)
-
-    none, whole, part = (widened(found) for found in alike)
-
-    assert [found.low for found in alike[:2]] == [found.high for found in alike[:2]]
-    assert (none.low, none.high) == (0, pytest.approx(0.2646, abs=1e-4))
-    assert (whole.low, whole.high) == (pytest.approx(0.7354, abs=1e-4), 1)
-    assert part.low < part.value < part.high
-    assert widened(mixed) == mixed
-    assert widened(bootstrap_interval([0.0] * 12), least=-1).low == -none.high
-
-
 def test_alike_systems_are_not_surely_alike() -> None:
     """A difference of nothing in four questions has a wide interval, and a note."""
     (same, other) = (result(name, "ash", "birch") for name in ("dense", "same"))
@@ -254,6 +360,21 @@ def test_a_quantile_has_an_interval_around_it() -> None:
     assert found.low <= found.value == 3.0 <= found.high
     assert alone.value == 7.0
     assert alone.low != alone.low
+
+
+def test_resamples_of_a_quantile_do_not_depend_on_their_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In blocks of a few, the same resamples are drawn as one by one."""
+    numbers = np.random.default_rng(1).exponential(size=40)
+    rng = np.random.default_rng(7)
+    rows = [numbers[rng.integers(0, 40, size=40)] for _ in range(RESAMPLES)]
+    ends = np.quantile(np.quantile(rows, 0.95, axis=1), [0.025, 0.975])
+    monkeypatch.setattr("knowtrail.eval.statistics._CELLS", 1000)
+
+    found = quantile_interval(numbers.tolist(), 0.95, seed=7)
+
+    assert [found.low, found.high] == ends.tolist()
 
 
 def test_a_part_of_the_questions_can_be_summarised() -> None:

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from eval.retrieval import Passage, halves
-from eval.retrieval.bench import corpus_name
-from eval.retrieval.units import (
+from knowtrail.eval.retrieval import Passage, halves
+from knowtrail.eval.retrieval.bench import corpus_name
+from knowtrail.eval.retrieval.dataset import (
     PassageSource,
     Unit,
     passage_sentences,
     raw_document,
     sentence_numbers,
 )
-from ingest.prepare import prepare
+from knowtrail.ingest.prepare import prepare
 from tests.rankings import dataset, question
 
 PLAIN = Passage(id="p", title="Kelp", text="It grows. It sways.")

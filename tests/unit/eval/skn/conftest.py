@@ -116,7 +116,7 @@ def scripted() -> Callable[..., Scripted]:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Wait for nothing; return the seconds that would have been waited."""
     waited: list[float] = []
-    monkeypatch.setattr("eval.skn.models.time.sleep", waited.append)
+    monkeypatch.setattr("knowtrail.eval.models.time.sleep", waited.append)
     return waited
 
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eval.skn import BenchmarkOptions, ModelOptions, run_benchmark, run_models
-from eval.skn.report import benchmark_page
-from graph.errors import InputError, ModelError, StorageError
-from graph.language_models import LanguageModel
-from ingest.extraction.web import WebResult
+from knowtrail.eval.skn import BenchmarkOptions, ModelOptions, run_benchmark, run_models
+from knowtrail.eval.skn.report import benchmark_page
+from knowtrail.graph.errors import InputError, KnowtrailError, ModelError, StorageError
+from knowtrail.graph.language_models import LanguageModel
+from knowtrail.graph.settings import Settings
+from knowtrail.ingest.extraction.web import WebResult
+from tests.unit.eval.skn.conftest import JSON, Scripted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.eval.skn.conftest import Scripted
+    from pytest_httpserver import HTTPServer
 
 FILES = {
     "agent_responses.json",
@@ -219,7 +223,40 @@ def test_a_failed_extraction_is_an_empty_context(
     assert entry["skn_raw"] == "I would rather sing."
     assert entry["skn_error"]
     assert metrics["skn"]["extraction_failure_rate"] == 1
+    assert (metrics["skn"]["avg_context_tokens"], entry["skn_tokens_est"]) == (
+        None,
+        None,
+    )
+    assert loaded(tmp_path / "out", "comparisons.json") == []
+    summary = (tmp_path / "out" / "summary.txt").read_text("utf-8")
+    assert "json and skn have no usable extraction of the same sample" in summary
+    assert "skn / json: -, of 0 samples" in summary
+    assert "ahead" in summary
+    assert "ties" not in summary
     assert "sing" not in "".join(text for kind, text in model.asked if kind == "agent")
+
+
+def test_an_answer_of_another_form_is_asked_for_again_and_counted(
+    scripted: Callable[..., Scripted], options: BenchmarkOptions, tmp_path: Path
+) -> None:
+    """Cut JSON is no answer at confidence 0, and 7 is no confidence of 1."""
+    cut, sure = '{"answer": "a", "confid', {"answer": "a", "confidence": 7}
+    good = {"answer": "a", "confidence": 0.5, "reasoning": ""}
+    model = scripted(agent=[cut, {**sure, "reasoning": ""}, cut, good])
+    two = replace(options, limit=2, pipelines=("json",))
+
+    (outcome,) = run_models([model], output=tmp_path / "out", options=two)
+
+    first, second = outcome.rows
+    assert (first["json_answer"], first["json_confidence"]) == ("", None)
+    assert "confidence: 7 is greater" in first["json_reasoning_error"]
+    assert (second["json_answer"], second["json_reasoning_attempts"]) == ("a", 2)
+    found = outcome.metrics["json"]
+    assert (found["agent_failure_rate"], found["accuracy"]) == (0.5, 0.5)
+    assert (found["ece"], found["avg_confidence"]) == (0.5, 0.5)
+    assert found["confidence_when_wrong"] is None
+    page = benchmark_page([outcome], title="T", about={})
+    assert "gave no answer of the form asked for" in page
 
 
 def test_nothing_found_goes_on_without_extraction(
@@ -258,7 +295,7 @@ def test_the_web_is_searched_once(
         found = WebResult(title="T", url="u", content=f"Of {query}")
         return () if "Zorblat" in query else (found,)[:count]
 
-    monkeypatch.setattr("eval.skn.searching.search_results", search)
+    monkeypatch.setattr("knowtrail.eval.skn.samples.search_results", search)
     options = BenchmarkOptions(dataset=dataset)
     first = run_benchmark(None, tmp_path / "out", scripted(), options=options)
 
@@ -273,25 +310,77 @@ def test_the_web_is_searched_once(
     assert "1 of 3 searches found nothing" in caplog.text
 
 
-def test_a_page_that_is_too_long_is_shortened_and_told(
+def test_a_search_that_failed_is_not_one_that_found_nothing(
+    scripted: Callable[..., Scripted],
+    dataset: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is counted apart and tried in the next run; where all fail, there is none."""
+    found = (WebResult(title="T", url="u", content="Cache"),)
+    works = ["Why is the start slow?"]
+
+    def search(query: str, count: int) -> tuple[WebResult, ...]:
+        if query not in works:
+            msg = "no such host"
+            raise OSError(msg)
+        return found
+
+    monkeypatch.setattr("knowtrail.ingest.extraction.web._live", search)
+    monkeypatch.setattr(
+        "knowtrail.ingest.extraction.web.search_results.__kwdefaults__",
+        {
+            "count": 5,
+            "recorded": None,
+            "recorded_only": False,
+            "sleep": lambda _: None,
+        },
+    )
+    options = BenchmarkOptions(dataset=dataset)
+    first = run_benchmark(None, tmp_path / "out", scripted(), options=options)
+    works.clear()
+    model = scripted()
+
+    with pytest.raises(
+        KnowtrailError, match=r"All 3 searches failed\. .* no such host\. Is there"
+    ):
+        run_benchmark(None, tmp_path / "other", model, options=options)
+
+    assert model.asked == []
+    assert (
+        first["json"]["search_failure_rate"],
+        first["json"]["empty_search_rate"],
+    ) == (
+        0.6667,
+        0,
+    )
+    assert first["json"]["usable_extractions"] == 1
+
+
+def test_a_page_that_is_too_long_is_read_in_passages(
     scripted: Callable[..., Scripted],
     options: BenchmarkOptions,
     recorded: Path,
     tmp_path: Path,
 ) -> None:
-    """A model with a small context reads the beginning; its share is a metric."""
+    """A model with a small context reads all of it; what it has not is a metric."""
     entries = loaded(recorded.parent, recorded.name)
-    entries[0]["results"][0]["content"] = "The cache is full. " * 250_000
+    entries[0]["results"][0]["content"] = "The cache is full. " * 3_000
     recorded.write_text(json.dumps(entries), "utf-8")
-    model = LanguageModel(scripted(), prompt_tokens=3_000)
+    said = [JSON, "no", "never", *[JSON] * 20]
+    model = LanguageModel(scripted(json=said), prompt_tokens=3_000)
 
     metrics = run_benchmark(
         None, tmp_path / "out", model, options=replace(options, limit=1)
     )
 
     assert metrics["json"]["extraction_shortened_rate"] == 1
+    assert metrics["skn"]["extraction_shortened_rate"] == 0
+    (row,) = loaded(tmp_path / "out", "detailed_results.json")
+    assert row["json_extraction_status"] == "partial"
+    assert row["skn_extraction_read_characters"] == len(row["raw_text"])
     assert metrics["json"]["judge_failure_rate"] == 0
-    assert loaded(tmp_path / "out", "search_results.json")[0]["raw_text_chars"] < 21_000
+    assert len(row["raw_text"]) > 57_000
 
 
 def test_models_and_judges_are_told_apart(
@@ -370,24 +459,168 @@ def test_a_broken_model_ends_the_run_with_all_kept(
     assert set(again.kinds()) == {"accuracy", "hallucination", "groundedness"}
 
 
-def test_a_missing_model_is_told_before_anything_is_asked(
+@pytest.fixture
+def named(
+    scripted: Callable[..., Scripted], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Scripted]:
+    """Return a function that makes the model that a name stands for."""
+
+    def make() -> Scripted:
+        model = scripted("m:1b")
+        monkeypatch.setattr(
+            "knowtrail.eval.models.load_language_model",
+            lambda name, **_: LanguageModel(model, name=name),
+        )
+        return model
+
+    return make
+
+
+def tags(httpserver: HTTPServer, digest: str) -> Settings:
+    """Let the server list one model; return settings that lead there."""
+    httpserver.clear()
+    listed = {"models": [{"name": "m:1b", "digest": digest}]}
+    httpserver.expect_request("/api/tags").respond_with_json(listed)
+    return Settings(ollama_url=httpserver.url_for("/"))
+
+
+def test_a_tag_that_is_pulled_anew_is_another_model(
+    named: Callable[[], Scripted],
+    httpserver: HTTPServer,
+    options: BenchmarkOptions,
+    tmp_path: Path,
+) -> None:
+    """Its digest is in all keys; what is finished needs no server at all."""
+    one = replace(options, limit=1, pipelines=("json",))
+
+    def run(settings: Settings) -> tuple[int, str | None]:
+        model = named()
+        (found,) = run_models(
+            ["m:1b"], output=tmp_path / "out", options=one, settings=settings
+        )
+        assert found.digest == found.judge_digest
+        return len(model.asked), found.digest
+
+    down = Settings(ollama_url="http://127.0.0.1:1")
+
+    with pytest.raises(ModelError, match="No answer from Ollama"):
+        run(down)
+    assert run(tags(httpserver, "aa")) == (5, "aa")
+    assert run(tags(httpserver, "aa")) == (0, "aa")
+    assert run(down) == (0, "aa")
+    assert run(tags(httpserver, "bb")) == (5, "bb")
+    assert run(tags(httpserver, "aa")) == (0, "aa")
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_calls_are_counted_once(
     scripted: Callable[..., Scripted],
     options: BenchmarkOptions,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    concurrency: int,
 ) -> None:
-    """All models of a run are looked for at its first call, and only then."""
-    checked: list[list[str]] = []
-    monkeypatch.setattr(
-        "eval.skn.benchmark.check_models",
-        lambda names, settings: checked.append(list(names)),
+    """What the server saw: second attempts too, shared answers once."""
+    good = {"answer": "a", "confidence": 0.5, "reasoning": ""}
+    model = scripted(agent=["?", *[good] * 9], skn=["?", "?", "?", "?", "?", "?"])
+    options = replace(options, concurrency=concurrency, judge_abstention=True)
+
+    (found,) = run_models([model], output=tmp_path / "out", options=options)
+
+    assert (found.calls, found.prompt_tokens, found.completion_tokens) == (
+        len(model.asked),
+        100 * len(model.asked),
+        10 * len(model.asked),
     )
-    model = scripted()
+    # The same answer, to the same question or from the same empty context.
+    assert model.kinds().count("skn") == 6
+    assert model.kinds().count("abstention") == 3
+    assert found.reused > 0
+    (again,) = run_models([scripted()], output=tmp_path / "out", options=options)
+    assert (again.calls, again.prompt_tokens) == (0, 0)
 
-    run_models([model], judge=model, output=tmp_path / "a", options=options)
-    run_models([model], judge=model, output=tmp_path / "a", options=options)
 
-    assert checked == [[]]
+def answering(prompt: str) -> Any:
+    """Return what depends on a prompt alone, so that no order matters."""
+    number = sum(prompt.encode()) % 100
+    return {"answer": f"The cache {number}.", "confidence": 0.5, "reasoning": ""}
+
+
+class Slow(Scripted):
+    """Takes its time, so that calls overlap; tells how many were under way."""
+
+    under_way: list[int] = []  # noqa: RUF012 - Pydantic copies it
+    most: list[int] = []  # noqa: RUF012 - Pydantic copies it
+    stop_at: int = -1
+
+    def _said(self, messages: list[Any]) -> Any:
+        self.under_way.append(1)
+        self.most.append(len(self.under_way))
+        try:
+            time.sleep(0.01)
+            if 0 <= self.stop_at <= len(self.asked):
+                raise KeyboardInterrupt
+            self.script["agent"] = answering(str(messages[-1].text)[-60:])
+            return super()._said(messages)
+        finally:
+            self.under_way.pop()
+
+
+def untimed(folder: Path) -> Any:
+    """Return the detailed rows without what a clock said."""
+    text = (folder / "detailed_results.json").read_text("utf-8")
+    return json.loads(re.sub(r'"[a-z_]*(seconds|time_s)": [0-9.e-]+', '"t": 0', text))
+
+
+def slow(stop_at: int = -1) -> Slow:
+    """Return a slow model."""
+    return Slow(script={}, asked=[], under_way=[], most=[], stop_at=stop_at)
+
+
+def test_calls_side_by_side_give_the_same(
+    options: BenchmarkOptions, tmp_path: Path
+) -> None:
+    """One or four at a time, whole or interrupted: the same rows in the same order."""
+    four = replace(options, concurrency=4)
+    models = [slow(), slow(), slow(5), slow()]
+
+    run_benchmark(None, tmp_path / "one", models[0], options=options)
+    run_benchmark(None, tmp_path / "four", models[1], options=four)
+    with pytest.raises(KeyboardInterrupt):
+        run_benchmark(None, tmp_path / "stopped", models[2], options=four)
+    run_benchmark(None, tmp_path / "stopped", models[3], options=four)
+
+    assert max(models[0].most) == 1 < max(models[1].most) <= 4
+    assert sorted(models[0].kinds()) == sorted(models[1].kinds())
+    assert len(models[2].asked) + len(models[3].asked) == len(models[0].asked)
+    assert untimed(tmp_path / "one") == untimed(tmp_path / "four")
+    assert untimed(tmp_path / "one") == untimed(tmp_path / "stopped")
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ({"json": "?"}, "none of 3 extractions can be used: "),
+        ({"agent": "?"}, "none of 3 answers can be used: "),
+        (
+            {"accuracy": "?", "hallucination": "?", "groundedness": "?"},
+            "none of 8 judges gave a verdict: ",
+        ),
+        ({"accuracy": "?", "hallucination": "?"}, None),
+    ],
+)
+def test_a_run_in_which_nothing_worked_says_why(
+    scripted: Callable[..., Scripted],
+    options: BenchmarkOptions,
+    tmp_path: Path,
+    script: dict[str, str],
+    told: str | None,
+) -> None:
+    """The reason is the first that there was; something is enough for none."""
+    one = replace(options, pipelines=("json",))
+
+    (found,) = run_models([scripted(**script)], output=tmp_path / "out", options=one)
+
+    assert (told or "None") in str(found.failure)
 
 
 @pytest.mark.parametrize(
@@ -398,6 +631,7 @@ def test_a_missing_model_is_told_before_anything_is_asked(
         ({"pipelines": ("json", "json")}, "named twice"),
         ({"results": 0}, "0 search results"),
         ({"limit": 0}, "limit of 0"),
+        ({"concurrency": 33}, "33 calls side by side"),
     ],
 )
 def test_options_that_cannot_be_run_are_told(
@@ -452,11 +686,10 @@ def test_a_full_disk_keeps_the_old_file(
     run_benchmark(None, out, scripted(), options=replace(options, limit=1))
     before = (out / "metrics.json").read_bytes()
 
-    def full(self: Path, data: bytes) -> int:
-        self.open("wb").close()
+    def full(_self: Path, _place: Path) -> Path:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(StorageError, match="No space left"):
         run_benchmark(None, out, scripted(), options=options)
 
@@ -502,5 +735,47 @@ def test_the_report_of_several_models_names_them(
 
     page = benchmark_page(outcomes, title="T", about={})
 
+    assert '<td class="number">-</td>' in page
     assert "<h2>one: Formats</h2>" in page
     assert "<h2>two: Worst samples</h2>" in page
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_published_instructions_say_nothing_of_missing_answers(
+    scripted: Callable[..., Scripted],
+    options: BenchmarkOptions,
+    tmp_path: Path,
+    published: bool,
+) -> None:
+    """Agent and judge are told how to treat them only without the option."""
+    model = scripted()
+
+    run_benchmark(
+        None, tmp_path / "out", model, options=replace(options, published=published)
+    )
+
+    prompts = dict(model.asked)
+    assert ("not enough information" in prompts["agent"]) != published
+    assert ("what you know from elsewhere" in prompts["agent"]) != published
+    assert ("is not a fabricated claim" in prompts["hallucination"]) != published
+
+
+def test_instructions_are_part_of_what_is_finished(
+    scripted: Callable[..., Scripted], options: BenchmarkOptions, tmp_path: Path
+) -> None:
+    """With others in the same folder, only what depends on them is asked again."""
+    run_benchmark(None, tmp_path / "out", scripted(), options=options)
+    model = scripted()
+
+    run_benchmark(
+        None, tmp_path / "out", model, options=replace(options, published=True)
+    )
+
+    assert set(model.kinds()) == {"agent", "hallucination"}
+
+
+@pytest.mark.parametrize("other", ["question_aware", "judge_abstention"])
+def test_published_has_no_additions_of_ours(other: str) -> None:
+    """What the published benchmark has not would make another one of it."""
+    with pytest.raises(InputError, match="leave out published"):
+        BenchmarkOptions(published=True, **{other: True})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections import Counter
 from importlib import resources
 from pathlib import Path
@@ -12,10 +11,10 @@ from statistics import mean
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
+from tests.cases import each
 
 ROOT = Path(__file__).resolve().parents[4]
-DATA = resources.files("eval.skn") / "data"
+DATA = resources.files("knowtrail.eval.skn") / "data"
 TECHNOLOGIES = (
     "Python",
     "Java",
@@ -127,7 +126,7 @@ def test_pages_belong_to_the_questions_in_order() -> None:
     assert [(entry["id"], entry["question"]) for entry in PAGES.values()] == asked
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=_key)
+@each("sample", SAMPLES)
 def test_a_question_has_five_different_pages(sample: dict[str, Any]) -> None:
     """Five pages of 60 to 160 words are recorded for a question, all different."""
     pages = PAGES[sample["id"]]["results"]
@@ -151,7 +150,7 @@ def test_hosts_are_reserved_ones() -> None:
     assert [host for host in hosts if not host.endswith(".example")] == []
 
 
-@pytest.mark.parametrize("sample", ANSWERABLE, ids=_key)
+@each("sample", ANSWERABLE)
 def test_pages_contain_what_the_answer_says(sample: dict[str, Any]) -> None:
     """A third of the words of an answer, and two at least, are in the pages."""
     wanted = _terms(sample["ground_truth"])
@@ -161,7 +160,7 @@ def test_pages_contain_what_the_answer_says(sample: dict[str, Any]) -> None:
     assert len(found) >= max(2, len(wanted) / 3), sorted(wanted - found)
 
 
-@pytest.mark.parametrize("sample", ANSWERABLE, ids=_key)
+@each("sample", ANSWERABLE)
 def test_no_single_page_is_the_answer(sample: dict[str, Any]) -> None:
     """No page repeats an answer: its sentences have to be put together."""
     copied = [
@@ -173,7 +172,7 @@ def test_no_single_page_is_the_answer(sample: dict[str, Any]) -> None:
     assert copied == []
 
 
-@pytest.mark.parametrize("sample", UNANSWERABLE, ids=_key)
+@each("sample", UNANSWERABLE)
 def test_pages_do_not_answer_what_cannot_be_known(sample: dict[str, Any]) -> None:
     """No sentence that names the internal thing asked about gives a figure of it."""
     names = re.findall(r'"([^"]+)"', sample["question"]) or ["VPC"]
@@ -225,12 +224,3 @@ def test_licence_is_stated_beside_the_files() -> None:
     stated = (DATA / "LICENSE.txt").read_text("utf-8").splitlines()[0]
 
     assert stated == "samples.json and search_results.json: CC0-1.0"
-
-
-def test_files_travel_in_the_wheel() -> None:
-    """The wheel takes the package whole: nothing leaves its data out."""
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    wheel = wheel["tool"]["hatch"]["build"]["targets"]["wheel"]
-
-    assert "eval" in wheel["packages"]
-    assert (wheel.get("exclude"), wheel.get("only-include")) == (None, None)

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval.skn.abstention import ABSTENTION_PHRASES, abstains
-from eval.skn.metrics import (
+from knowtrail.eval.models import checked_reply, parse_json_reply
+from knowtrail.eval.skn.metrics import (
+    ABSTENTION_PHRASES,
+    abstains,
     abstention_metrics,
     accuracy,
     bootstrap_ci,
@@ -21,8 +23,9 @@ from eval.skn.metrics import (
     summed_gaps,
     token_estimate,
 )
-from eval.skn.replies import checked_reply, parse_json_reply
-from graph.errors import InputError
+from knowtrail.graph.errors import InputError
+from tests.cases import each
+from tests.tiers import amount
 
 shares = st.lists(
     st.tuples(st.floats(0, 1, allow_subnormal=False), st.booleans()), max_size=40
@@ -86,6 +89,7 @@ def test_nothing_has_no_metrics_but_zero() -> None:
     assert bootstrap_ci([]) == {"mean": 0, "ci_low": 0, "ci_high": 0, "std": 0}
 
 
+@settings(max_examples=amount(10, 200))
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=30))
 def test_intervals_draw_one_resample_at_a_time(values: list[float]) -> None:
     """Blocks of resamples are the same as resample after resample."""
@@ -122,7 +126,7 @@ def test_intervals_refuse_what_is_not_finite() -> None:
         bootstrap_ci([1.0, float("nan")])
 
 
-@pytest.mark.parametrize("phrase", ABSTENTION_PHRASES)
+@each("phrase", ABSTENTION_PHRASES)
 def test_every_phrase_refuses(phrase: str) -> None:
     """A phrase counts in any case and place."""
     assert abstains(f"Well, {phrase.upper()} here.")

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eval.skn import (
+from knowtrail.eval.models import (
+    ModelOptions,
+    Respondent,
+    as_model,
+    ask,
+    fitted,
+    patiently,
+)
+from knowtrail.eval.skn import (
     EXTRACTORS,
     agent_reason,
     call_llm,
@@ -14,13 +22,11 @@ from eval.skn import (
     extract_json_conf,
     extract_skn,
 )
-from eval.skn.agent import reason
-from eval.skn.calls import ask, fitted
-from eval.skn.checking import check_models
-from eval.skn.models import ModelOptions, Respondent, as_model, patiently
-from graph.errors import InputError, ModelError
-from graph.language_models import LanguageModel, ModelReply
-from graph.settings import Settings
+from knowtrail.eval.skn.benchmark import check_models
+from knowtrail.eval.skn.phases import reason
+from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.language_models import LanguageModel, ModelReply
+from knowtrail.graph.settings import Settings
 from tests.unit.eval.skn.conftest import GOOD, JSON, SKN
 
 if TYPE_CHECKING:
@@ -153,22 +159,33 @@ def test_agent_reads_its_context_between_marks(
     [
         ("words", ("words", 0.0, "Failed to parse structured response")),
         ("[1]", ("[1]", 0.0, "Failed to parse structured response")),
-        ('{"answer": "a", "confidence": 7, "reasoning": "r"}', ("a", 1.0, "r")),
-        ('{"answer": "a", "confidence": -1}', ("a", 0.0, "")),
-        ('{"answer": "a", "confidence": "high"}', ("a", 0.0, "")),
-        ('{"answer": "a", "confidence": NaN}', ("a", 0.0, "")),
-        ('{"answer": ["a", 1], "confidence": 0.5}', ('["a", 1]', 0.5, "")),
-        ('{"answer": null}', ("", 0.0, "")),
-        ('```json\n{"answer": "a", "confidence": "0.5"}\n```', ("a", 0.5, "")),
+        *(
+            (said, (said, 0.0, "Failed to parse structured response"))
+            for said in (
+                '{"answer": "a", "confidence": 7, "reasoning": "r"}',
+                '{"answer": "a", "confidence": -1, "reasoning": "r"}',
+                '{"answer": "a", "confidence": "high", "reasoning": "r"}',
+                '{"answer": "a", "confidence": NaN, "reasoning": "r"}',
+                '{"answer": "a", "confidence": 1, "reas',
+                '{"answer": " ", "confidence": 1, "reasoning": "r"}',
+            )
+        ),
+        (
+            '```json\n{"answer": "a", "confidence": 1, "reasoning": ""}\n```',
+            ("a", 1.0, ""),
+        ),
     ],
 )
 def test_agent_answers_have_one_shape(
     scripted: Callable[..., Scripted], said: str, found: tuple[str, float, str]
 ) -> None:
     """Whatever the model says becomes answer, confidence and reasoning."""
-    answer = agent_reason("context", "Why?", scripted(agent=said))
+    model = scripted(agent=said)
+
+    answer = agent_reason("context", "Why?", model)
 
     assert (answer["answer"], answer["confidence"], answer["reasoning"]) == found
+    assert len(model.asked) == (2 if found[2].startswith("Failed") else 1)
 
 
 def test_agent_without_a_model_says_error(

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eval.skn import calculate_metrics
-from eval.skn.comparing import compare_pipelines
-from eval.skn.judges import JUDGES, judge_answer
-from eval.skn.judging import asking, judge_row
-from eval.skn.models import Respondent, as_model
-from graph.errors import InputError
+from knowtrail.eval.models import Respondent, as_model
+from knowtrail.eval.skn import calculate_metrics
+from knowtrail.eval.skn.judging import JUDGES, asking, judge_answer, judge_row
+from knowtrail.eval.skn.scoring import compare_pipelines, difference_row
+from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,10 +49,10 @@ def test_rows_are_judged_and_measured(scripted: Callable[..., Scripted]) -> None
     metrics = calculate_metrics(rows, ["json"], model)
 
     found = metrics["json"]
-    assert (found["accuracy"], found["accuracy_ci"]["ci_low"]) == (1.0, 1.0)
+    assert (found["accuracy"], found["accuracy_ci"]["ci_low"]) == (1.0, 0.1581)
     assert found["ece"] == pytest.approx(0.3)
     assert (found["avg_confidence"], found["confidence_when_correct"]) == (0.7, 0.7)
-    assert found["confidence_when_wrong"] == 0
+    assert found["confidence_when_wrong"] is None
     assert (found["hallucination_rate"], found["hallucination_severity"]) == (1, 0.5)
     assert found["normalized_hallucination"] == 0.25
     assert (found["groundedness"], found["unsupported_fraction"]) == (0.8, 0.2)
@@ -154,7 +153,7 @@ def test_an_answer_that_did_not_come_is_not_judged(
 
     assert model.asked == []
     assert (found["accuracy"], found["hallucination_rate"]) == (0, 1)
-    assert found["judge_failure_rate"] == 0
+    assert found["judge_failure_rate"] is None
 
 
 def test_unanswerable_samples_have_no_accuracy(
@@ -168,7 +167,7 @@ def test_unanswerable_samples_have_no_accuracy(
 
     assert rows[0]["json_correct"] is None
     assert "accuracy" not in model.kinds()
-    assert (found["accuracy"], found["abstention_f1"]) == (0, 1)
+    assert (found["accuracy"], found["ece"], found["abstention_f1"]) == (None, None, 1)
     assert found["judged_only"]["accuracy"] is None
 
 
@@ -240,26 +239,33 @@ def rows_of(**pipelines: str) -> list[dict[str, Any]]:
     ]
 
 
+def _compared(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return how skn differs from json, by metric."""
+    found = map(difference_row, compare_pipelines(rows, ["json", "skn"]))
+    return {row["metric"]: row for row in found}
+
+
 def test_formats_are_compared_on_the_same_samples() -> None:
     """Twelve gains of twelve are no chance; equal metrics are."""
     rows = rows_of(json="n" * 12, skn="y" * 12)
 
-    found = {one.metric: one for one in compare_pipelines(rows, ["json", "skn"])}
+    found = _compared(rows)
 
     accuracy = found["accuracy"]
-    assert (accuracy.difference, accuracy.low, accuracy.high) == (1.0, 1.0, 1.0)
-    assert accuracy.p_value == pytest.approx(2 / 2**12, abs=1e-4)
-    assert accuracy.p_corrected == pytest.approx(12 / 2**12, abs=1e-4)
-    assert (accuracy.better, found["groundedness"].better) == ("skn", "")
-    assert found["ece"].better == "skn"
-    assert found["groundedness"].p_value == 1
+    ends = accuracy["low"], accuracy["high"]
+    assert (accuracy["difference"], *ends) == (1.0, 0.4707, 1.0)
+    assert accuracy["p_value"] == pytest.approx(2 / 2**12, abs=1e-4)
+    assert accuracy["p_corrected"] == accuracy["p_value"]
+    assert (accuracy["better"], found["groundedness"]["better"]) == ("skn", "")
+    assert found["ece"]["better"] == "skn"
+    assert found["groundedness"]["p_value"] == 1
 
 
 def test_ablated_formats_are_compared_with_the_whole() -> None:
     """Each with the baseline, and each with full SKN, no pair twice."""
     rows = rows_of(json="yn", skn_no_gaps="ny", skn="yy")
 
-    pairs = {(o.first, o.second) for o in compare_pipelines(rows, list(_names(rows)))}
+    pairs = {(o.base, o.name) for o in compare_pipelines(rows, list(_names(rows)))}
 
     assert pairs == {("json", "skn_no_gaps"), ("json", "skn"), ("skn", "skn_no_gaps")}
 
@@ -329,5 +335,58 @@ def test_tokens_are_set_against_each_other() -> None:
     """SKN's tokens as a share of JSON's."""
     metrics = calculate_metrics(rows_of(json="y", skn="y"))
 
-    assert metrics["efficiency"] == {"token_ratio_skn_vs_json": 0.4}
+    assert metrics["efficiency"] == {"token_ratio_skn_vs_json": 0.4, "token_ratio_n": 1}
     json.dumps(metrics, allow_nan=False)
+
+
+def test_what_is_undefined_is_nothing() -> None:
+    """Where every sample has an answer, refusing is neither measured nor tested."""
+    rows = rows_of(json="yn" * 6, skn="y" * 12)
+    for one in rows:
+        one["json_abstained"] = True
+
+    found = calculate_metrics(rows)["json"]
+    tested = {one.metric for one in compare_pipelines(rows, ["json", "skn"])}
+
+    for name in ("abstention_precision", "abstention_recall", "abstention_f1"):
+        assert found[name] is found[f"{name}_ci"] is None
+        assert found["by_category"]["a"][name] is None
+    assert len(tested) == 5
+    assert "abstention_f1" not in tested
+
+
+def test_formats_are_compared_where_both_extractions_can_be_used() -> None:
+    """An empty context is no saving, and what is answered from it no success."""
+    rows = rows_of(json="nnny", skn="yyyn")
+    for one in rows[:3]:
+        one |= {"skn_extraction_status": "failed", "skn_tokens_est": 1}
+
+    metrics = calculate_metrics(rows)
+    found = _compared(rows)
+
+    assert metrics["skn"]["avg_context_tokens"] == 40
+    assert (metrics["skn"]["n"], metrics["skn"]["usable_extractions"]) == (4, 1)
+    assert metrics["efficiency"] == {"token_ratio_skn_vs_json": 0.4, "token_ratio_n": 1}
+    assert (found["accuracy"]["n"], found["accuracy"]["better"]) == (1, "json")
+    rows[3]["skn_extraction_status"] = "empty"
+    nothing = calculate_metrics(rows)
+    assert nothing["skn"]["avg_context_tokens"] is None
+    assert nothing["efficiency"] == {
+        "token_ratio_skn_vs_json": None,
+        "token_ratio_n": 0,
+    }
+    assert compare_pipelines(rows, ["json", "skn"]) == ()
+
+
+def test_an_answer_without_confidence_is_not_calibrated() -> None:
+    """Wrong at confidence 0 would be perfect: pairs without both are left out."""
+    rows = rows_of(json="ynnn", skn="ynnn")
+    for one in rows[1:]:
+        one["json_confidence"] = None
+
+    found = calculate_metrics(rows)["json"]
+    ece = _compared(rows)["ece"]
+
+    assert (found["ece"], found["accuracy"]) == (0.2, 0.25)
+    assert (found["avg_confidence"], found["confidence_when_wrong"]) == (0.8, None)
+    assert (ece["n"], ece["first_value"], ece["second_value"]) == (1, 0.2, 0.2)

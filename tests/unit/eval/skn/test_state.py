@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eval.skn.state import State
-from graph.errors import InputError, StorageError
+from knowtrail.eval.models import State
+from knowtrail.graph.errors import InputError, StorageError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.cli import main
-from retrieval.specificity.experiment import SpecificityExperiment
+from knowtrail.graph.cli import main
+from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,7 @@ def test_the_interval_of_an_experiment_has_a_seed(
         ends.append(json.loads(capsys.readouterr().out)["difference"])
 
     assert ends[0] == ends[1]
-    assert ends[0]["ciLow"] != ends[2]["ciLow"]
+    assert ends[0]["low"] != ends[2]["low"]
 
 
 def test_experiment_is_a_table(
@@ -106,4 +106,4 @@ def test_bad_questions_are_a_mistake(
     code = _run("--questions", path, "--words-only")
 
     assert code == 2
-    assert "questions.jsonl:1" in capsys.readouterr().err
+    assert "questions.jsonl, line 1" in capsys.readouterr().err

@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from eval.specificity import SpecificityResults, difference_interval, read_results
-from graph.errors import InputError, SourceError
-from retrieval.specificity.experiment import SpecificityExperiment
+from knowtrail.eval.specificity.experiments import (
+    SpecificityResults,
+    difference_interval,
+    read_results,
+)
+from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,10 +158,10 @@ def test_results_are_read_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("{", ":1 is no result"),
+        ("{", ", line 1 is no JSON"),
         ('{"session": "a"}', "no 'quality'"),
-        ('{"session": "a", "quality": "good"}', ":1 is no result"),
-        ("7", ":1 is no result"),
+        ('{"session": "a", "quality": "good"}', ", line 1 is no result"),
+        ("7", ", line 1 is no result"),
     ],
 )
 def test_unusable_results_are_refused(tmp_path: Path, line: str, reason: str) -> None:
@@ -167,7 +171,7 @@ def test_unusable_results_are_refused(tmp_path: Path, line: str, reason: str) ->
 
     with pytest.raises(SourceError, match=reason):
         read_results(path)
-    with pytest.raises(SourceError, match="Cannot read"):
+    with pytest.raises(SourceError, match="cannot be read"):
         read_results(tmp_path / "none.jsonl")
 
 

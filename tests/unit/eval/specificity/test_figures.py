@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from eval.specificity import (
-    ask_questions,
+from knowtrail.eval.specificity.judging import ask_questions
+from knowtrail.eval.specificity.measures import measure
+from knowtrail.eval.specificity.questions import (
     bundled_questions,
     custodians_of,
     key_of,
     load_questions,
-    measure,
     memory_pipeline,
 )
-from ingest.custodians import bundled_custodians
+from knowtrail.ingest.custodians import bundled_custodians
 
 
 def test_development_questions_keep_their_figures() -> None:

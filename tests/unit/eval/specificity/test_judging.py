@@ -7,31 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eval.specificity import (
+from knowtrail.eval.specificity.judging import Key, Outcome, ask_questions, judge
+from knowtrail.eval.specificity.measures import class_scores, labels_key, measure
+from knowtrail.eval.specificity.questions import (
     Answer,
-    Key,
-    Outcome,
     Question,
-    ask_questions,
-    class_scores,
     custodians_of,
-    judge,
     key_of,
-    measure,
     memory_pipeline,
-    outcomes_key,
 )
-from ingest.custodians import Custodian, bundled_custodians
-from retrieval.specificity.classifying import Classification
-from retrieval.specificity.conversation import Conversation
-from retrieval.specificity.execution import Execution
-from retrieval.specificity.ranking import FilteredClasses
-from retrieval.specificity.resolver import Resolution
-from retrieval.specificity.results import PipelineResult
-from retrieval.specificity.slots import Doubt, Slots
+from knowtrail.ingest.custodians import Custodian, bundled_custodians
+from knowtrail.retrieval.specificity.class_scores import FilteredClasses
+from knowtrail.retrieval.specificity.classifier import Classification
+from knowtrail.retrieval.specificity.conversation import Conversation
+from knowtrail.retrieval.specificity.execution import Execution
+from knowtrail.retrieval.specificity.resolver import Resolution
+from knowtrail.retrieval.specificity.slots import Doubt, Slots
+from knowtrail.retrieval.specificity.template_pipeline import PipelineResult
+from tests.cases import each
 
 if TYPE_CHECKING:
-    from retrieval.specificity.pipeline import TemplatePipeline
+    from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 
 KEY = Key(
     ghcids={"urn:1": "G1", "urn:2": "G2", "urn:3": "G3"},
@@ -174,7 +170,7 @@ def test_comparison_needs_every_place() -> None:
     assert not _right(question, _result(*rows, columns=columns, answer="- Gent: 2"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "status", "right"),
     [
         ("refusal", "irrelevant", True),
@@ -416,27 +412,38 @@ def test_metrics_of_questions_that_are_all_right_are_not_certain() -> None:
     assert found["response_time"].low == found["response_time"].high == 0.5
 
 
-@pytest.mark.parametrize(
+def test_turns_of_a_conversation_are_drawn_together() -> None:
+    """Four conversations of ten turns say less than forty questions."""
+    turns = [
+        _outcome(
+            question=replace(_question(), id=f"{talk}-{turn}", conversation=str(talk)),
+            answer_right=talk % 2 == 0,
+        )
+        for talk in range(4)
+        for turn in range(10)
+    ]
+    alone = [
+        replace(one, question=replace(one.question, conversation=None)) for one in turns
+    ]
+
+    together, apart = (measure(o)["answer_accuracy"] for o in (turns, alone))
+
+    assert together.value == apart.value == 0.5
+    assert together.high - together.low > 2 * (apart.high - apart.low)
+
+
+@each(
     "change",
     [
-        {"question": _question(ids=frozenset({"G1"}))},
-        {"question": _question(template="none")},
-        {"question": _question(slots={"city": "Gent"})},
-        {"question": _question(relation="oldest")},
-        {"template": "list_institutions_by_type_city"},
-        {"answer": "other"},
-        {"answer_right": False},
-        {"template_right": False},
-        {"slots_right": 0},
-        {"slots_wanted": 2},
-        {"kept_classes": ("Archive",)},
-        {"all_classes": 11},
-        {"expected_classes": frozenset({"Museum"})},
+        {"ids": frozenset({"G1"})},
+        {"template": "none"},
+        {"slots": {"city": "Gent"}},
+        {"relation": "oldest"},
     ],
 )
-def test_another_result_has_another_key(change: dict[str, Any]) -> None:
-    """Whatever metrics depend on makes a run another one; times do not."""
-    key = outcomes_key([_outcome()])
+def test_other_labels_have_another_key(change: dict[str, Any]) -> None:
+    """Labels make a run another one; what came out, and how fast, does not."""
+    key = labels_key([_outcome()])
 
-    assert outcomes_key([_outcome(seconds=9.0)]) == key
-    assert outcomes_key([_outcome(**change)]) != key
+    assert labels_key([_outcome(question=_question(**change))]) != key
+    assert labels_key([_outcome(seconds=9.0, answer_right=False)]) == key

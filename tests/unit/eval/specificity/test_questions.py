@@ -9,17 +9,18 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from eval.specificity import (
+from knowtrail.eval.specificity.questions import (
     HALVES,
     Question,
     bundled_questions,
     custodians_of,
     load_questions,
 )
-from graph.errors import SourceError
-from graph.identifiers import TYPE_LETTERS, parse_ghcid, parse_isil
-from ingest.custodians import Custodian, bundled_custodians
-from retrieval.specificity.templates import load_templates
+from knowtrail.graph.errors import SourceError
+from knowtrail.graph.identifiers import TYPE_LETTERS, parse_ghcid, parse_isil
+from knowtrail.ingest.custodians import Custodian, bundled_custodians
+from knowtrail.retrieval.specificity.query_templates import load_templates
+from tests.cases import each
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -179,25 +180,19 @@ def test_conversations_are_in_order() -> None:
     } == dict.fromkeys(for_each, True)
 
 
-@pytest.mark.parametrize(
-    "question", [q for q in ALL if q.answer.kind == "list"], ids=lambda q: q.id
-)
+@each("question", [q for q in ALL if q.answer.kind == "list"])
 def test_lists_are_what_the_labels_select(question: Question) -> None:
     """The GHCIDs of a list are those of the institutions that its slots select."""
     assert question.answer.ids == _selected(question)
 
 
-@pytest.mark.parametrize(
-    "question", [q for q in ALL if q.answer.kind == "count"], ids=lambda q: q.id
-)
+@each("question", [q for q in ALL if q.answer.kind == "count"])
 def test_counts_are_what_the_labels_select(question: Question) -> None:
     """The number is that of the institutions that the slots select."""
     assert question.answer.value == len(_found(dict(question.slots)))
 
 
-@pytest.mark.parametrize(
-    "question", [q for q in ALL if q.answer.kind == "comparison"], ids=lambda q: q.id
-)
+@each("question", [q for q in ALL if q.answer.kind == "comparison"])
 def test_comparisons_are_what_the_labels_select(question: Question) -> None:
     """Each place has the number of its institutions."""
     (name,) = (n for n, value in question.slots.items() if isinstance(value, tuple))
@@ -209,9 +204,7 @@ def test_comparisons_are_what_the_labels_select(question: Question) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "question", [q for q in ALL if q.answer.kind == "breakdown"], ids=lambda q: q.id
-)
+@each("question", [q for q in ALL if q.answer.kind == "breakdown"])
 def test_breakdowns_count_every_type(question: Question) -> None:
     """Every type has the number of its institutions."""
     assert question.answer.values == Counter(c.type for c in CUSTODIANS)
@@ -221,7 +214,7 @@ def test_breakdowns_count_every_type(question: Question) -> None:
     ("text", "reason"),
     [
         ("", "no questions"),
-        ("{", "questions.jsonl:1 is no labelled question"),
+        ("{", "questions.jsonl, line 1 is no JSON"),
         ('{"id": "1"}', "no 'answer'"),
         ('{"id": "1", "answer": {"kind": "guess"}}', "answer kind 'guess'"),
         ("[1]", "no labelled question"),

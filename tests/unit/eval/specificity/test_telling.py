@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from eval.specificity import Answer, Question, asked_facts, says
-from ingest.custodians import Custodian
+from knowtrail.eval.specificity.judging import asked_facts, says
+from knowtrail.eval.specificity.questions import Answer, Question
+from knowtrail.ingest.custodians import Custodian
+from tests.cases import each
 
 INSTITUTIONS = {
     "G1": Custodian(
@@ -51,7 +53,7 @@ def _lookup(text: str) -> Question:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "facts"),
     [
         ("When was the Rope Archive founded?", ("founded",)),
@@ -81,7 +83,7 @@ def test_words_of_a_name_ask_for_nothing() -> None:
     assert asked_facts(question) == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "said", "right"),
     [
         ("When was Rope Archive founded?", "Rope Archive: founded 1887-05", True),
@@ -109,7 +111,7 @@ def test_a_fact_that_is_asked_for_is_told(asked: str, said: str, right: bool) ->
     assert says(_lookup(asked), said, INSTITUTIONS) is right
 
 
-@pytest.mark.parametrize(
+@each(
     ("ids", "said", "right"),
     [
         ({"G1"}, "- Rope Archive (Gent)", True),
@@ -146,7 +148,7 @@ def test_a_long_list_has_a_number() -> None:
     assert not says(question, "\n".join(["40 houses:", *names[:9]]), many)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "said", "right"),
     [
         (3, "There are 3 archives founded before 1900.", True),

@@ -5,13 +5,20 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from eval.zelo.judgements import Answer, Price
-from retrieval.rerank.datasets import Document, Query, QueryDocuments, write_queries
+from knowtrail.eval.zelo.journal import Journal
+from knowtrail.eval.zelo.judgements import Answer, Price
+from knowtrail.retrieval.rerank.datasets import (
+    Document,
+    Query,
+    QueryDocuments,
+    write_queries,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eval.zelo.judgements import Matchup
+    from knowtrail.eval.zelo.chat_judges import Pace
+    from knowtrail.eval.zelo.judgements import Judgement, Matchup
 
 FREE = Price()
 
@@ -57,6 +64,7 @@ class ValueJudge:
         self.error: Exception | None = None
         self.fails = fails
         self.came = True
+        self.pace: Pace | None = None
         self._pause = pause
 
     async def judge(self, matchup: Matchup) -> Answer:
@@ -79,3 +87,9 @@ class ValueJudge:
     def expected(self, matchup: Matchup) -> tuple[int, int]:
         """Return what it takes."""
         return 1000, 100
+
+
+def kept_judgements(folder: Path) -> list[Judgement]:
+    """Return the judgements of a working folder, in the order they were made."""
+    with Journal(folder, to_read=True) as journal:
+        return list(journal)

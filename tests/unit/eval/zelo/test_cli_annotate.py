@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from eval.zelo.journal import JOURNAL, read_journal
-from graph.cli import main
-from retrieval.rerank.datasets import read_annotated
-from tests.unit.eval.zelo.cases import query, source
+from knowtrail.eval.zelo.journal import JOURNAL
+from knowtrail.graph.cli import main
+from knowtrail.retrieval.rerank.datasets import read_annotated
+from tests.unit.eval.zelo.cases import kept_judgements, query, source
 
 ROOT = Path(__file__).resolve().parents[4]
 OFFLINE = ("--judge", "bm25")
@@ -70,6 +71,8 @@ def test_a_dry_run_says_what_it_would_cost(
     assert "1 queries, 10 documents, 40 pairs: 80 judgements to be made" in done.out
     tokens = found["judges"][0]["prompt_tokens"]
     assert 40 * 200 < tokens < 40 * 600
+    assert re.search("Time: at least 5[0-9] s, by the limits of speed", done.out)
+    assert found["seconds"] == pytest.approx((tokens + 40 * 300) * 60 / 28_500)
     assert found["cost"] == pytest.approx((tokens * 2 + 40 * 300 * 8) / 1e6)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["queries.jsonl"]
 
@@ -166,10 +169,10 @@ def test_a_broken_line_is_told(run: Any, tmp_path: Path) -> None:
 
 SLOW = """
 import sys
-from graph import cli
-import eval.zelo.judges
+from knowtrail.graph import cli
+from knowtrail.eval.zelo import judges
 from tests.unit.eval.zelo.cases import ValueJudge
-eval.zelo.judges.load_judges = lambda *_, **__: (ValueJudge(pause=float(sys.argv[1])),)
+judges.load_judges = lambda *_, **__: (ValueJudge(pause=float(sys.argv[1])),)
 cli.main(sys.argv[2:])
 """
 
@@ -208,7 +211,7 @@ def test_ctrl_c_waits_for_answers_and_keeps_them(
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
 
-    kept = len(list(read_journal(tmp_path / "out.jsonl.zelo")))
+    kept = len(kept_judgements(tmp_path / "out.jsonl.zelo"))
     assert process.returncode == 130
     assert "Waiting for answers that are under way" in err
     assert f"Interrupted: {kept} judgements are kept" in err
@@ -229,4 +232,4 @@ def test_ctrl_c_twice_leaves_at_once(slow: Any, tmp_path: Path) -> None:
     assert process.returncode == 130
     assert time.monotonic() - begin < 20
     assert "Traceback" not in err + out
-    assert list(read_journal(tmp_path / "out.jsonl.zelo"))
+    assert kept_judgements(tmp_path / "out.jsonl.zelo")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
-from eval.cli_zelo_rerank import rerank, train
-from graph.errors import InputError
-from graph.settings import Settings
-from retrieval.rerank.datasets import read_annotated
-from retrieval.rerank.model_file import read_model
+from knowtrail.eval.zelo.cli_rankings import rerank, train
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.rerank.datasets import read_annotated
+from knowtrail.retrieval.rerank.pointwise import read_model
 
 if TYPE_CHECKING:
     from pathlib import Path

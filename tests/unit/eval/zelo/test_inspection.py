@@ -5,25 +5,30 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 import tracemalloc
+from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from eval.zelo.annotation import annotate
-from eval.zelo.battles_page import battles_page
-from eval.zelo.figures import histogram_figure
-from eval.zelo.inspection import inspected
-from eval.zelo.judged import one_judged, read_judged
-from eval.zelo.offline_judges import FunctionJudge
-from eval.zelo.pairs import PairSettings
-from eval.zelo.pictures import battles_picture
-from eval.zelo.scored_pairs import PairFile
-from graph.cli import main
-from graph.errors import InputError, SourceError
-from retrieval.rerank.datasets import (
+from knowtrail.eval.zelo.annotation import annotate
+from knowtrail.eval.zelo.comparison import Benchmark
+from knowtrail.eval.zelo.inspection import inspected
+from knowtrail.eval.zelo.offline_judges import FunctionJudge
+from knowtrail.eval.zelo.pages import battles_page
+from knowtrail.eval.zelo.pairs import PairSettings
+from knowtrail.eval.zelo.pictures import (
+    battles_picture,
+    bin_counts,
+    histogram_picture,
+)
+from knowtrail.eval.zelo.scored_pairs import PairFile, one_judged, read_judged
+from knowtrail.graph.cli import main
+from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.retrieval.rerank.datasets import (
     Document,
     Query,
     QueryDocuments,
@@ -33,7 +38,7 @@ from retrieval.rerank.datasets import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eval.zelo.judged import JudgedQuery
+    from knowtrail.eval.zelo.scored_pairs import JudgedQuery
 
 HOSTILE = "</title><script>alert(1)</script> & <b>bold</b> \x00 $\\frac{1}{0}$"
 WORTH = {"d0": 1.0, "d1": 3.0, "d2": 0.0, "d3": 2.0}
@@ -208,23 +213,50 @@ def test_battles_are_told_from_the_side_of_a_document(scored: Path) -> None:
     fought = one.fought(0)
 
     assert [(one.document(f.other).id, f.share) for f in fought] == [
-        ("b", 0.5),
-        ("b", 1.0),
+        ("b", pytest.approx(2 / 3)),
         ("c", 1.0),
     ]
     assert [(s.judge, s.score, s.first) for s in fought[0].said] == [
         ("one", 0.5, True),
         ("two", -0.5, False),
+        ("one", 0.25, True),
     ]
 
 
-def test_the_lead_is_the_mean_of_all_answers(scored: Path) -> None:
-    """Of the row over the column; NaN where they did not meet, and against itself."""
-    lead = inspected(_judged(scored)).lead()
+def test_a_share_is_of_all_votes(scored: Path) -> None:
+    """Of the row against the column; NaN where they did not meet, and for itself."""
+    shares = inspected(_judged(scored)).shares()
 
-    assert lead[0, 1] == pytest.approx((0.5 - 0.5 + 0.25) / 3)
-    assert lead[1, 0] == -lead[0, 1]
-    assert np.isnan(np.diag(lead)).all()
+    assert shares[0, 1] == pytest.approx(2 / 3)
+    assert shares[1, 0] == pytest.approx(1 / 3)
+    assert np.isnan(np.diag(shares)).all()
+
+
+def test_a_cell_is_coloured_as_its_battle_is_told(tmp_path: Path) -> None:
+    """A sure judge and an unsure one that disagree leave two documents even."""
+    path = tmp_path / "ai_scores.json"
+    rows = [_pair("a", "b", one_score=_said(-0.9), two_score=_said(0.1))]
+    path.write_text(json.dumps({"scored_pairs": rows}), "utf-8")
+    one = inspected(_judged(path))
+
+    shares = one.shares()
+
+    assert shares[0, 1] == shares[1, 0] == one.fought(0)[0].share == 0.5
+    assert [battle.verdict for battle in one.fought(0)] == ["even with"]
+
+
+def test_names_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+    """In both matrices and beside scores."""
+    path = tmp_path / "ai_scores.json"
+    names = [f"https://example.org/documents/{number}" for number in (1, 2)]
+    rows = [_pair(*names, one_score=_said(-0.9))]
+    path.write_text(json.dumps({"scored_pairs": rows}), "utf-8")
+
+    drawn = battles_picture(inspected(_judged(path)), ".svg").decode()
+
+    labels = re.findall(r">([^<>]*/[12])</text>", drawn)
+    assert len(set(labels)) == 2
+    assert len(labels) == 2 * (2 + 2 + 1)
 
 
 def test_a_judge_that_prefers_what_it_sees_first_is_found(tmp_path: Path) -> None:
@@ -248,9 +280,12 @@ def test_the_page_is_whole_and_cannot_be_broken_out_of(scored: Path) -> None:
     assert "<script" not in page
     assert page.count("&lt;script&gt;alert(1)") >= 4
     assert "default-src 'none'" in page
-    assert not re.findall(r"(?:src|href|url)\s*[=(]", page)
-    assert page.count("<svg") == page.count("</svg>") == 3
-    assert page.count("won over") + page.count("lost to") + page.count("even with") == 8
+    drawn = re.findall(
+        r'<img alt="[^"]+" src="data:image/svg\+xml;base64,(.+?)">', page
+    )
+    assert len(drawn) == len(re.findall(r"(?:src|href|url)\s*[=(]", page)) == 1
+    assert b64decode(drawn[0]) == battles_picture(inspected(_judged(scored)), ".svg")
+    assert len(re.findall(r"(?:won over|lost to|even with)</b>", page)) == 6
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
@@ -273,12 +308,43 @@ def test_the_svg_is_xml_with_the_names_of_the_documents(annotation: Path) -> Non
     assert {"d0", "d1", "d2", "d3", "not judged", "zELO order"} <= texts
 
 
+def test_a_page_without_matplotlib_says_what_to_install(
+    scored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The battles and the tables are there all the same."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+    page = battles_page(inspected(_judged(scored)))
+
+    assert "needs the extra `view`" in page
+    assert "<img" not in page
+    assert len(re.findall(r"(?:won over|lost to|even with)</b>", page)) == 6
+
+
 def test_a_histogram_counts_what_is_defined() -> None:
     """NaN is left out, 1 is in the last bin."""
-    drawn = "".join(histogram_figure("x", [1.0, 1.0, 0.0, float("nan")], None))
+    counts = bin_counts([1.0, 1.0, 0.0, float("nan")])
 
-    assert drawn.count('class="bin"') == 2
-    assert "0.97 to 1.00: 2" in drawn
+    assert counts == [1, *[0] * 28, 2]
+
+
+def test_histograms_side_by_side_share_an_axis() -> None:
+    """A bar of one query is as high in each."""
+    found = [
+        Benchmark(
+            name=name,
+            queries=("q",) * count,
+            values={"ndcg": (1.0,) * count},
+            means={"ndcg": None},
+        )
+        for name, count in (("one", 1), ("four", 4))
+    ]
+
+    drawn = histogram_picture("truth", found, ".svg").decode()
+
+    _, one, four = re.split(r'<g id="axes_\d+">', drawn)
+    ticks = [re.findall(r">(\d)</text>", side) for side in (one, four)]
+    assert ticks[0] == ticks[1] != []
 
 
 def _run(*words: str | Path) -> int:

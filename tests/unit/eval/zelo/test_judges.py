@@ -7,22 +7,19 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 from langchain_core.language_models import FakeListChatModel
 
-from eval.zelo.chat_judges import ChatJudge
-from eval.zelo.judge_prompt import judge_prompt, read_answer
-from eval.zelo.judge_settings import bundled_text, read_judge_file
-from eval.zelo.judgements import Judge, Matchup, Price, swaps
-from eval.zelo.judges import load_judges
-from eval.zelo.limits import Pace, fault_of, retry_after
-from eval.zelo.offline_judges import RerankerJudge, squashed
-from graph.errors import InputError, MissingExtraError, SettingsError
-from graph.prompts import estimated_tokens
-from graph.settings import Settings
-from retrieval.rerank.base import LocalReranker
-from retrieval.rerank.datasets import Document, Query
+from knowtrail.eval.zelo.chat_judges import ChatJudge, Pace, judge_prompt, read_answer
+from knowtrail.eval.zelo.judgements import Judge, Matchup, Price, swaps
+from knowtrail.eval.zelo.judges import bundled_text, load_judges, read_judge_file
+from knowtrail.eval.zelo.offline_judges import RerankerJudge, squashed
+from knowtrail.graph.errors import InputError, MissingExtraError, SettingsError
+from knowtrail.graph.prompts import estimated_tokens
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.rerank.base import LocalReranker
+from knowtrail.retrieval.rerank.datasets import Document, Query
+from tests.cases import each
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +103,7 @@ def test_answers_are_read(value: Any, score: float) -> None:
     reasoning.encode("utf-8")
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         {"score": "0.5"},
@@ -232,45 +229,6 @@ def test_a_reranker_scores_other_candidates_anew() -> None:
 
     one = squashed(1, 1.0)
     assert asyncio.run(scores()) == [one, -one, one]
-
-
-def error_of(status: int, **headers: str) -> httpx.HTTPStatusError:
-    """Return what a client raises for a status."""
-    request = httpx.Request("POST", "http://localhost")
-    response = httpx.Response(status, headers=headers, request=request)
-    error = httpx.HTTPStatusError("no", request=request, response=response)
-    error.status_code = status  # type: ignore[attr-defined]
-    return error
-
-
-@pytest.mark.parametrize(
-    ("error", "fault"),
-    [
-        (error_of(429), "again"),
-        (error_of(529), "again"),
-        (error_of(401), "fatal"),
-        (error_of(404), "fatal"),
-        (error_of(400), "refused"),
-        (TimeoutError(), "again"),
-        (httpx.ConnectError("no"), "again"),
-        (httpx.ReadTimeout("late"), "again"),
-        (ValueError("defect"), "refused"),
-    ],
-)
-def test_errors_are_told_apart(error: Exception, fault: str) -> None:
-    """By status where there is one, else by kind."""
-    assert fault_of(error) == fault
-
-
-def test_the_cause_of_an_error_counts() -> None:
-    """Clients wrap what they raise."""
-    error = RuntimeError("wrapped")
-    error.__cause__ = error_of(503, **{"retry-after": "7"})
-
-    assert fault_of(error) == "again"
-    assert retry_after(error) == 7.0
-    assert retry_after(error_of(429, **{"retry-after": "soon"})) is None
-    assert retry_after(error_of(429, **{"retry-after": "99999"})) == 120.0
 
 
 def test_requests_are_spaced() -> None:
@@ -409,5 +367,5 @@ def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the extra that has it."""
     monkeypatch.setitem(sys.modules, "langchain_openai", None)
 
-    with pytest.raises(MissingExtraError, match=r"knowtrail\[judges\]"):
+    with pytest.raises(MissingExtraError, match="the extra `openai`: "):
         loaded("openai")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,18 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.zelo.metrics import (
+from knowtrail.eval.zelo.metrics import (
     accuracy,
     benchmark_accuracy,
     benchmark_ndcg,
+    grades,
     ndcg,
     recall,
     recall_at_k,
+    standard_measures,
     two_scores,
 )
-from eval.zelo.standard import grades, standard_measures
-from graph.errors import InputError
-from retrieval.rerank.datasets import (
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.rerank.base import BaseReranker
+from knowtrail.retrieval.rerank.datasets import (
     AnnotatedDocument,
     AnnotatedQueryDocuments,
     Query,
@@ -172,9 +175,25 @@ def test_files_are_benchmarked_as_their_queries(tmp_path: Path) -> None:
 
 def test_grades_are_whole_numbers_or_a_threshold() -> None:
     """Grades of people stay; zELO scores above the mean are relevant."""
-    assert grades(np.array([0.0, 2.0, 1.0])).tolist() == [0, 2, 1]
-    assert grades(np.array([0.5, -2.0, 1.0])).tolist() == [1, 0, 1]
+    assert grades(np.array([0.0, 2.0, 1.0]), threshold=None).tolist() == [0, 2, 1]
+    assert grades(np.array([0.5, -2.0, 1.0]), threshold=0).tolist() == [1, 0, 1]
     assert grades(np.array([0.0, 2.0]), threshold=2).tolist() == [0, 0]
+
+
+def test_a_data_set_has_grades_or_a_threshold_never_both() -> None:
+    """One score that is no grade makes the scores of all queries scores."""
+    whole = _query("whole", {"a": 3.0, "b": 0.0, "c": 1.0})
+    other = _query("other", {"a": 2.5, "b": 0.0, "c": 1.0})
+    ranking = {"a": 0.2, "b": 0.1, "c": 0.9}
+
+    def measured(*truth: AnnotatedQueryDocuments) -> list[float]:
+        test = [_query(one.query.id, ranking) for one in truth]
+        return standard_measures(two_scores(truth, test), ("nDCG@10",))["nDCG@10"]
+
+    alone, mixed = measured(whole), measured(whole, other)
+
+    assert alone == [pytest.approx(0.7967, abs=1e-4)]
+    assert mixed == [1.0, 1.0]
 
 
 def test_standard_measures_are_those_of_the_library() -> None:
@@ -193,3 +212,11 @@ def test_an_unknown_measure_is_refused() -> None:
     """Its name is in the message."""
     with pytest.raises(InputError, match="Fame"):
         standard_measures([], ("Fame@3",))
+
+
+def test_the_package_has_the_published_names() -> None:
+    """They are had from where an annotation is had."""
+    package = import_module("knowtrail.eval.zelo")
+
+    for one in (benchmark_accuracy, benchmark_ndcg, recall_at_k, BaseReranker):
+        assert getattr(package, one.__name__) is one

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eval.zelo.pairs import (
+from knowtrail.eval.zelo.pairs import (
     PairSettings,
     coverage,
     cycle_pairs,
     dense_pairs,
     most_informative,
 )
-from graph.errors import InputError
-from retrieval.rerank.datasets import Document
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.rerank.datasets import Document
 
 IDS = [f"d{number}" for number in range(10)]
 
@@ -25,12 +25,37 @@ IDS = [f"d{number}" for number in range(10)]
 @pytest.mark.parametrize("cycles", [1, 4])
 def test_circles_are_fair(cycles: int) -> None:
     """Each document stands once on the left and once on the right of each circle."""
-    pairs = cycle_pairs("q", IDS, cycle_num=cycles)
+    pairs = cycle_pairs("q", IDS, cycle_num=cycles, again=True)
 
     assert Counter(i for i, _ in pairs) == dict.fromkeys(range(10), cycles)
     assert Counter(j for _, j in pairs) == dict.fromkeys(range(10), cycles)
     assert coverage(10, pairs[:10]).connected
     assert coverage(10, pairs).degree == (2 * cycles,) * 10
+
+
+@pytest.mark.parametrize("n", [6, 9, 10, 25])
+def test_no_pair_comes_again_while_another_was_never_judged(n: int) -> None:
+    """Four circles have as many pairs as they can, and documents share them evenly."""
+    ids = [f"d{number}" for number in range(n)]
+    every = n * (n - 1) // 2
+
+    for seed in range(20):
+        pairs = cycle_pairs("q", ids, seed=seed)
+
+        degree = coverage(n, pairs).degree
+        assert len({frozenset(pair) for pair in pairs}) == len(pairs)
+        assert len(pairs) == min(4 * n, every) == PairSettings().planned(n)
+        assert max(degree) - min(degree) <= 2
+
+
+def test_published_circles_do_not_look_at_each_other() -> None:
+    """Six documents then have 24 pairs of which some are the same."""
+    settings = PairSettings(cycles="published")
+
+    pairs = settings.begin("q", IDS[:6])
+
+    assert len(pairs) == settings.planned(6) == 24
+    assert len({frozenset(pair) for pair in pairs}) < 15
 
 
 def test_circles_are_drawn_again_alike() -> None:
@@ -57,10 +82,13 @@ def test_circles_do_not_depend_on_the_order_of_documents() -> None:
     [(0, []), (1, []), (2, [(0, 1), (1, 0)])],
 )
 def test_few_documents(n: int, pairs: list[Any]) -> None:
-    """Nothing is judged against itself; two documents meet in both orders."""
-    assert sorted(cycle_pairs("q", IDS[:n], cycle_num=1)) == pairs
+    """Nothing is judged against itself; two meet once, or in both orders a circle."""
+    published = PairSettings(cycles="published")
+
+    assert sorted(cycle_pairs("q", IDS[:n], cycle_num=1, again=True)) == pairs
+    assert len(cycle_pairs("q", IDS[:n])) == PairSettings().planned(n) == n // 2
     assert dense_pairs(n) == pairs[: n - 1 if n else 0]
-    assert PairSettings().planned(n) == 4 * len(pairs)
+    assert published.planned(n) == 4 * len(pairs)
 
 
 def test_three_documents_have_every_pair_in_a_circle() -> None:
@@ -106,7 +134,7 @@ def test_the_next_pair_joins_what_is_least_known() -> None:
 def test_pairs_that_are_decided_are_not_asked_for() -> None:
     """Of documents known equally well, those that are close tell more."""
     scores = np.array([-6.0, 0.0, 0.1, 6.0])
-    pairs = cycle_pairs("q", IDS[:4], cycle_num=4)
+    pairs = cycle_pairs("q", IDS[:4], cycle_num=4, again=True)
 
     (pair,) = most_informative(scores, pairs, [1e-9] * 16, count=1)
 
@@ -180,6 +208,7 @@ def test_the_threshold_takes_the_first_documents() -> None:
     ("values", "message"),
     [
         ({"mode": "all"}, "No mode of pairs 'all'"),
+        ({"cycles": "other"}, "No cycles 'other'"),
         ({"cycle_num": 0}, "cycle_num is 0"),
         ({"cycle_num": None}, "cycle_num is None"),
         ({"document_threshold": 0}, "document_threshold is 0"),

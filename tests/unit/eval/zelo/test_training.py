@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from eval.zelo.training import _Rows, _Sums, held_out, train
-from graph.embedders import HashEmbedder
-from graph.errors import InputError
-from retrieval.rerank.datasets import (
+from knowtrail.eval.zelo.training import _Rows, _Sums, held_out, train
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.rerank.datasets import (
     AnnotatedDocument,
     AnnotatedQueryDocuments,
     Query,

@@ -11,15 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.errors import InputError
-from graph.py2neo import Node, Relationship
-from graph.py2neo.cypher import (
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.py2neo import Node, Relationship
+from knowtrail.graph.py2neo.cypher import (
     CypherExpression,
     cypher_escape,
     cypher_join,
     cypher_repr,
     cypher_str,
 )
+from tests.cases import each
 
 ESCAPED = re.compile(r"`(?:[^`\\]|``|\\u005C)*`")
 HOSTILE = st.text(
@@ -69,7 +70,7 @@ def test_names_are_text(name: object) -> None:
     assert isinstance(caught.value, InputError)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "written"),
     [
         (None, "null"),

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.errors import InputError
-from graph.py2neo import Node, Relationship
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.py2neo import Node, Relationship
 
 texts = st.text(max_size=8)
 values = st.one_of(st.integers(), st.booleans(), texts, st.lists(st.integers()))

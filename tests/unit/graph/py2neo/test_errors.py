@@ -5,9 +5,10 @@ from __future__ import annotations
 import neo4j.exceptions as ne
 import pytest
 
-from graph import errors as ours
-from graph import py2neo
-from graph.py2neo.errors import translated
+from knowtrail.graph import errors as ours
+from knowtrail.graph import py2neo
+from knowtrail.graph.py2neo.errors import translated
+from tests.cases import each
 
 NAMES = [
     "AuthenticationError",
@@ -27,7 +28,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_error_is_one_of_ours(name: str) -> None:
     """Whoever catches Knowtrail's errors catches these."""
     assert issubclass(getattr(py2neo, name), ours.KnowtrailError)
@@ -44,7 +45,7 @@ def test_a_code_is_taken_apart() -> None:
         py2neo.Neo4jError.split_code("Neo.X")
 
 
-@pytest.mark.parametrize(
+@each(
     ("raised", "expected"),
     [
         (ne.ServiceUnavailable("gone"), py2neo.ServiceUnavailable),

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.errors import InputError
-from graph.py2neo import matching
-from graph.py2neo.matching import (
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.py2neo import matching
+from knowtrail.graph.py2neo.matching import (
     AND,
     CONTAINS,
     ENDS_WITH,
@@ -29,8 +29,9 @@ from graph.py2neo.matching import (
     STARTS_WITH,
     XOR,
     Predicate,
+    predicate_of,
 )
-from graph.py2neo.predicates import predicate_of
+from tests.cases import each
 
 
 def _compiled(predicate: Predicate) -> tuple[str, list[Any]]:
@@ -44,7 +45,7 @@ def _compiled(predicate: Predicate) -> tuple[str, list[Any]]:
     return predicate.compile("x", parameter), values
 
 
-@pytest.mark.parametrize(
+@each(
     ("predicate", "text", "values"),
     [
         (IS_NULL(), "x IS NULL", []),
@@ -111,7 +112,7 @@ def test_no_value_is_ever_in_the_text(value: str) -> None:
     assert values == [value, [value], value]
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         lambda: predicate_of(IS_NULL),

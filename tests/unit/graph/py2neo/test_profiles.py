@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 
-from graph.errors import SettingsError
-from graph.py2neo import ConnectionProfile, ServiceProfile, UnsupportedValueError
+from knowtrail.graph.errors import SettingsError
+from knowtrail.graph.py2neo import (
+    ConnectionProfile,
+    ServiceProfile,
+    UnsupportedValueError,
+)
+from tests.cases import each
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +22,7 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("profile", "settings", "uri"),
     [
         (None, {}, "bolt://localhost:7687"),

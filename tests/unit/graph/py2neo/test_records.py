@@ -8,8 +8,8 @@ import pickle
 import pytest
 from neo4j import SummaryCounters
 
-from graph.py2neo import Cursor, Node, Record, Relationship
-from graph.py2neo.summaries import CypherPlan, CypherStats
+from knowtrail.graph.py2neo import Cursor, Node, Record, Relationship
+from knowtrail.graph.py2neo.cypher import CypherPlan, CypherStats
 
 ROW = Record(["name", "age"], ["Alice", 33])
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.py2neo import Node, Relationship, Subgraph
+from knowtrail.graph.py2neo import Node, Relationship, Subgraph
 
 NODES = [Node("Person", number=number) for number in range(5)]
 EDGES = [
@@ -136,3 +136,31 @@ def test_sets_of_members_are_sets(one: Subgraph, other: Subgraph) -> None:
     assert (ours[0] >= ours[1]) == (plain[0] >= plain[1])
     assert (ours[0] == ours[1]) == (plain[0] == plain[1])
     assert ours[0].isdisjoint(ours[1]) == plain[0].isdisjoint(plain[1])
+
+
+@given(subgraphs, subgraphs, subgraphs)
+def test_sets_of_members_have_the_methods_of_sets(
+    one: Subgraph, other: Subgraph, third: Subgraph
+) -> None:
+    """Union, intersection and their like take any iterables, as a `frozenset` does."""
+    ours, plain = one.nodes, one.nodes()
+    for name in ("union", "intersection", "difference"):
+        made = getattr(ours, name)(other.nodes, list(third.nodes))
+        assert made == getattr(plain, name)(other.nodes, third.nodes), name
+        assert getattr(ours, name)() == ours
+    assert ours.symmetric_difference(list(other.nodes)) == plain ^ other.nodes()
+    assert ours.issubset(list(other.nodes)) == (plain <= other.nodes())
+    assert ours.issuperset(iter(third.nodes)) == (plain >= third.nodes())
+
+
+def test_sets_of_members_keep_their_order() -> None:
+    """The results have the order of the first set, then of the others."""
+    ours = Subgraph(NODES[::-1]).nodes
+    assert list(ours.intersection(NODES[1:4])) == [NODES[3], NODES[2], NODES[1]]
+    assert list(ours.difference(NODES[:3]).union(NODES)) == [
+        NODES[4],
+        NODES[3],
+        NODES[0],
+        NODES[1],
+        NODES[2],
+    ]

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.errors import InputError
-from graph.py2neo import Node, Record, Table
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.py2neo import Node, Record, Table
 
 KEYS = ["name", "age", "f", "list"]
 ROWS = [

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.errors import InputError
-from graph.py2neo import Node, Path, Relationship, Subgraph, Walkable, walk
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.py2neo import Node, Path, Relationship, Subgraph, Walkable, walk
 
 A, B, C, D = (Node("Person", name=name) for name in ("Alice", "Bob", "Carol", "Dave"))
 AB = Relationship(A, "KNOWS", B)
@@ -100,3 +100,13 @@ def test_what_is_equal_has_one_hash() -> None:
     assert Path(a) != a
     assert path == Path(edge)
     assert hash(path) == hash(Path(edge))
+
+
+def test_a_path_is_made_of_properties_and_none() -> None:
+    """A dictionary is a node of these properties, None one without any."""
+    path = Path({"name": "Alice"}, "KNOWS", {"name": "Bob"}, "KNOWS", None)
+    assert str(path) == "(Alice)-[:KNOWS {}]->(Bob)-[:KNOWS {}]->()"
+    assert dict(Path(None, "KNOWS", A).start_node) == {}
+    assert Path(None).nodes[0].labels == set()
+    with pytest.raises(InputError, match="neither starts nor ends at"):
+        Path(A, None)

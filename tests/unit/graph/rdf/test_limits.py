@@ -12,8 +12,9 @@ from rdflib import Graph, Literal, URIRef
 from rdflib.plugins.sparql.algebra import translateQuery
 from rdflib.plugins.sparql.parser import parseQuery
 
-from graph.errors import QueryTimeoutError, RdfError
-from graph.rdf.limits import check_query, stopped_after
+from knowtrail.graph.errors import QueryTimeoutError, RdfError
+from knowtrail.graph.rdf.limits import check_query, stopped_after
+from tests.cases import each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ def _algebra(text: str) -> object:
     return translateQuery(parseQuery(text)).algebra
 
 
-@pytest.mark.parametrize("matched", MATCHED)
+@each("matched", MATCHED)
 def test_expressions_mean_what_they_mean_to_rdflib(matched: str) -> None:
     """A match with a time limit finds what one without finds."""
     graph = Graph().add((URIRef("u:s"), URIRef("u:p"), Literal(TEXT)))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.errors import SettingsError
-from graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping
-from graph.rdf.vocabulary import (
+from knowtrail.graph.errors import SettingsError
+from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping
+from knowtrail.graph.rdf.vocabulary import (
     PREFIXES,
     Value,
     Vocabulary,
@@ -19,7 +19,7 @@ from graph.rdf.vocabulary import (
     encode_name,
     is_iri,
 )
-from graph.schema import _CONSTRAINTS
+from tests.cases import each
 
 PAGE = (
     Path(__file__).resolve().parents[4] / "docs" / "reference" / "rdf-mapping.md"
@@ -78,17 +78,6 @@ def test_page_has_every_prefix() -> None:
 def test_page_names_the_vectors_that_can_be_left_out() -> None:
     """The option's properties are named."""
     assert all(f"`{name}`" in PAGE for name in EMBEDDINGS)
-
-
-def test_every_label_with_a_key_is_mapped() -> None:
-    """A label that gets a constraint gets RDF, but for the schema's version."""
-    snake = {
-        "".join(f"_{c.lower()}" if c.isupper() else c for c in label).lstrip("_")
-        for label in LABELS
-    }
-    keyed = {name.rpartition("_")[0] for name in _CONSTRAINTS}
-
-    assert keyed - snake == {"schema_version"}
 
 
 def test_predicates_lead_back_to_one_property() -> None:
@@ -152,7 +141,7 @@ def test_base_ends_with_a_slash() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("label", "properties", "iri"),
     [
         ("Document", {"id": "a/b"}, "https://knowtrail.example/Document/a%2Fb"),
@@ -202,7 +191,7 @@ def test_types_follow_labels() -> None:
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "predicate", "literals"),
     [
         ("founded", "1850", "schema:foundingDate", [("1850", "gYear")]),

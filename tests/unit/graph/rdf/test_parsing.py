@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.errors import RdfError
-from graph.rdf.parsing import parse
-from graph.rdf.vocabulary import Value
+from knowtrail.graph.errors import RdfError
+from knowtrail.graph.rdf.parsing import parse
+from knowtrail.graph.rdf.vocabulary import Value
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import timedelta, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -13,18 +13,29 @@ from neo4j.spatial import CartesianPoint, WGS84Point
 from neo4j.time import Date, DateTime, Duration, Time
 from rdflib import Literal, URIRef
 
-from graph.rdf.values import (
+from knowtrail.graph.errors import RdfError
+from knowtrail.graph.rdf.mapping import Mapping
+from knowtrail.graph.rdf.parsing import parse
+from knowtrail.graph.rdf.staging import Staging
+from knowtrail.graph.rdf.values import (
+    candidates,
     decimal_text,
     literal_of,
     order_of,
     ordered,
     sort_key,
     value_of,
+    value_of_term,
     vector_of,
 )
-from graph.rdf.vocabulary import XSD, Value, Vocabulary
+from knowtrail.graph.rdf.vocabulary import XSD, Value, Vocabulary
+from tests.cases import each
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WORDS = Vocabulary()
+MAPPING = Mapping(Vocabulary(), {"ex": "http://example.org/"})
 OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda m: timezone(timedelta(minutes=m)))
 DURATIONS = st.builds(
     Duration,
@@ -91,7 +102,7 @@ def test_numbers_that_are_none_come_back() -> None:
     assert math.isnan(value_of(Value("NaN", f"{XSD}double"), WORDS))
 
 
-@pytest.mark.parametrize(
+@each(
     "literal",
     [
         Value("x", f"{XSD}integer"),
@@ -153,3 +164,43 @@ def test_decimals_are_exact(number: float) -> None:
 
     assert float(text) == number
     assert "e" not in text.lower()
+
+
+@pytest.mark.parametrize("stored", ["colour@en", "colour@EN"])
+def test_short_language_tags_are_looked_for_in_any_case(stored: str) -> None:
+    """A tag means the same in capitals."""
+    assert stored in (candidates(MAPPING, Literal("colour", lang="en")) or ())
+
+
+def test_long_language_tags_are_compared_as_terms() -> None:
+    """Tags with a region are written in many ways, which Cypher cannot compare."""
+    assert candidates(MAPPING, Literal("colour", lang="en-GB")) is None
+
+
+@pytest.mark.parametrize("text", ["NaN", "INF", "-INF"])
+def test_numbers_that_are_none_are_written_as_xsd_has_them(text: str) -> None:
+    """In Python they are written in a way that no datatype of XSD allows."""
+    assert value_of_term(Literal(text, datatype=URIRef(f"{XSD}double"))).text == text
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "text"),
+    [
+        ("a.ttl", "turtle", '<urn:a> <urn:b> "x\\ud800y" .'),
+        ("a.jsonld", "json-ld", '{"@id": "urn:a", "urn:b": "x\\ud800y"}'),
+        ("a.nt", "nt", '<urn:a> <urn:b> "x\\uD800y" .'),
+    ],
+)
+def test_half_a_character_is_refused(
+    tmp_path: Path, name: str, form: str, text: str
+) -> None:
+    """What no database can hold is an error of the file, in every format."""
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    staging = Staging(tmp_path, "d", Vocabulary())
+
+    with pytest.raises(RdfError, match="character") as caught:
+        parse(path, staging, form=form, base="urn:x:")
+
+    staging.close()
+    assert str(caught.value).encode("utf-8")

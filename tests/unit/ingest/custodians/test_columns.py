@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from graph.errors import InputError
-from ingest.custodians.columns import (
+from knowtrail.graph.errors import InputError
+from knowtrail.ingest.custodians.columns import (
     FIELDS,
     columns_of,
     read_budget,
     read_date,
     read_type,
 )
-from ingest.custodians.records import CLASS_NAMES, TYPE_WORDS
-from retrieval.specificity.lookup import load_lookup
-from retrieval.specificity.words import type_words
+from knowtrail.ingest.custodians.institution import CLASS_NAMES, TYPE_WORDS
+from knowtrail.retrieval.specificity.class_scores import load_lookup
+from knowtrail.retrieval.specificity.vocabulary import type_words
+from tests.cases import each
 
 
 def test_known_names_are_found_in_any_case() -> None:
@@ -107,7 +108,7 @@ def test_budget_is_read(text: str, amount: float) -> None:
     assert read_budget(text) == amount
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "1.250",

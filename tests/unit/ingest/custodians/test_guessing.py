@@ -10,13 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.custodians.guessing import Towns, guess_city, guess_country, guess_type
+from knowtrail.ingest.custodians.guessing import (
+    Towns,
+    guess_city,
+    guess_country,
+    guess_type,
+)
+from tests.cases import each
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize(
+@each(
     ("title", "letter", "rule"),
     [
         ("Peebles Library", "L", "title-word"),
@@ -57,7 +63,7 @@ def test_type_is_left_open_without_a_word(title: str) -> None:
     assert guess_type(title, "http://x.example/") is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "city", "rule"),
     [
         ("The Square,Carshalton,Surrey,SM5 3BN,England", "Carshalton", "before-county"),
@@ -172,7 +178,7 @@ def test_guesses_of_the_real_list_hold(shared: Path) -> None:
     ] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "city", "rule"),
     [
         ("Palace Green,Durham,County Durham,DH1 3RN", "Durham", "county-town"),

@@ -7,18 +7,20 @@ import re
 
 import pytest
 
-from graph.errors import InputError
-from graph.prompts import estimated_tokens
-from ingest.extraction.prompts import extraction_prompt, prompt_hash
-from ingest.extraction.variants import SKN_SECTIONS, VARIANTS, variant_of
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.prompts import estimated_tokens
+from knowtrail.ingest.extraction.prompts import (
+    extraction_prompt,
+    prompt_hash,
+    text_room,
+)
+from knowtrail.ingest.extraction.variants import SKN_SECTIONS, VARIANTS, variant_of
 
 TEXT = "Ice is water that froze."
 
 
 def _prompt(variant: str, text: str = TEXT, question: str | None = None) -> str:
-    found = extraction_prompt(
-        text, variant=VARIANTS[variant], question=question, tokens=None
-    )
+    found = extraction_prompt(text, variant=VARIANTS[variant], question=question)
     return found.text
 
 
@@ -123,21 +125,19 @@ def test_hash_is_of_the_instructions_not_of_the_text() -> None:
 
 
 @pytest.mark.parametrize("variant", ["json", "skn"])
-def test_long_text_is_shortened_to_what_fits(variant: str) -> None:
-    """Five megabytes become what the model's context takes."""
-    text = "Ice is cold. " * 400_000
+def test_text_that_has_its_room_keeps_to_the_tokens(variant: str) -> None:
+    """The part of a longer text is told, and what a second attempt is told fits."""
+    wanted = VARIANTS[variant]
+    text = "x" * 3 * text_room(wanted, None, 2_000)
 
-    found = extraction_prompt(
-        text, variant=VARIANTS[variant], question=None, tokens=2_000
-    )
+    found = extraction_prompt(text, variant=wanted, part=(2, 3))
 
-    assert estimated_tokens(found.text) <= 2_000
-    assert 2_000 < found.read_characters < 6_000
+    assert "part 2 of 3 of a longer text" in found.text
+    assert 1_500 < estimated_tokens(found.text) + 150 <= 2_000
+    assert "longer text" not in extraction_prompt(text, variant=wanted).text
 
 
 def test_question_without_room_for_a_text_is_refused() -> None:
     """A question as long as the context says that it must be shorter."""
     with pytest.raises(InputError, match="has 9000 characters"):
-        extraction_prompt(
-            TEXT, variant=VARIANTS["skn"], question="why " * 2_250, tokens=3_000
-        )
+        text_room(VARIANTS["skn"], "why " * 2_250, 3_000)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hypothesis.strategies as st
-from hypothesis import given, settings
+from hypothesis import given
 
-from ingest.extraction.skn import (
+from knowtrail.ingest.extraction.skn import (
     SknBlock,
     SknError,
     SknFact,
@@ -16,7 +16,7 @@ from ingest.extraction.skn import (
     parse_forgiving,
     write,
 )
-from ingest.extraction.skn.repairing import _is_strange, _Reading
+from knowtrail.ingest.extraction.skn.repairs import _is_strange, _Reading
 
 MARKS = st.sampled_from([
     *(
@@ -98,28 +98,24 @@ PLAIN_BLOCKS = st.builds(
 
 
 @given(BLOCKS)
-@settings(max_examples=300, deadline=None)
 def test_what_is_written_reads_back_the_same(block: SknBlock) -> None:
     """Any text survives, whatever marks of the language are in it."""
     assert parse(write(block)) == block
 
 
 @given(BLOCKS)
-@settings(max_examples=100, deadline=None)
 def test_writing_is_canonical(block: SknBlock) -> None:
     """The text of a block is the only one that is written for it."""
     assert write(parse(write(block))) == write(block)
 
 
 @given(BLOCKS.filter(lambda block: not block.is_empty and not _is_strange(block)))
-@settings(max_examples=100, deadline=None)
 def test_forgiving_reader_leaves_good_blocks_alone(block: SknBlock) -> None:
     """Where nothing is wrong, nothing is put right."""
     assert parse_forgiving(write(block)) == (block, ())
 
 
 @given(PLAIN_BLOCKS)
-@settings(max_examples=100, deadline=None)
 def test_scanner_and_grammar_agree(block: SknBlock) -> None:
     """The line reader finds in a good block what the grammar finds."""
     reading = _Reading(None)
@@ -131,7 +127,6 @@ def test_scanner_and_grammar_agree(block: SknBlock) -> None:
 
 
 @given(st.lists(MARKS | st.text(max_size=20) | BLOCKS.map(write), max_size=8))
-@settings(max_examples=300, deadline=None)
 def test_any_answer_is_read_or_refused(pieces: list[str]) -> None:
     """A model may say anything: there is a block that can be written, or an error."""
     try:

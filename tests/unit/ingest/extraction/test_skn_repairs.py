@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import time
+from itertools import product
 
 import pytest
 
-from ingest.extraction.skn import (
+from knowtrail.ingest.extraction.skn import (
     SknBlock,
     SknError,
     SknFact,
@@ -19,7 +20,8 @@ from ingest.extraction.skn import (
     parse_forgiving,
     write,
 )
-from ingest.extraction.variants import SKN_SECTIONS
+from knowtrail.ingest.extraction.variants import SKN_SECTIONS
+from tests.cases import each
 
 
 def _facts(line: str) -> list[SknFact]:
@@ -31,7 +33,7 @@ def _codes(text: str) -> list[str]:
     return [repair.code for repair in parse_forgiving(text)[1]]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "text", "priority", "confidence"),
     [
         ('! "a b" [0.9]', "a b", "critical", 0.9),
@@ -84,7 +86,7 @@ def test_line_that_says_nothing_is_left_out(line: str) -> None:
     assert {repair.line for repair in repairs} == {3}
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "links"),
     [
         ("a -> b [0.5]", [("a", "b", 0.5)]),
@@ -118,7 +120,7 @@ def test_link_is_put_right(
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "gap"),
     [
         ("- the version", "the version"),
@@ -139,7 +141,7 @@ def test_gap_is_put_right(line: str, gap: str | None) -> None:
     assert block.gaps == (() if gap is None else (gap,))
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "source"),
     [
         ("@src law | fresh:high | reliability:0.5", ("law", "high", 0.5)),
@@ -167,7 +169,7 @@ def test_source_is_put_right(
     assert (found and (found.domain, found.freshness, found.reliability)) == source
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "risk"),
     [
         ("@risk misdirection:low | missing_context:high", ("low", "high")),
@@ -188,7 +190,7 @@ def test_risk_is_put_right(line: str, risk: tuple[str, str | None] | None) -> No
     assert (found and (found.misdirection, found.missing_context)) == risk
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "code"),
     [
         ('Sure!\n[SKN]\n@facts\n! "x" [1]\n[/SKN]', "text_before"),
@@ -252,7 +254,7 @@ def test_text_without_knowledge_is_refused(text: str) -> None:
         parse_forgiving(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line", "column", "told"),
     [
         ("hello", 1, 1, "Found 'hello', not '[SKN]'"),
@@ -285,7 +287,7 @@ def test_strict_reader_checks_the_sections_of_a_variant() -> None:
     assert parse(block, sections=("src", "facts")).facts
 
 
-@pytest.mark.parametrize(
+@each(
     "make",
     [
         lambda: SknFact(text=" ", priority="critical"),
@@ -305,10 +307,13 @@ def test_objects_are_valid_once_they_exist(make: type) -> None:
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize(
-    "run", [" ", "\t", "*", "-", "_", "|", '"', "\n", "<-", "a -> "]
+@each(
+    ("section", "run"),
+    product(
+        ["src", "facts", "causal", "gaps", "risk"],
+        [" ", "\t", "*", "-", "_", "|", '"', "\n", "<-", "a -> "],
+    ),
 )
-@pytest.mark.parametrize("section", ["src", "facts", "causal", "gaps", "risk"])
 def test_long_runs_take_no_time(section: str, run: str) -> None:
     """A model that repeats itself does not stop the reader."""
     text = f'[SKN]\n@facts\n! "x" [1]\n@{section}\n! "{run * 8_000}x\n[/SKN]'

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph.errors import InputError, SourceError, StorageError
-from ingest.cli_extract import _searched
-from ingest.extraction import web
-from ingest.extraction.web import (
+from knowtrail.graph.errors import InputError, SourceError, StorageError
+from knowtrail.ingest.cli_extract import _searched
+from knowtrail.ingest.extraction import web
+from knowtrail.ingest.extraction.web import (
     WebResult,
     add_recorded,
     read_recorded,
@@ -43,11 +44,11 @@ def test_empty_query_is_refused() -> None:
         search_results("  ")
 
 
-@pytest.mark.parametrize(("failures", "found"), [(2, (ICE,)), (3, ())])
+@pytest.mark.parametrize("failures", [2, 3])
 def test_search_is_tried_three_times(
-    monkeypatch: pytest.MonkeyPatch, failures: int, found: tuple[WebResult, ...]
+    monkeypatch: pytest.MonkeyPatch, failures: int
 ) -> None:
-    """The waits double; after the third failure there are no results."""
+    """The waits double; the third failure is not taken for nothing found."""
     calls: list[str] = []
     waits: list[float] = []
 
@@ -60,7 +61,9 @@ def test_search_is_tried_three_times(
 
     monkeypatch.setattr(web, "_live", engine)
 
-    assert search_results("ice", sleep=waits.append) == found
+    fails = pytest.raises(SourceError, match="failed 3 times: ratelimit")
+    with fails if failures == 3 else nullcontext():
+        assert search_results("ice", sleep=waits.append) == (ICE,)
     assert calls == ["ice"] * 3
     assert waits == [2, 4]
 
@@ -168,6 +171,40 @@ def test_interrupted_searches_keep_what_was_found(
         _searched(("ice", "snow"), path, recorded_only=False)
 
     assert read_recorded(path) == {"ice": (ICE,)}
+
+
+def test_searches_that_fail_are_failures(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others are read; where nothing was found at all, the run fails."""
+
+    def engine(query: str, count: int) -> tuple[WebResult, ...]:
+        if query == "ice":
+            return (ICE,)
+        if query == "nothing":
+            return ()
+        msg = "no such host"
+        raise OSError(msg)
+
+    monkeypatch.setattr(web, "_live", engine)
+    monkeypatch.setattr(web, "BASE_SECONDS", 0.0)
+
+    found = _searched(("snow", "ice"), None, recorded_only=False)
+    told = capsys.readouterr().err
+    with pytest.raises(SourceError, match="no such host"):
+        _searched(("snow", "nothing"), None, recorded_only=False)
+
+    assert found == {"ice": (ICE,)}
+    assert told.startswith("Failed: 'snow': The search failed 3 times: no such host.")
+
+
+def test_long_pages_are_kept_whole(tmp_path: Path) -> None:
+    """A page of any length is for the extraction to read in passages."""
+    page = WebResult(title="Ice", url="u", content="Ice is cold. " * 5_000)
+
+    add_recorded(tmp_path / "found.json", {"ice": (page,)})
+
+    assert read_recorded(tmp_path / "found.json") == {"ice": (page,)}
 
 
 def test_missing_file_and_full_disk_are_told(tmp_path: Path) -> None:

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graph.errors import SourceError
-from ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
-from ingest.sources.dump import DumpSource
+from knowtrail.graph.errors import SourceError
+from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
+from knowtrail.ingest.sources.dump import DumpSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from ingest.records import Item
+    from knowtrail.ingest.records import Item
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" xml:lang="en">
   <siteinfo><sitename>Wikipedia</sitename><dbname>enwiki</dbname>
@@ -439,10 +439,7 @@ def test_deep_nesting_is_refused(tmp_path: Path) -> None:
         _items(path)
 
 
-@settings(
-    max_examples=60, deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)  # fmt: skip
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     cut=st.integers(0, 700),
     noise=st.lists(st.tuples(st.integers(0, 699), st.integers(0, 255)), max_size=4),

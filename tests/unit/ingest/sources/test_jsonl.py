@@ -8,16 +8,21 @@ import io
 import json
 import sys
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from graph.errors import SourceError
-from ingest.records import Damage, Failure, LeftOut, Link, RawDocument, Section
-from ingest.sources.jsonl import JsonlSource
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from knowtrail.graph.errors import SourceError
+from knowtrail.ingest.records import (
+    Damage,
+    Failure,
+    LeftOut,
+    Link,
+    RawDocument,
+    Section,
+)
+from knowtrail.ingest.sources.jsonl import JsonlSource
 
 GOOD = b'{"id": "a", "text": "A text."}\n'
 
@@ -95,12 +100,11 @@ def test_id_falls_back_to_title_then_to_the_place(tmp_path: Path) -> None:
         ({"text": "x", "sentences": ["y"]}, "not the join"),
         ({"sentences": "x"}, "'sentences' is not a list"),
         ({"sentences": ["x", None]}, "has a null"),
-        ({"text": "x", "more": {"a": 1}}, "'more' is an object"),
-        ({"text": "x", "metadata": {"tags": ["a"]}}, "'tags' is a list"),
         ({"text": "x", "metadata": []}, "'metadata' is not an object"),
         ({"text": "x", "metadata": {" ": 1}}, "is blank"),
         ({"text": "x", "a\0b": 1}, "has a NUL"),
         ({"text": "x", "big": 2**63}, "at most 64 bits"),
+        ({"text": "x", "big": [2**63]}, "at most 64 bits"),
         ({"text": "x", "links": [{"start": 0, "end": 2, "target": "A"}]}, "not fit"),
         ({"text": "x", "links": [{"start": 0, "end": 1, "target": " "}]}, "not fit"),
         ({"text": "x", "links": [[0, 1, "A"]]}, "no whole number 'start'"),
@@ -210,6 +214,49 @@ def test_file_without_a_usable_line_is_refused_at_its_end(tmp_path: Path) -> Non
 
     with pytest.raises(SourceError, match=r"No line of f\.jsonl.*f\.jsonl:1: not JSON"):
         seen.extend(JsonlSource([path]).items())
+
+
+@pytest.mark.parametrize(
+    ("value", "stored"),
+    [
+        (["a", "b"], ["a", "b"]),
+        ([1, None, 2], [1, 2]),
+        ([1, 2.5], [1.0, 2.5]),
+        ([True, False], [True, False]),
+        ([], []),
+        ([1, "a"], '[1, "a"]'),
+        ([1, True], "[1, true]"),
+        ([["a"]], '[["a"]]'),
+        ({"b": 1, "a": {"ü": None}}, '{"a": {"ü": null}, "b": 1}'),
+    ],
+)
+def test_lists_stay_lists_and_what_is_nested_becomes_json(
+    tmp_path: Path, value: object, stored: object
+) -> None:
+    """A record with more than scalars is stored, with all that it says."""
+    loose = _one(tmp_path, {"text": "x", "more": value})
+    given = _one(tmp_path, {"text": "x", "metadata": {"more": value}})
+
+    found = loose.metadata["more"], given.metadata["more"]
+
+    assert repr(found) == repr((stored, stored))
+
+
+def test_records_without_id_or_title_are_known_by_the_path_of_their_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files of one name in two folders differ, however the paths are written."""
+    paths = [Path(folder, "part-0.jsonl") for folder in ("a", "b")]
+    for path in paths:
+        (tmp_path / path).parent.mkdir()
+        (tmp_path / path).write_text('{"text": "One."}\n')
+    monkeypatch.chdir(tmp_path)
+
+    ids = [item.source_id for item in JsonlSource(paths).items()]
+    whole = [item.source_id for item in JsonlSource(map(Path.absolute, paths)).items()]
+
+    assert len(set(ids)) == 2
+    assert whole == ids
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n"])

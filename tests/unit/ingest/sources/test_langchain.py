@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 
-from graph.errors import SourceError
-from ingest.records import Failure, LeftOut, RawDocument
-from ingest.sources.langchain import LangChainSource
+from knowtrail.graph.errors import SourceError
+from knowtrail.ingest.records import Failure, LeftOut, RawDocument
+from knowtrail.ingest.sources.langchain import LangChainSource
 
 
 def _ids(documents: list[Any]) -> list[str]:
@@ -19,7 +19,7 @@ def _ids(documents: list[Any]) -> list[str]:
 
 
 def test_fields_come_from_the_document_and_its_metadata() -> None:
-    """Scalars that no field takes stay metadata; lists and nulls go."""
+    """What no field takes stays metadata; what no property can hold goes."""
     document = Document(
         id="d1",
         page_content="A text.",
@@ -31,6 +31,8 @@ def test_fields_come_from_the_document_and_its_metadata() -> None:
             "tags": ["x"],
             "none": None,
             "score": float("nan"),
+            "parts": {"a": float("nan")},
+            "maker": {"of": object()},
         },
     )
 
@@ -44,7 +46,7 @@ def test_fields_come_from_the_document_and_its_metadata() -> None:
             url="https://example.org/a",
             source="https://example.org/a",
             language="bg",
-            metadata={"page": 3},
+            metadata={"page": 3, "tags": ["x"]},
         )
     ]
 

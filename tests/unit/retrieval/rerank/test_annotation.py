@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.errors import InputError, ModelError, SourceError
-from retrieval.rerank import BaseReranker, LocalReranker, load_reranker
-from retrieval.rerank.annotation import scores_path
-from retrieval.rerank.datasets import read_annotated
+from knowtrail.graph.errors import InputError, ModelError, SourceError
+from knowtrail.retrieval.rerank import BaseReranker, LocalReranker, load_reranker
+from knowtrail.retrieval.rerank.annotation import scores_path
+from knowtrail.retrieval.rerank.datasets import read_annotated
 from tests.command_line import ROOT
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def test_an_interrupted_run_continues_where_it_ended(tmp_path: Path) -> None:
 
 SLOW = """
 import sys, time
-from retrieval.rerank import LocalReranker
+from knowtrail.retrieval.rerank import LocalReranker
 
 class Slow(LocalReranker):
     name = "slow"

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.errors import InputError, ModelError
-from graph.settings import Settings
-from retrieval.rerank import (
+from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.rerank import (
     BaseReranker,
     LocalReranker,
     achecked_scores,
     checked_scores,
     load_reranker,
 )
-from retrieval.rerank.bm25 import Bm25Reranker
-from retrieval.rerank.embedding import EmbeddingReranker
+from knowtrail.retrieval.rerank.bm25 import Bm25Reranker
+from knowtrail.retrieval.rerank.embedding import EmbeddingReranker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

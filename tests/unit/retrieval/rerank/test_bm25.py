@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.errors import InputError
-from retrieval.rerank import checked_scores
-from retrieval.rerank.bm25 import Bm25Reranker, bm25_scores
-from retrieval.rerank.words import words
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.rerank import checked_scores
+from knowtrail.retrieval.rerank.bm25 import Bm25Reranker, bm25_scores, words
+from tests.cases import each
 
 
 def test_scores_are_those_of_the_formula() -> None:
@@ -82,7 +82,7 @@ def test_numbers_out_of_range_are_refused(k1: float, b: float) -> None:
         Bm25Reranker(k1=k1, b=b)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("The fox's 2 dens", ["the", "fox", "s", "2", "dens"]),

@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ValidationError
 
-from retrieval.rerank import LocalReranker, load_reranker
+from knowtrail.retrieval.rerank import LocalReranker, load_reranker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph.errors import InputError, SourceError, StorageError, UnavailableError
-from retrieval.rerank.datasets import (
+from knowtrail.graph.errors import (
+    InputError,
+    SourceError,
+    StorageError,
+    UnavailableError,
+)
+from knowtrail.retrieval.rerank.datasets import (
     AnnotatedDocument,
     AnnotatedQueryDocuments,
     Document,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graph.embedders import HashEmbedder
-from graph.errors import VectorError
-from retrieval.rerank import checked_scores
-from retrieval.rerank.embedding import EmbeddingReranker
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import VectorError
+from knowtrail.retrieval.rerank import checked_scores
+from knowtrail.retrieval.rerank.embedding import EmbeddingReranker
 
 
 class Odd(HashEmbedder):

@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from graph.embedders import HashEmbedder
-from graph.errors import InputError, SourceError, StorageError
-from retrieval.rerank import checked_scores, load_reranker
-from retrieval.rerank.bm25 import bm25_scores
-from retrieval.rerank.features import features, width
-from retrieval.rerank.model_file import PointwiseModel, read_model, write_model
-from retrieval.rerank.pointwise import PointwiseReranker
+from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.errors import InputError, ModelError, SourceError, StorageError
+from knowtrail.retrieval.rerank import checked_scores, load_reranker
+from knowtrail.retrieval.rerank.bm25 import bm25_scores
+from knowtrail.retrieval.rerank.pointwise import (
+    PointwiseModel,
+    PointwiseReranker,
+    features,
+    read_model,
+    width,
+    write_model,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -227,7 +232,7 @@ def test_an_array_that_says_it_is_huge_is_refused(file: Path) -> None:
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """The message has the path."""
-    with pytest.raises(SourceError, match=r"no-model\.npz cannot be read"):
+    with pytest.raises(ModelError, match=r"no-model\.npz cannot be read"):
         load_reranker(f"pointwise:{tmp_path / 'no-model.npz'}")
 
 

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from graph.errors import InputError, ModelError
-from graph.settings import Settings
-from retrieval.cli_search import _as_dict
-from retrieval.cli_search import search as command
-from retrieval.conformance import random_graph, random_query
-from retrieval.display import show_result
-from retrieval.driving import run
-from retrieval.hits import Hit
-from retrieval.procedures import keywords
-from retrieval.questions import check_question
-from retrieval.readers.memory import MemoryReader
-from retrieval.rerank import LocalReranker
-from retrieval.rerank.stage import arerank_hits, rerank_hits, stage_of
-from retrieval.search import SearchResult, result_of, searching_for
-from retrieval.walk import ChunkText, FoundSentence
+from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.cli_search import _as_dict
+from knowtrail.retrieval.cli_search import search as command
+from knowtrail.retrieval.conformance import random_graph, random_query
+from knowtrail.retrieval.display import show_result
+from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.hits import Hit
+from knowtrail.retrieval.procedures import keywords
+from knowtrail.retrieval.questions import check_question
+from knowtrail.retrieval.readers.memory import MemoryReader
+from knowtrail.retrieval.rerank import LocalReranker
+from knowtrail.retrieval.rerank.stage import arerank_hits, rerank_hits, stage_of
+from knowtrail.retrieval.search import SearchResult, result_of, searching_for
+from knowtrail.retrieval.walk import ChunkText, FoundSentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retrieval.questions import Task
+    from knowtrail.retrieval.questions import Task
 
 NOWHERE = Settings(uri="bolt://127.0.0.1:1")
 
@@ -242,8 +242,8 @@ def test_a_reranker_that_is_none_is_refused(name: Any) -> None:
     assert len(str(refused.value)) < 300
 
 
-def test_the_command_shows_both_numbers() -> None:
-    """The table has the reranker's, JSON has both."""
+def test_the_command_shows_both_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    """What ranked the results is told aside; they have its number, JSON has both."""
     result = _searched(check_question("q", k=3), Backwards())
     file = io.StringIO()
 
@@ -251,7 +251,8 @@ def test_the_command_shows_both_numbers() -> None:
     rows = json.loads(json.dumps(_as_dict(result)))["results"]
 
     best = result.hits[0]
-    assert "the best by backwards" in file.getvalue()
+    assert "the best by backwards" in capsys.readouterr().err
+    assert file.getvalue().startswith(best.chunk.title)
     assert f"[{best.rerank_score:.3f}]" in file.getvalue()
     assert (rows[0]["score"], rows[0]["rerankScore"]) == (
         best.score,
@@ -273,7 +274,7 @@ def test_the_command_refuses_before_a_server_starts(
     """Mistakes on the command line are told without a server."""
     ran = CliRunner().invoke(command, arguments, obj=NOWHERE)
 
-    assert isinstance(ran.exception, InputError)
+    assert isinstance(ran.exception, InputError | ModelError)
     assert message in str(ran.exception)
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from retrieval.serve.app import create_app
-from retrieval.serve.backend import Readiness, StoredQuestion
+from knowtrail.retrieval.serve.app import create_app
+from knowtrail.retrieval.serve.backend import Readiness, StoredQuestion
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph.errors import (
+from knowtrail.graph.errors import (
     CorpusDriftError,
     CredentialsError,
     DatabaseError,
@@ -21,8 +21,8 @@ from graph.errors import (
     UnavailableError,
     UnknownCorpusError,
 )
-from retrieval.procedures import PROCEDURES
-from retrieval.serve.backend import StoredQuestion
+from knowtrail.retrieval.procedures import PROCEDURES
+from knowtrail.retrieval.serve.backend import StoredQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -256,6 +256,19 @@ async def test_unknown_places_are_told(
     assert (done.status_code, detail in done.json()["detail"]) == (status, True)
 
 
+@pytest.mark.parametrize(
+    ("path", "allowed"), [("/procedures/search", "GET, POST"), ("/health", "GET")]
+)
+async def test_other_methods_hear_which_there_are(
+    client: Callable[..., Client], path: str, allowed: str
+) -> None:
+    """Every method of a path is named, and no other."""
+    async with client() as http:
+        done = await http.delete(path)
+
+    assert (done.status_code, done.headers["allow"]) == (405, allowed)
+
+
 async def test_body_must_be_json(client: Callable[..., Client]) -> None:
     """A form is refused, since a page of another site can send one."""
     async with client() as http:
@@ -379,6 +392,23 @@ async def test_openapi_describes_every_route(client: Callable[..., Client]) -> N
     assert {"queryId", "escape", "key"} <= set(by_name)
     body = paths["/procedures/ask"]["post"]["requestBody"]["content"]
     assert "maxHops" in body["application/json"]["schema"]["properties"]
+    assert [one["required"] for one in body["application/json"]["schema"]["oneOf"]] == [
+        ["question"],
+        ["queryId"],
+    ]
+    answer = paths["/procedures/traverse"]["post"]["responses"]["200"]["content"]
+    rows = answer["application/json"]["schema"]["properties"]["rows"]["items"]
+    assert rows["properties"]["traversalId"]["type"] == ["string", "null"]
+    schemes = document["components"]["securitySchemes"]
+    assert {name: about["scheme"] for name, about in schemes.items()} == {
+        "bearer": "bearer",
+        "basic": "basic",
+    }
+    assert document["security"] == [{}, {"bearer": []}, {"basic": []}]
+    metrics = paths["/metrics"]["get"]["responses"]["200"]["content"]
+    assert list(metrics) == ["text/plain"]
+    table = paths["/procedures/search.csv"]["get"]["responses"]["200"]["content"]
+    assert list(table) == ["text/csv"]
     ids = [o["operationId"] for path in paths.values() for o in path.values()]
     assert len(ids) == len(set(ids))
 

@@ -1,19 +1,25 @@
-"""What runs the procedures, as far as that needs no database."""
+"""What answers all requests: procedures, and questions by templates."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph.errors import ModelError
-from graph.settings import Settings
-from retrieval.serve import backend
-from retrieval.serve.backend import NOT_LOADED, GraphBackend
+from knowtrail.graph.errors import ModelError
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval import corpora
+from knowtrail.retrieval.serve import backend
+from knowtrail.retrieval.serve.backend import NOT_LOADED, GraphBackend, TemplateDoor
+from knowtrail.retrieval.specificity.monitoring import metrics
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    import httpx
 
 
 class Connection:
@@ -45,7 +51,7 @@ def test_model_that_does_not_load_is_told_without_its_place(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(backend, "agreed_embedder", fail)
+    monkeypatch.setattr(backend, "aground", fail)
     served = GraphBackend(Connection(), Settings(home=tmp_path))  # type: ignore[arg-type]
 
     async def load() -> dict[str, str]:
@@ -57,3 +63,120 @@ def test_model_that_does_not_load_is_told_without_its_place(
         "corpus": "ok",
         "model": NOT_LOADED,
     }
+
+
+class _Slow:
+    """An embedder whose model takes as long to load as it is told."""
+
+    name = "m"
+
+    def __init__(self) -> None:
+        self.loaded = threading.Event()
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return vectors once the model is there."""
+        assert self.loaded.wait(10)
+        return [[1.0, 0.0] for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return a vector once the model is there."""
+        return self.embed_documents([text])[0]
+
+
+@pytest.mark.timeout(30)
+def test_it_is_ready_only_when_the_model_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An embedder that is known and has embedded nothing yet is still loading."""
+    slow = _Slow()
+    monkeypatch.setattr(corpora, "loaded_embedder", lambda *_: slow)
+    served = GraphBackend(Connection(), Settings(home=tmp_path))  # type: ignore[arg-type]
+
+    async def load() -> list[bool]:
+        loading = asyncio.create_task(served.load_models())
+        await asyncio.wait([loading], timeout=0.5)
+        before = await served.readiness()
+        slow.loaded.set()
+        await loading
+        return [before.ready, (await served.readiness()).ready]
+
+    assert asyncio.run(load()) == [False, True]
+
+
+async def test_metrics_are_shown_to_prometheus(
+    client: Callable[..., httpx.AsyncClient],
+) -> None:
+    """The four metrics are there in the text format."""
+    metrics().classified("none")
+    metrics().filtered("archive_search", before=3, after=1, threshold=0.5)
+    async with client() as asking:
+        answer = await asking.get("/metrics")
+
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert "specificity_template_classifications_total{" in answer.text
+    assert "specificity_classes_before_filter_bucket{" in answer.text
+    assert "specificity_classes_after_filter_bucket{" in answer.text
+    assert "specificity_threshold{" in answer.text
+
+
+async def test_metrics_need_the_key_where_there_is_one(
+    client: Callable[..., httpx.AsyncClient],
+) -> None:
+    """What was asked is nobody else's to count."""
+    from knowtrail.retrieval.serve.guard import Rules
+
+    async with client(rules=Rules(keys={"": "k" * 32})) as asking:
+        answer = await asking.get("/metrics")
+
+    assert answer.status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({}, "no question"),
+        ({"question": 3}, "give a text"),
+        ({"question": "Archives?", "where": "x"}, "Unknown parameter 'where'"),
+        ({"question": "Archives?", "k": "many"}, "k is 'many'"),
+        ({"question": "Archives?", "k": "9" * 5_000}, "give a number from 1 to 1000"),
+        ({"question": "Archives?", "corpus": ["uk"]}, 'corpus is ["uk"]'),
+        ({"question": "Archives?", "language": 1}, "language is 1"),
+    ],
+)
+async def test_bad_requests_are_refused(
+    client: Callable[..., httpx.AsyncClient], body: dict[str, object], said: str
+) -> None:
+    """The message names the parameter; no database is asked for."""
+    door = TemplateDoor(Settings(uri="neo4j://127.0.0.1:9"))
+    async with client(templates=door) as asking:
+        answer = await asking.post("/templates", json=body)
+
+    assert answer.status_code == 400
+    assert said in answer.json()["detail"]
+
+
+async def test_without_a_door_there_are_no_templates(
+    client: Callable[..., httpx.AsyncClient],
+) -> None:
+    """The route is there only where something answers."""
+    async with client() as asking:
+        answer = await asking.get("/templates?question=Archives")
+
+    assert answer.status_code == 404
+
+
+async def test_openapi_has_the_parameters_that_are_known(
+    client: Callable[..., httpx.AsyncClient],
+) -> None:
+    """What is described is what is taken, by GET and by POST."""
+    door = TemplateDoor(Settings(uri="neo4j://127.0.0.1:9"))
+    async with client(templates=door) as asking:
+        path = (await asking.get("/openapi.json")).json()["paths"]["/templates"]
+        refused = await asking.get("/templates?question=a&other=1")
+
+    body = path["post"]["requestBody"]["content"]["application/json"]["schema"]
+    names = [one["name"] for one in path["get"]["parameters"]]
+    assert sorted(names) == sorted(body["properties"])
+    assert str(sorted(names)) in refused.json()["detail"]
+    assert {"4XX", "5XX"} <= set(path["get"]["responses"])

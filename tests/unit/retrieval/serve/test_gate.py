@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
 from starlette.exceptions import HTTPException
 
-from retrieval.serve.gate import Gate, until_gone, within
+from knowtrail.retrieval.serve.gate import Gate, Threads, until_gone, within
 
 
 async def _hold(gate: Gate, release: asyncio.Event) -> None:
@@ -123,3 +124,31 @@ async def test_errors_of_the_work_come_through() -> None:
 
     with pytest.raises(LookupError):
         await until_gone(work(), receive)
+
+
+async def test_place_is_held_until_the_last_thread_of_a_call_has_ended() -> None:
+    """A client that leaves frees nothing while its thread still works."""
+    asyncio.get_running_loop().set_default_executor(Threads(2))
+    gate, begun, end = Gate(places=1, seconds=5), asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def work() -> None:
+        loop.call_soon_threadsafe(begun.set)
+        end.wait(5)
+
+    async def call() -> None:
+        async with gate.place():
+            await asyncio.to_thread(work)
+
+    task = asyncio.create_task(call())
+    await begun.wait()
+    task.cancel()
+    await asyncio.wait([task])
+    following = asyncio.create_task(_hold(gate, begun))
+    await asyncio.sleep(0.05)
+
+    assert not following.done()
+    end.set()
+    await asyncio.wait_for(following, 2)
+    async with gate.place():
+        pass

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from retrieval.serve.guard import Rules
+from knowtrail.retrieval.serve.guard import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ async def test_any_name_is_served_where_the_rules_say_so(
     client: Callable[..., Client],
 ) -> None:
     """Bound elsewhere, the key protects."""
-    rules = Rules(key=KEY, hosts=None)
+    rules = Rules(keys={"": KEY}, hosts=None)
     headers = {"Host": "graph.example", "Authorization": f"Bearer {KEY}"}
 
     async with client(rules=rules, headers=headers) as http:
@@ -113,7 +113,7 @@ async def test_key_is_needed_where_there_is_one(
     """As a bearer, as a password, and for CSV in the URL."""
     headers = {"Authorization": header} if header else {}
 
-    async with client(rules=Rules(key=KEY), headers=headers) as http:
+    async with client(rules=Rules(keys={"": KEY}), headers=headers) as http:
         done = await http.get(url)
 
     assert done.status_code == status
@@ -127,17 +127,20 @@ async def test_log_has_ids_and_no_secrets(
     caplog.set_level(logging.INFO)
     paths = [f"/procedures/search.csv?question=Private&key={KEY}", "/a%0Ab"]
 
-    async with client(rules=Rules(key=KEY), headers={"Authorization": BASIC}) as http:
+    async with client(
+        rules=Rules(keys={"": KEY}), headers={"Authorization": BASIC}
+    ) as http:
         done = [await http.get(path) for path in paths]
 
-    lines = [r.getMessage() for r in caplog.records if r.name.startswith("retrieval")]
+    told = [r for r in caplog.records if r.name.startswith("knowtrail.retrieval")]
+    lines = [r.getMessage() for r in told]
     assert [line.split()[0] for line in lines] == [
         d.headers["x-request-id"] for d in done
     ]
     assert "/procedures/search.csv 200" in lines[0]
     assert [line for line in lines if KEY in line or "Private" in line] == []
     assert [line for line in lines if "\n" in line] == []
-    assert KEY not in repr(Rules(key=KEY))
+    assert KEY not in repr(Rules(keys={"": KEY}))
 
 
 async def test_long_bodies_are_refused(client: Callable[..., Client]) -> None:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from retrieval.specificity.gazetteer import build_gazetteer
-from retrieval.specificity.mentions import MentionFinder
-from retrieval.specificity.pipeline import TemplatePipeline
+from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
+from knowtrail.retrieval.specificity.mention import MentionFinder
+from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 from tests.heritage import gazetteer_rows, rdf_custodians
 
 if TYPE_CHECKING:
     from rdflib import Graph
 
-    from retrieval.specificity.gazetteer import Gazetteer
+    from knowtrail.retrieval.specificity.gazetteer import Gazetteer
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.language_models import load_language_model
-from graph.settings import Settings
-from retrieval.specificity.pipeline import TemplatePipeline
+from knowtrail.graph.language_models import load_language_model
+from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 from tests.ollama import MODEL, parrot_server
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rdflib import Graph
 
-    from retrieval.specificity.gazetteer import Gazetteer
+    from knowtrail.retrieval.specificity.gazetteer import Gazetteer
     from tests.ollama import Parrot
 
 

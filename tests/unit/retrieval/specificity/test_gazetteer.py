@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval.specificity.gazetteer import build_gazetteer
-from retrieval.specificity.iso_places import place_name
-from retrieval.specificity.mentions import MentionFinder
+from knowtrail.retrieval.specificity.gazetteer import build_gazetteer, place_name
+from knowtrail.retrieval.specificity.mention import MentionFinder
 
 
 def test_a_region_called_museums_is_none() -> None:

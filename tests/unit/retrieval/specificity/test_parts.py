@@ -10,13 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.errors import InputError
-from retrieval.specificity.caching import CachedScores
-from retrieval.specificity.conversation import Conversation, PastTurn, context_boosts
-from retrieval.specificity.experiment import SpecificityExperiment
-from retrieval.specificity.language import language_of
-from retrieval.specificity.monitoring import SpecificityMetrics
-from retrieval.specificity.ranking import ClassFilter, RankedChunk, SpecificityRanker
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.specificity.class_scores import (
+    CachedScores,
+    ClassFilter,
+    RankedChunk,
+    SpecificityRanker,
+)
+from knowtrail.retrieval.specificity.conversation import (
+    Conversation,
+    PastTurn,
+    context_boosts,
+)
+from knowtrail.retrieval.specificity.monitoring import (
+    SpecificityExperiment,
+    SpecificityMetrics,
+)
+from knowtrail.retrieval.specificity.vocabulary import language_of
 
 
 class Source:
@@ -105,7 +115,7 @@ def test_scores_from_before_an_invalidate_are_not_kept() -> None:
 def test_a_session_stays_in_its_group_in_another_process() -> None:
     """The group does not hang on the hash seed of the process."""
     code = (
-        "from retrieval.specificity.experiment import SpecificityExperiment as E\n"
+        "from knowtrail.retrieval.specificity import SpecificityExperiment as E\n"
         "import sys\n"
         "sys.stdout.write(''.join(E().group(f's{n}')[0] for n in range(64)))"
     )

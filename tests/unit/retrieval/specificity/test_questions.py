@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graph.errors import InputError
-from retrieval.specificity.conversation import Conversation
-from retrieval.specificity.execution import Execution, first_of
-from retrieval.specificity.quantities import amounts, identifiers, years
-from retrieval.specificity.slots import SlotExtractor
-from retrieval.specificity.templates import load_templates
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.specificity.conversation import Conversation
+from knowtrail.retrieval.specificity.execution import Execution, first_of
+from knowtrail.retrieval.specificity.quantities import amounts, identifiers, years
+from knowtrail.retrieval.specificity.query_templates import load_templates
+from knowtrail.retrieval.specificity.slots import SlotExtractor
+from tests.cases import each
 
 if TYPE_CHECKING:
-    from retrieval.specificity.mentions import MentionFinder
-    from retrieval.specificity.pipeline import TemplatePipeline
+    from knowtrail.retrieval.specificity.mention import MentionFinder
+    from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_amounts_are_read_in_both_ways_of_writing(text: str, value: str) -> None
     assert [found.value for found in amounts(text)] == [value]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value", "relation"),
     [
         ("founded before 1800", "1800", "before"),
@@ -451,7 +452,7 @@ def test_a_far_fetched_place_is_not_asked_about(pipeline: TemplatePipeline) -> N
     assert result.notes == ("I do not know 'Atlantis'.",)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "values"),
     [
         ("founded before 1900 and after 1850", {("1851/1899", "in")}),

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eval.specificity.fixture import custodians_of, memory_pipeline
+from knowtrail.eval.specificity.questions import custodians_of, memory_pipeline
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from retrieval.specificity.pipeline import TemplatePipeline
+    from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 
 _HEAD = "name,type,city,region,country,isil,ghcid\n"
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from retrieval.specificity.quantities import years
-from retrieval.specificity.superlatives import asked_limit
+from knowtrail.retrieval.specificity.quantities import asked_limit, years
+from tests.cases import each
 
 if TYPE_CHECKING:
-    from retrieval.specificity.pipeline import TemplatePipeline
+    from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "limit"),
     [
         ("top 999 oldest museums", "999"),
@@ -46,7 +46,7 @@ def test_numbers_beside_a_superlative_say_how_many(
     assert found == limit or (limit is None and found == "1" and "was" in question)
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "values"),
     [
         ("top 999 oldest museums", []),

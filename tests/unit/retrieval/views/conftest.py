@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from retrieval.algorithms import QueryTraversal
-from retrieval.conformance import random_graph, random_query
-from retrieval.driving import run
-from retrieval.protocols import WalkOptions
-from retrieval.readers.memory import MemoryReader
-from retrieval.views.reading import Passage, Passages
-from retrieval.walk import Walk
+from knowtrail.retrieval.algorithms import QueryTraversal
+from knowtrail.retrieval.conformance import random_graph, random_query
+from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.protocols import WalkOptions
+from knowtrail.retrieval.readers.memory import MemoryReader
+from knowtrail.retrieval.views.reading import Passage, Passages
+from knowtrail.retrieval.walk import Walk
 
 SEED = 4
 

@@ -6,17 +6,17 @@ import json
 import re
 import uuid
 
-import pytest
-
-from graph.statements import statement_names, statement_record
-from retrieval.views.bloom import (
+from knowtrail.graph.labels import LABELS
+from knowtrail.graph.statements import statement_names, statement_record
+from knowtrail.retrieval.views.bloom import (
     FORMAT,
     PHRASES,
     grass_text,
     perspective,
     perspective_text,
 )
-from retrieval.views.styles import NODES, RELATIONSHIPS
+from knowtrail.retrieval.views.styles import NODES, RELATIONSHIPS
+from tests.cases import each
 
 KINDS = {"string", "bigint", "number", "boolean"}
 ROOT_KEYS = {
@@ -78,6 +78,27 @@ def test_categories_are_whole() -> None:
     assert len({c["id"] for c in categories}) == len(categories)
 
 
+def test_every_label_of_the_schema_has_a_style() -> None:
+    """Whatever the product writes is drawn with a colour and a caption of its own."""
+    assert {style.label for style in NODES} == {*LABELS} - {"Resource"}
+
+
+def test_every_relationship_type_that_is_written_has_a_style() -> None:
+    """Each type that a statement merges or creates is drawn in a colour of its own."""
+    written = {
+        kind
+        for name in statement_names()
+        for clause in re.findall(
+            r"^\s*(?:MERGE|CREATE) (\(.*)", statement_record(name).text, re.MULTILINE
+        )
+        for kind in re.findall(r"\[\w*:(\w+)", clause)
+    }
+
+    assert len(written) > 30
+    assert written == {style.type for style in RELATIONSHIPS}
+    assert all(f"relationship.{kind} " in grass_text() for kind in written)
+
+
 def test_vectors_are_excluded() -> None:
     """Nobody wants to read 384 numbers in an inspector."""
     properties = [p for c in perspective()["categories"] for p in c["properties"]]
@@ -107,7 +128,7 @@ def test_ends_of_relationships_are_known_labels() -> None:
     assert {s["source"] for s in segments} | {s["target"] for s in segments} <= labels
 
 
-@pytest.mark.parametrize("text", PHRASES)
+@each("text", list(PHRASES))
 def test_phrase_takes_what_its_statement_takes(text: str) -> None:
     """The parameters in the words are those of the Cypher, each with suggestions."""
     (template,) = (t for t in perspective()["templates"] if t["text"] == text)

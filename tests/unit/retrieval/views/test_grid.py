@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.views.grid import Segment, similarity_grid
-from retrieval.views.layout import spread, ticks
+from knowtrail.retrieval.views.grid import Segment, similarity_grid
+from knowtrail.retrieval.views.layout import spread, ticks
 
 
 def segments(lengths: list[int]) -> list[Segment]:
@@ -58,7 +58,6 @@ def test_long_document_fits() -> None:
     assert grid.values.nbytes < 3_000_000
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(6, 60))
 def test_every_chunk_has_a_place(lengths: list[int], most: int) -> None:
     """The cell at a chunk's place spans that chunk."""

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.views.labels import cut, markup, plain, width, wrapped
-from retrieval.views.palette import style_documents
+from knowtrail.retrieval.views.labels import (
+    cut,
+    cut_apart,
+    markup,
+    plain,
+    width,
+    wrapped,
+)
+from knowtrail.retrieval.views.palette import style_documents
 
 
 @given(st.text(max_size=200), st.integers(1, 60))
@@ -26,6 +33,22 @@ def test_cut_text_is_no_wider_than_asked(text: str, most: int) -> None:
         ).tag
         == "t"
     )
+
+
+@given(st.lists(st.text("ab\u6771", max_size=30), max_size=6), st.integers(8, 20))
+def test_different_texts_stay_different(texts: list[str], most: int) -> None:
+    """However they begin and end; equal ones stay equal, and all fit."""
+    shown = cut_apart(texts, most)
+
+    assert len(set(shown)) == len(set(texts))
+    assert all(width(label) <= most for label in shown)
+
+
+def test_texts_that_begin_alike_are_cut_in_the_middle() -> None:
+    """What tells them apart is often the end."""
+    shown = cut_apart(["documents/first", "documents/other", "short"], 10)
+
+    assert shown == ["docum\u2026irst", "docum\u2026ther", "short"]
 
 
 @pytest.mark.parametrize(

@@ -7,31 +7,35 @@ import json
 import re
 import sys
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from matplotlib.image import imread
+from mpl_toolkits.mplot3d.proj3d import proj_transform
 
-from graph.errors import InputError, MissingExtraError, StorageError
-from retrieval.views.files import check_output, write_file
-from retrieval.views.interactive import matrix_page, path_page
-from retrieval.views.layout import Heading
-from retrieval.views.palette import style_documents
-from retrieval.views.path import global_panel, sequential_panels
-from retrieval.views.reading import Edge, Passages, PicturedDocument
-from retrieval.views.scene import Scene, scene_traces
-from retrieval.views.space import stride, strongest
-from retrieval.views.stage import scene_layout
-from retrieval.views.static import matrix_picture, path_picture
+from knowtrail.graph.errors import InputError, MissingExtraError, StorageError
+from knowtrail.graph.files import check_output, write_file
+from knowtrail.retrieval.views import static
+from knowtrail.retrieval.views.interactive import matrix_page, path_page
+from knowtrail.retrieval.views.layout import Heading
+from knowtrail.retrieval.views.palette import style_documents
+from knowtrail.retrieval.views.path import global_panel, sequential_panels
+from knowtrail.retrieval.views.reading import Edge, Passages, PicturedDocument
+from knowtrail.retrieval.views.scene import Scene, rounded, scene_traces
+from knowtrail.retrieval.views.space import stride, strongest
+from knowtrail.retrieval.views.stage import leaders, scene_layout
+from knowtrail.retrieval.views.static import matrix_picture, path_picture, scene_picture
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from retrieval.views.path import Panel
-    from retrieval.walk import Walk
+    from knowtrail.retrieval.views.path import Panel
+    from knowtrail.retrieval.walk import Walk
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -86,6 +90,7 @@ def scene_of(walk: Walk | None, visited: Passages) -> Scene:
         walk=walk,
         query=None if walk is None else np.zeros(3),
         scores=None if walk is None else generator.random(len(visited.rows)),
+        axes=("PC 1 (7 %)", "PC 2 (6 %)", "PC 3 (4 %)"),
     )
 
 
@@ -127,8 +132,6 @@ def test_nothing_is_clipped(
     walk: Walk, visited: Passages, layout: str, title: str
 ) -> None:
     """The border of a picture is white: no title beside a matrix runs into it."""
-    from matplotlib.image import imread
-
     named, rows = titled(walk, visited, title)
 
     picture = imread(
@@ -137,6 +140,135 @@ def test_nothing_is_clipped(
 
     border = [picture[:9], picture[-9:], picture[:, :9], picture[:, -9:]]
     assert [part.min() for part in border] == [1.0] * 4
+
+
+@pytest.mark.parametrize("layout", ["global", "sequential"])
+def test_every_step_has_a_number_that_covers_no_other(
+    walk: Walk, visited: Passages, layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the renderer has measured them; they stand close where the steps do."""
+    drawn: list[Any] = []
+    monkeypatch.setattr(static, "picture_bytes", lambda one, _: drawn.append(one))
+    many = replace(walk, steps=walk.steps[:1] + walk.steps[1:12])
+
+    path_picture(panels_of(many, visited, layout), SAID, ".png")
+
+    drawn[0].draw_without_rendering()
+    for axes in drawn[0].axes:
+        numbers = [text for text in axes.texts if text.get_bbox_patch()]
+        boxes = [text.get_bbox_patch().get_window_extent() for text in numbers]
+        pairs = combinations(boxes, 2)
+        assert not [1 for one, other in pairs if one.overlaps(other)]
+    said = [t.get_text() for axes in drawn[0].axes for t in axes.texts]
+    assert {str(step.index) for step in many.steps} <= set(said)
+
+
+@pytest.mark.parametrize("steps", [1, 2, None])
+def test_the_legend_has_what_is_drawn(
+    walk: Walk, visited: Passages, steps: int | None
+) -> None:
+    """A walk explains hops, jumps and lines to numbers where it has them."""
+    (panel,) = panels_of(replace(walk, steps=walk.steps[:steps]), visited, "global")
+    jumps = {hop.jump for hop in panel.hops}
+    lines = {"hop": False in jumps, "jump to another document": True in jumps}
+    lines["from a number to its step"] = any(mark.aside for mark in panel.marks)
+    wanted = {name for name, drawn in lines.items() if drawn}
+
+    picture = path_picture([panel], SAID, ".svg").decode()
+    page = data_of(path_page([panel], SAID))
+    named = {trace.get("name") for trace in page["traces"]}
+
+    assert {name for name in lines if f">{name}<" in picture} == wanted
+    assert named & set(lines) == wanted
+
+
+@pytest.mark.parametrize("layout", ["global", "sequential"])
+def test_axes_of_matrices_are_named(
+    walk: Walk, visited: Passages, layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both say that they count chunks, where no titles stand along the side."""
+    drawn: list[Any] = []
+    monkeypatch.setattr(static, "picture_bytes", lambda one, _: drawn.append(one))
+    one = {row.id for row in visited.rows if row.document == visited.rows[0].document}
+    steps = tuple(step for step in walk.steps if step.chunk.id in one)
+    walk = walk if layout == "sequential" else replace(walk, steps=steps)
+    rows = [n for n, row in enumerate(visited.rows) if row.id in one]
+    if layout == "global":
+        visited = Passages(
+            rows=tuple(visited.rows[n] for n in rows), vectors=visited.vectors[rows]
+        )
+    panels = panels_of(walk, visited, layout)
+
+    path_picture(panels, SAID, ".png")
+    page = data_of(path_page(panels, SAID))["layout"]
+
+    first = drawn[0].axes[0]
+    assert (first.get_xlabel(), first.get_ylabel()) == ("chunk", "chunk")
+    titles = {page[f"{axis}axis"]["title"]["text"] for axis in "xy"}
+    assert titles == {"chunk"}
+
+
+def test_axes_of_space_are_named_and_nothing_covers_the_question(
+    walk: Walk, visited: Passages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its star is drawn over points and hops, and no number stands on it."""
+    drawn: list[Any] = []
+    monkeypatch.setattr(static, "picture_bytes", lambda one, _: drawn.append(one))
+    scene = scene_of(walk, visited)
+    walked = {step.chunk.id for step in walk.steps}
+    scene.points[[row.id in walked for row in visited.rows]] = 0.0  # at the question
+
+    scene_picture(scene, SAID, ".png")
+    page = scene_layout(scene)["scene"]
+
+    drawn[0].draw_without_rendering()
+    axes = drawn[0].axes[0]
+    names = (axes.get_xlabel(), axes.get_ylabel(), axes.get_zlabel())
+    (star,) = (line for line in axes.lines if line.get_label() == "question")
+    others = [*axes.collections, *(line for line in axes.lines if line is not star)]
+    at = axes.transData.transform(proj_transform(0, 0, 0, axes.get_proj())[:2])
+    boxes = [t.get_bbox_patch() for t in axes.texts if t.get_bbox_patch()]
+    assert names == scene.axes
+    assert tuple(page[f"{axis}axis"]["title"]["text"] for axis in "xyz") == scene.axes
+    assert not axes.computed_zorder
+    assert star.zorder > max(other.zorder for other in others)
+    assert len(boxes) == len(walk.steps)
+    assert not any(box.get_window_extent().contains(*at) for box in boxes)
+
+
+def test_space_picture_is_the_same_every_time(walk: Walk, visited: Passages) -> None:
+    """In space too: two pictures of a walk have the same bytes."""
+    scene = scene_of(walk, visited)
+
+    first = scene_picture(scene, SAID, ".png")
+
+    assert first.startswith(b"\x89PNG")
+    assert first == scene_picture(scene, SAID, ".png")
+    assert first != scene_picture(scene_of(None, visited), SAID, ".png")
+
+
+def test_numbers_in_space_cover_no_other_and_nothing_is_clipped(
+    walk: Walk, visited: Passages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where all steps are at one place, too; lines lead to where that is seen."""
+    drawn: list[Any] = []
+    scene = scene_of(walk, visited)
+    walked = {step.chunk.id for step in walk.steps}
+    scene.points[[row.id in walked for row in visited.rows]] = 0.5
+
+    picture = imread(io.BytesIO(scene_picture(scene, SAID, ".png")))[..., :3]
+    monkeypatch.setattr(static, "picture_bytes", lambda one, _: drawn.append(one))
+    scene_picture(scene, SAID, ".png")
+    drawn[0].draw_without_rendering()
+    axes = drawn[0].axes[0]
+    numbers = [text for text in axes.texts if text.get_bbox_patch()]
+    boxes = [text.get_bbox_patch().get_window_extent() for text in numbers]
+    place = proj_transform(0.5, 0.5, 0.5, axes.get_proj())[:2]
+
+    assert len(numbers) == len(walk.steps) > 3
+    assert not [1 for one, other in combinations(boxes, 2) if one.overlaps(other)]
+    assert [text.xy for text in numbers] == [pytest.approx(place)] * len(numbers)
+    assert picture[:, :9].min() == picture[:, -9:].min() == picture[-9:].min() == 1
 
 
 def test_matrix_picture_has_its_title(walk: Walk, visited: Passages) -> None:
@@ -211,7 +343,7 @@ def test_space_is_what_plotly_takes(
     """Every chunk is a point, and every step of the walk too."""
     scene = scene_of(walk if with_walk else None, visited)
 
-    figure = go.Figure(scene_traces(scene), scene_layout(scene))
+    figure = go.Figure([*scene_traces(scene), leaders(scene)], scene_layout(scene))
 
     named = {t.name: t for t in figure.data}
     points = sum(
@@ -221,6 +353,45 @@ def test_space_is_what_plotly_takes(
     assert ("walk: anchor, steps, end" in named) is with_walk
     steps = [s for s in walk.steps if s.chunk.id in {r.id for r in visited.rows}]
     assert not with_walk or len(named["walk: anchor, steps, end"].x) == len(steps)
+
+
+def test_leader_lines_in_space_are_no_edges(walk: Walk, visited: Passages) -> None:
+    """Each number and the question stand at the end of a dotted line from a point."""
+    scene = scene_of(walk, visited)
+
+    notes = scene_layout(scene)["scene"]["annotations"]
+    line = leaders(scene)
+
+    labels = [note for note in notes if note["text"].startswith("<b>")]
+    points = {tuple(rounded(point)) for point in (*scene.points, scene.query)}
+    ends = list(zip(line["x"], line["y"], line["z"], strict=True))
+    assert line["line"]["dash"] == "dot"
+    assert not any(note.get("showarrow", True) for note in notes)
+    assert set(ends[::3]) <= points
+    assert ends[1::3] == [(note["x"], note["y"], note["z"]) for note in labels]
+    assert len(labels) == len({step.chunk.id for step in walk.steps}) + 1
+
+
+def test_pictures_of_a_walk_have_one_legend(
+    walk: Walk, visited: Passages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Page, PNG and space explain the same signs in one order; jumps are dashed."""
+    drawn: list[Any] = []
+    monkeypatch.setattr(static, "picture_bytes", lambda one, _: drawn.append(one))
+    panels = panels_of(walk, visited, "sequential")
+
+    path_picture(panels, SAID, ".png")
+    scene_picture(scene_of(walk, visited), SAID, ".png")
+    data = data_of(path_page(panels, SAID))
+
+    legend, in_space = (one.legends[0] for one in drawn)
+    (jump,) = (
+        t for t in scene_traces(scene_of(walk, visited)) if t.get("name") == "jump"
+    )
+    assert jump["line"]["dash"] == "dash"
+    shown = [t["name"] for t in data["traces"] if t.get("showlegend", "name" in t)]
+    assert [text.get_text() for text in legend.get_texts()] == shown
+    assert [text.get_text() for text in in_space.get_texts()] == shown
 
 
 def test_sample_fits_and_takes_from_every_document() -> None:
@@ -277,9 +448,9 @@ def test_missing_extra_says_what_to_install(
     for name in ("matplotlib", "plotly.offline"):
         monkeypatch.setitem(sys.modules, name, None)
 
-    with pytest.raises(MissingExtraError, match=r"knowtrail\[view\]"):
+    with pytest.raises(MissingExtraError, match="the extra `view`: "):
         path_picture(panels, SAID, ".png")
-    with pytest.raises(MissingExtraError, match=r"knowtrail\[view\]"):
+    with pytest.raises(MissingExtraError, match="the extra `view`: "):
         path_page(panels, SAID)
 
 

@@ -8,10 +8,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from graph.errors import InputError
-from retrieval.specificity.diagram import diagram
-from retrieval.specificity.lookup import ClassScores, load_lookup
-from retrieval.views.uml import uml_svg
+from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.specificity.class_scores import (
+    ClassScores,
+    diagram,
+    load_lookup,
+)
+from knowtrail.retrieval.views.uml import uml_svg
 
 if TYPE_CHECKING:
     from pathlib import Path

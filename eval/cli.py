@@ -1,0 +1,39 @@
+"""`knowtrail eval`: measurements, each loaded when it is called."""
+
+from __future__ import annotations
+
+import click
+
+from knowtrail.graph.lazy_group import LazyGroup
+
+__all__ = ["evaluation"]
+
+
+_COMMANDS = {
+    "fields": (
+        "knowtrail.eval.fields.cli:fields",
+        "Extracted records against gold, by field.",
+    ),
+    "retrieval": (
+        "knowtrail.eval.retrieval.cli:retrieval",
+        "Ways of finding passages, against known gold.",
+    ),
+    "skn": (
+        "knowtrail.eval.skn.cli:skn",
+        "Extraction formats, by what an agent makes of them.",
+    ),
+    "specificity": (
+        "knowtrail.eval.specificity.cli:specificity",
+        "Template answers on labelled questions of heritage.",
+    ),
+    "zelo": (
+        "knowtrail.eval.zelo.cli:zelo",
+        "Relevance judged in pairs; rerankers against it.",
+    ),
+}
+"""Command -> (where it lives, one line for the list)."""
+
+
+@click.group("eval", cls=LazyGroup, commands_at=_COMMANDS)
+def evaluation() -> None:
+    """Measure extraction and retrieval, and keep the results in the graph."""

@@ -1,0 +1,483 @@
+"""One evaluation of files, whole: scored, summed up, compared, stored."""
+
+from __future__ import annotations
+
+from array import array
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from knowtrail.eval.fields.metrics import RunAccumulator, tally
+from knowtrail.eval.fields.paths import schema_path
+from knowtrail.eval.fields.results import MATCH, SCORED, SKIPPED
+from knowtrail.eval.fields.scoring import PATH_LIMIT, iter_records
+from knowtrail.eval.statistics import (
+    SHARE,
+    bootstrap_intervals,
+    compare_paired,
+    ratio_f1,
+    ratio_precision,
+    ratio_recall,
+)
+from knowtrail.eval.store import EvalRecord, EvalRun, Metric, StoredField, open_run
+from knowtrail.graph.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from knowtrail.eval.fields.files import RecordFile
+    from knowtrail.eval.fields.report import ReportGatherer
+    from knowtrail.eval.fields.results import FieldResult, RecordResult, RunResult
+    from knowtrail.eval.fields.scoring import PostProcess
+    from knowtrail.eval.statistics import Comparison, Interval, Statistic
+    from knowtrail.eval.store import StoreLevel
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.progress import Progress
+
+__all__ = [
+    "METRICS",
+    "FieldNumbers",
+    "FieldsRun",
+    "Finished",
+    "RunNumbers",
+    "compare_fields",
+    "compare_runs",
+    "run_fields",
+    "run_intervals",
+    "run_metrics",
+    "stored_record",
+]
+
+
+def _mean_precision(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    return means[:, 3]
+
+
+def _mean_recall(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    return means[:, 4]
+
+
+def _mean_f1(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    return means[:, 5]
+
+
+METRICS: dict[str, Statistic] = {
+    "precision": _mean_precision,
+    "recall": _mean_recall,
+    "f1": _mean_f1,
+    "micro_precision": ratio_precision,
+    "micro_recall": ratio_recall,
+    "micro_f1": ratio_f1,
+}
+"""Name to statistic: means over the records, and ratios over all fields at once."""
+
+_COLUMNS = 6
+
+
+class RunNumbers:
+    """Six numbers a record, from which every metric and its interval follow.
+
+    They are the sum of scores, the fields extracted, those of gold, and the record's
+    precision, recall and F1: 48 bytes a record.
+    """
+
+    def __init__(self, records: Iterable[RecordResult] = ()) -> None:
+        """Take records.
+
+        Args:
+            records: Results of records.
+        """
+        self._numbers = array("d")
+        for record in records:
+            self.add(record)
+
+    def add(self, record: RecordResult) -> None:
+        """Take one record.
+
+        Args:
+            record: Its result.
+        """
+        self._numbers.extend((
+            *tally(record.field_results),
+            record.precision,
+            record.recall,
+            record.f1,
+        ))
+
+    def __len__(self) -> int:
+        """Return how many records there are."""
+        return len(self._numbers) // _COLUMNS
+
+    @property
+    def rows(self) -> NDArray[np.float64]:
+        """The numbers, one row a record."""
+        return np.array(self._numbers, dtype=np.float64).reshape(-1, _COLUMNS)
+
+
+class FieldNumbers:
+    """Sum of scores and number of results of each field in each record.
+
+    Memory grows with the fields that there are, 24 bytes a field and record.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self.records = 0
+        self._cells: dict[str, tuple[array[int], array[float], array[float]]] = {}
+
+    def add(self, record: RecordResult) -> None:
+        """Take one record.
+
+        Args:
+            record: Its result.
+        """
+        sums: dict[str, tuple[float, int]] = {}
+        for result in record.field_results:
+            if result.status in SCORED:
+                path = schema_path(result.path)
+                score, count = sums.get(path, (0.0, 0))
+                sums[path] = score + result.score, count + 1
+        for path, (score, count) in sums.items():
+            places, scores, counts = self._cells.setdefault(
+                path, (array("Q"), array("d"), array("d"))
+            )
+            places.append(self.records)
+            scores.append(score)
+            counts.append(count)
+        self.records += 1
+
+    @property
+    def paths(self) -> list[str]:
+        """The fields, by schema path, in the order in which they came."""
+        return list(self._cells)
+
+    def rows(self, path: str) -> NDArray[np.float64]:
+        """Return sum and number of a field, one row a record.
+
+        Args:
+            path: Its schema path.
+        """
+        found = np.zeros((self.records, 2))
+        if path in self._cells:
+            places, scores, counts = self._cells[path]
+            found[np.array(places, dtype=np.intp)] = np.array([scores, counts]).T
+        return found
+
+
+def run_intervals(
+    numbers: RunNumbers, *, level: float = 0.95, resamples: int = 2000, seed: int = 0
+) -> dict[str, Interval]:
+    """Return every metric of `METRICS` with its bootstrap interval over the records.
+
+    Args:
+        numbers: The run, of one record at least.
+        level: Share of resamples inside.
+        resamples: How many.
+        seed: Seed of the drawing.
+
+    Raises:
+        InputError: If there is no record.
+    """
+    if not len(numbers):
+        msg = "A run without a record has no numbers: give one record at least."
+        raise InputError(msg)
+    return bootstrap_intervals(
+        numbers.rows,
+        METRICS,
+        level=level,
+        resamples=resamples,
+        seed=seed,
+        bounds=SHARE,
+    )
+
+
+def _mean_score(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean score of a field, 0 where no result was drawn."""
+    score, count = means[:, 0], means[:, 1]
+    return np.divide(score, count, out=np.zeros_like(score), where=count > 0)
+
+
+def compare_fields(
+    first: FieldNumbers, second: FieldNumbers, *, resamples: int = 2000, seed: int = 0
+) -> dict[str, Comparison]:
+    """Compare two systems on the same gold records, field by field.
+
+    Args:
+        first: The first system.
+        second: The second, on the same records in the same order.
+        resamples: How many resamples and random swaps.
+        seed: Seed of the drawing.
+
+    Returns:
+        Schema path to the comparison of the mean scores. A field is there if both have
+        it; the interval draws the records in which either has it.
+    """
+    found = {}
+    for path in first.paths:
+        one, two = first.rows(path), second.rows(path)
+        there = (one[:, 1] > 0) | (two[:, 1] > 0)
+        if two[:, 1].any():
+            found[path] = compare_paired(
+                one[there], two[there], _mean_score, resamples=resamples, seed=seed
+            )
+    return found
+
+
+def compare_runs(
+    first: RunNumbers,
+    second: RunNumbers,
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> dict[str, Comparison]:
+    """Compare two systems on the same gold records, metric by metric.
+
+    Args:
+        first: The first system.
+        second: The second, on the same records in the same order.
+        level: Share of resamples inside the interval of the difference.
+        resamples: How many resamples and random swaps.
+        seed: Seed of the drawing.
+
+    Returns:
+        Name to the comparison.
+
+    Raises:
+        InputError: If the runs have different numbers of records, or none.
+    """
+    rows = first.rows, second.rows
+    return {
+        name: compare_paired(
+            *rows,
+            statistic,
+            level=level,
+            resamples=resamples,
+            seed=seed,
+            bounds=SHARE,
+        )
+        for name, statistic in METRICS.items()
+    }
+
+
+def stored_record(
+    record: RecordResult,
+    *,
+    level: StoreLevel = "failures",
+    judges: Sequence[str] = (),
+) -> EvalRecord:
+    """Return a record as the store takes it.
+
+    Args:
+        record: Its result.
+        level: `failures` keeps fields that are neither a match nor skipped, `all` every
+            field; the numbers of the record are kept either way.
+        judges: Ids of the Extractions that it judges.
+    """
+    score, extracted, gold = tally(record.field_results)
+    return EvalRecord(
+        record_id=record.record_id,
+        scores={
+            "precision": record.precision,
+            "recall": record.recall,
+            "f1": record.f1,
+            "score": score,
+            "extractedFields": extracted,
+            "goldFields": gold,
+        },
+        fields=[
+            _stored_field(result)
+            for result in record.field_results
+            if level == "all" or result.status not in {MATCH, SKIPPED}
+        ],
+        judges=judges,
+    )
+
+
+def _stored_field(result: FieldResult) -> StoredField:
+    """Return a field as the store takes it."""
+    return StoredField(
+        path=result.path,
+        schema_path=schema_path(result.path),
+        status=result.status,
+        score=result.score,
+        gold=result.gold_value,
+        extracted=result.extracted_value,
+        comparator=result.comparator,
+        reason=result.reason,
+    )
+
+
+def run_metrics(
+    result: RunResult, intervals: Mapping[str, Interval]
+) -> Iterator[Metric]:
+    """Yield the metrics of a run: the whole with intervals, then every schema path.
+
+    Args:
+        result: The run.
+        intervals: Its metrics, as `run_intervals` gives them.
+    """
+    for name, interval in intervals.items():
+        yield Metric.of(name, interval)
+    for path, one in result.per_schema_path.items():
+        counts = {
+            "matches": one.matches,
+            "mismatches": one.mismatches,
+            "omissions": one.omissions,
+            "hallucinations": one.hallucinations,
+        }
+        yield Metric(
+            name="field_score",
+            path=path,
+            value=one.mean_score,
+            n=sum(counts.values()),
+            counts=counts,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldsRun:
+    """What is to be evaluated, and how.
+
+    Attributes:
+        gold: The gold records.
+        extracted: As many extracted records.
+        schema: The eval schema.
+        id_field: The key of each gold record's id.
+        dataset: What the data set is called in the store.
+        store: Which fields are stored.
+        judged_field: Key of the extracted records that has the id of the Extraction or
+            Traversal that a record came from; it is not scored.
+        settings: What else makes this run another one, such as the judge's name.
+        seed: Seed of the intervals.
+        post_process: Changes the results of each record; what it is, is for `settings`
+            to tell.
+    """
+
+    gold: RecordFile
+    extracted: RecordFile
+    schema: dict[str, Any]
+    id_field: str | None = None
+    dataset: str = ""
+    store: StoreLevel = "none"
+    judged_field: str | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    post_process: PostProcess | None = None
+
+    def as_run(self) -> EvalRun:
+        """Return the run as the store takes it: see `EvalRun`."""
+        return EvalRun(
+            kind="fields",
+            dataset=self.dataset or self.gold.path.stem,
+            configuration={
+                "gold": self.gold.path.name,
+                "extracted": self.extracted.path.name,
+                "schema": self.schema,
+                "idField": self.id_field,
+                "store": self.store,
+                "seed": self.seed,
+                **(
+                    {}
+                    if self.judged_field is None
+                    else {"judgesField": self.judged_field}
+                ),
+                **self.settings,
+            },
+            key=f"{self.gold.digest} {self.extracted.digest}",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """An evaluation that is done.
+
+    Attributes:
+        result: Its metrics, without records.
+        numbers: The numbers of its records.
+        intervals: Its metrics with intervals.
+        run_id: Id of the stored run, None where it is not stored.
+        replaces: Whether the same run was in the store before, and was replaced.
+    """
+
+    result: RunResult
+    numbers: RunNumbers
+    intervals: dict[str, Interval]
+    run_id: str | None
+    replaces: bool
+
+
+def run_fields(
+    run: FieldsRun,
+    *,
+    connection: Connection | None = None,
+    gatherer: ReportGatherer | None = None,
+    progress: Progress | None = None,
+) -> Finished:
+    """Evaluate files as a stream, in memory that does not grow with the records' size.
+
+    Args:
+        run: What is to be evaluated.
+        connection: Where it is stored; None stores nothing.
+        gatherer: Is given every record, for a report.
+        progress: Is told of every record.
+
+    Raises:
+        InputError: If records or schema cannot be used.
+        DatabaseError: If the store fails; what is stored is marked, and the next
+            attempt replaces it.
+    """
+    summed, numbers = RunAccumulator(path_limit=PATH_LIMIT), RunNumbers()
+    judged: list[str] = []
+    storing = (
+        nullcontext(None)
+        if connection is None or run.store == "none"
+        else open_run(connection, run.as_run())
+    )
+    with storing as writer:
+        records = iter_records(
+            run.gold.records(),
+            _extracted(run, judged),
+            run.schema,
+            run.id_field,
+            run.post_process,
+        )
+        for done, record in enumerate(records, start=1):
+            summed.add(record)
+            numbers.add(record)
+            if gatherer is not None:
+                gatherer.add(record)
+            if writer is not None:
+                writer.add(stored_record(record, level=run.store, judges=judged))
+            if progress is not None:
+                progress(f"Scoring {run.extracted.path.name}", done, run.gold.count)
+        result = summed.result()
+        intervals = run_intervals(numbers, seed=run.seed)
+        if writer is not None:
+            writer.metric(*run_metrics(result, intervals))
+    return Finished(
+        result=result,
+        numbers=numbers,
+        intervals=intervals,
+        run_id=None if writer is None else writer.id,
+        replaces=writer is not None and writer.replaces,
+    )
+
+
+def _extracted(run: FieldsRun, judged: list[str]) -> Iterator[Any]:
+    """Yield the extracted records; `judged` has what the latest one came from."""
+    for record in run.extracted.records():
+        judged.clear()
+        if run.judged_field is not None and isinstance(record, dict):
+            source = record.pop(run.judged_field, None)
+            judged += [str(one) for one in _listed(source) if one is not None]
+        yield record
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return a value as a list."""
+    return value if isinstance(value, list) else [value]

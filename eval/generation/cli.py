@@ -1,0 +1,521 @@
+"""How `knowtrail dataset` says what it has made: files, warnings and a summary."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from knowtrail.graph.lazy_group import NearGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from knowtrail.eval.generation import (
+        ContextGroup,
+        CorpusPassage,
+        GeneratedQuestions,
+        Grouped,
+        QuestionOptions,
+    )
+    from knowtrail.eval.models import ModelOptions
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.settings import Settings
+
+__all__ = ["dataset", "show", "write_groups", "write_made"]
+
+
+def write_groups(output: Path, grouped: Grouped, *, as_json: bool) -> None:
+    """Write the contexts, one a line.
+
+    Args:
+        output: Where the file goes.
+        grouped: The contexts, and those that were not found.
+        as_json: Whether the summary is JSON.
+
+    Raises:
+        StorageError: If the file cannot be written.
+    """
+    from knowtrail.graph.files import write_file
+
+    rows = [json.dumps(g.as_dict(), ensure_ascii=False) for g in grouped.groups]
+    write_file(output, "".join(f"{row}\n" for row in rows))
+    _tell_missing(grouped)
+    show(
+        {"groups": _by_grouping(grouped), "missing": dict(grouped.missing)},
+        f"{len(rows)} contexts are in {output}.",
+        as_json=as_json,
+    )
+
+
+def _by_grouping(grouped: Grouped) -> dict[str, int]:
+    """Return how many contexts there are of each grouping."""
+    counts: dict[str, int] = {}
+    for group in grouped.groups:
+        counts[group.grouping] = counts.get(group.grouping, 0) + 1
+    return counts
+
+
+def _tell_missing(grouped: Grouped) -> None:
+    """Say which contexts were not found."""
+    for grouping, count in grouped.missing.items():
+        click.echo(
+            f"Warning: {count} contexts of {grouping} were wanted and not found: the "
+            "corpus has too few documents or edges for them.",
+            err=True,
+        )
+
+
+def write_made(
+    output: Path,
+    made: GeneratedQuestions,
+    grouped: Grouped,
+    passages: list[CorpusPassage],
+    *,
+    as_json: bool,
+) -> None:
+    """Write questions and passages, and say what came of it.
+
+    Args:
+        output: Where the questions go.
+        made: The questions, and those that did not come.
+        grouped: What they were asked about.
+        passages: The corpus.
+        as_json: Whether the summary is JSON.
+
+    Raises:
+        InputError: If the corpus has no context of the kinds asked for.
+        ModelError: If no question came; no file is written then.
+        StorageError: If a file cannot be written.
+    """
+    from knowtrail.eval.generation.files import (
+        generated_questions,
+        passages_beside,
+        write_passages,
+        write_questions,
+    )
+
+    _tell_missing(grouped)
+    for failure in made.failures:
+        click.echo(
+            f"No question of context {failure.group[:8]} ({failure.grouping}), "
+            f"{failure.step}: {failure.reason}",
+            err=True,
+        )
+    if not made.questions:
+        _none_came(made)
+    write_questions(output, generated_questions(made.questions, passages))
+    beside = passages_beside(output)
+    if output.suffix.lower() == ".jsonl":
+        write_passages(beside, passages)
+    show(
+        {
+            "questions": len(made.questions),
+            "failures": [_failure(one) for one in made.failures],
+            "groups": _by_grouping(grouped),
+            "missing": dict(grouped.missing),
+            "reused": made.reused,
+            "output": str(output),
+        },
+        f"{len(made.questions)} questions are in {output}; {len(made.failures)} "
+        "did not come.",
+        as_json=as_json,
+    )
+
+
+def _none_came(made: GeneratedQuestions) -> None:
+    """Fail where there is nothing to write."""
+    from knowtrail.graph.errors import InputError, ModelError
+
+    if not made.failures:
+        msg = (
+            "The corpus has none of the contexts that were wanted, so no question was "
+            "asked and no file is written: choose another --grouping, or a corpus of "
+            "more and longer documents."
+        )
+        raise InputError(msg)
+    msg = (
+        f"No question came of {len(made.failures)} attempts, so no file is written: "
+        "choose a larger --model, or a lower --threshold; --retry-failed asks again."
+    )
+    raise ModelError(msg)
+
+
+def _failure(failure: Any) -> dict[str, Any]:
+    """Return a failure as JSON values."""
+    from dataclasses import asdict
+
+    return asdict(failure)
+
+
+def show(row: dict[str, Any], told: str, *, as_json: bool) -> None:
+    """Write what was done.
+
+    Args:
+        row: It, for machines.
+        told: It, for people.
+        as_json: Whether machines are told.
+    """
+    if as_json:
+        click.echo(json.dumps(row, ensure_ascii=False, indent=2))
+    else:
+        click.echo(told)
+
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_GROUPINGS = "intra_document, theme_based, sequential_multi_hop, deepeval_native"
+_PICTURES = 3
+_EVOLUTIONS = "reasoning, multi-context, comparative"
+
+
+@click.group(cls=NearGroup)
+def dataset() -> None:
+    """Make and convert data sets of questions."""
+
+
+@dataset.command()
+@click.argument("corpus")
+@click.option(
+    "--output",
+    type=_FILE,
+    required=True,
+    help="File of questions: .jsonl, or .json or .csv as DeepEval has them.",
+)
+@click.option(
+    "--model",
+    metavar="NAME",
+    help="Model that writes the questions: Ollama's, openai:MODEL[@URL], "
+    "anthropic:MODEL or langchain:CLASS:MODEL.",
+)
+@click.option("--critic", metavar="NAME", help="Another model that judges them.")
+@click.option(
+    "--synthesizer",
+    type=click.Choice(["chain", "deepeval"]),
+    default="chain",
+    show_default=True,
+    help="Our own prompts, or DeepEval's Synthesizer.",
+)
+@click.option(
+    "--goldens", default=10, show_default=True, help="Questions wanted, at most."
+)
+@click.option(
+    "--goldens-per-context",
+    default=1,
+    show_default=True,
+    help="Questions asked about one context.",
+)
+@click.option(
+    "--grouping",
+    "groupings",
+    multiple=True,
+    metavar="NAME[=WEIGHT]",
+    help=f"How contexts are gathered, repeatable: {_GROUPINGS}. All without it.",
+)
+@click.option(
+    "--evolution",
+    "evolutions",
+    multiple=True,
+    metavar="NAME[=SHARE]",
+    help=f"How questions are made harder, repeatable: {_EVOLUTIONS}.",
+)
+@click.option(
+    "--evolution-rounds",
+    default=1,
+    show_default=True,
+    help="How often a question is made harder; 0 for never.",
+)
+@click.option(
+    "--threshold", default=0.8, show_default=True, help="Score that the critic wants."
+)
+@click.option(
+    "--retries",
+    default=5,
+    show_default=True,
+    help="How often the critic looks at a question.",
+)
+@click.option(
+    "--max-sentences",
+    default=10,
+    show_default=True,
+    help="Sentences of a context, sequential_multi_hop apart.",
+)
+@click.option(
+    "--rounds",
+    default=3,
+    show_default=True,
+    help="Documents that sequential_multi_hop reads in.",
+)
+@click.option(
+    "--round-chunks",
+    default=3,
+    show_default=True,
+    help="Chunks that it reads in each, at most.",
+)
+@click.option(
+    "--round-sentences",
+    default=5,
+    show_default=True,
+    help="Sentences that it keeps of each.",
+)
+@click.option(
+    "--native-chunks",
+    default=3,
+    show_default=True,
+    help="Chunks of deepeval_native, of different documents.",
+)
+@click.option(
+    "--theme-targets",
+    default=10,
+    show_default=True,
+    help="Documents of like themes that a step to another may lead to.",
+)
+@click.option(
+    "--fallback/--no-fallback",
+    default=True,
+    show_default=True,
+    help="Go to any document where none of like themes is near.",
+)
+@click.option("--seed", default=0, show_default=True, help="Repeats all choices.")
+@click.option("--groups-only", is_flag=True, help="Write the contexts, ask no model.")
+@click.option(
+    "--pictures",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder for heat maps of the first three contexts, as PNG.",
+)
+@click.option(
+    "--work",
+    type=_FOLDER,
+    help="Folder in which an interrupted run goes on; FILE.work without it.",
+)
+@click.option("--retry-failed", is_flag=True, help="Try failed questions again.")
+@click.option("--temperature", default=0.0, show_default=True, help="Of the models.")
+@click.option(
+    "--tokens", default=1_024, show_default=True, help="Most tokens of an answer."
+)
+@click.option(
+    "--seconds", default=120.0, show_default=True, help="Time limit of an answer."
+)
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@click.pass_obj
+def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
+    """Make questions about CORPUS, with answers and the sentences they rest on.
+
+    Chunks are gathered along the graph's edges, then a language model writes a question
+    about them, makes it harder, judges it, and answers it. What it says is kept: an
+    interrupted run goes on where it ended.
+
+    \b
+    knowtrail dataset generate glaciers --output asked.jsonl --goldens 20
+    knowtrail dataset generate glaciers --output contexts.jsonl --groups-only
+    """  # noqa: D301 - click reads the backspace
+    from knowtrail.eval.generation import GraphContexts, context_groups, corpus_passages
+    from knowtrail.eval.generation.files import FORMATS
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.files import check_output
+    from knowtrail.graph.progress import progress_bars
+    from knowtrail.retrieval.corpora import corpora, pick_corpus
+
+    output: Path = given["output"]
+    check_output(output, [".jsonl"] if given["groups_only"] else FORMATS)
+    plan, options, models = _plan(given), _options(given), _models(given)
+    with open_connection(settings) as connection, progress_bars() as progress:
+        name = pick_corpus(corpora(connection), corpus).name
+        source = GraphContexts(connection, name)
+        grouped = context_groups(source, plan, progress=progress)
+        passages = [] if given["groups_only"] else [*corpus_passages(connection, name)]
+        if given["pictures"] is not None:
+            _draw(connection, grouped.groups[:_PICTURES], given["pictures"])
+    if given["groups_only"]:
+        write_groups(output, grouped, as_json=given["as_json"])
+        return
+    made = _made(settings, grouped.groups, given, options, models)
+    write_made(output, made, grouped, passages, as_json=given["as_json"])
+
+
+def _draw(connection: Connection, groups: Sequence[ContextGroup], folder: Path) -> None:
+    """Write a heat map of each context."""
+    from knowtrail.graph.files import write_file
+    from knowtrail.retrieval.views.layout import Heading
+    from knowtrail.retrieval.views.matrix import chunks_of
+
+    for number, group in enumerate(groups, start=1):
+        said = Heading(
+            title=f"Context {number}: {group.grouping}",
+            about=(
+                f"How similar its {len(group.chunks)} chunks of "
+                f"{len(group.documents)} documents are, in the order in which they "
+                "were gathered."
+            ),
+        )
+        picture = chunks_of(connection, group.chunks, said, suffix=".png")
+        write_file(folder / f"context-{number}.png", picture)
+
+
+def _weights(given: tuple[str, ...], what: str) -> dict[str, float]:
+    """Return what `NAME=NUMBER` options say; a name alone counts 1."""
+    weights: dict[str, float] = {}
+    for text in given:
+        name, _, number = text.partition("=")
+        try:
+            weights[name.strip()] = float(number) if number else 1.0
+        except ValueError as error:
+            msg = f"--{what} {text}: write NAME or NAME=NUMBER, such as {name}=0.5."
+            raise click.UsageError(msg) from error
+    return weights
+
+
+def _plan(given: dict[str, Any]) -> Any:
+    """Return which contexts are wanted, checked."""
+    from knowtrail.eval.generation import GroupPlan, WalkParameters
+
+    sizes = WalkParameters(
+        max_sentences=given["max_sentences"],
+        rounds=given["rounds"],
+        round_chunks=given["round_chunks"],
+        round_sentences=given["round_sentences"],
+        native_chunks=given["native_chunks"],
+        theme_targets=given["theme_targets"],
+        fallback=given["fallback"],
+    )
+    weights = _weights(given["groupings"], "grouping")
+    return GroupPlan(
+        goldens=given["goldens"],
+        goldens_per_context=given["goldens_per_context"],
+        seed=given["seed"],
+        sizes=sizes,
+        **({"weights": weights} if weights else {}),
+    )
+
+
+def _options(given: dict[str, Any]) -> QuestionOptions:
+    """Return how questions are made, checked."""
+    from knowtrail.eval.generation import QuestionOptions
+
+    evolutions = _weights(given["evolutions"], "evolution")
+    return QuestionOptions(
+        rounds=given["evolution_rounds"],
+        threshold=given["threshold"],
+        retries=given["retries"],
+        retry_failed=given["retry_failed"],
+        seed=given["seed"],
+        **({"evolutions": evolutions} if evolutions else {}),
+    )
+
+
+def _models(given: dict[str, Any]) -> ModelOptions:
+    """Return how models are asked, checked."""
+    from knowtrail.eval.models import ModelOptions
+
+    if given["synthesizer"] == "deepeval" and not given["groups_only"]:
+        from knowtrail.eval.judged.judging import need_deepeval
+
+        need_deepeval()
+    return ModelOptions(
+        temperature=given["temperature"],
+        tokens=given["tokens"],
+        seconds=given["seconds"],
+    )
+
+
+def _made(
+    settings: Settings,
+    groups: tuple[ContextGroup, ...],
+    given: dict[str, Any],
+    options: QuestionOptions,
+    models: ModelOptions,
+) -> GeneratedQuestions:
+    """Ask for the questions; what is finished is in the working folder."""
+    from knowtrail.eval.generation import chain_writer, generate_questions
+    from knowtrail.eval.models import State
+    from knowtrail.graph.progress import progress_bars
+
+    work: Path = given["work"] or given["output"].with_name(
+        f"{given['output'].name}.work"
+    )
+    make = chain_writer
+    if given["synthesizer"] == "deepeval":
+        from knowtrail.eval.generation.synthesizer import deepeval_writer
+
+        make = deepeval_writer
+    with _kept(work), State(work) as state, progress_bars() as progress:
+        writer = make(
+            given["model"] or settings.language_model,
+            critic=given["critic"],
+            state=state,
+            options=options,
+            models=models,
+            settings=settings,
+        )
+        return generate_questions(
+            groups,
+            writer,
+            state=state,
+            goldens=given["goldens"],
+            per_group=given["goldens_per_context"],
+            options=options,
+            progress=progress,
+        )
+
+
+@contextmanager
+def _kept(work: Path) -> Iterator[None]:
+    """Say what is not lost when the run is interrupted or fails."""
+    from knowtrail.graph.errors import ModelError
+
+    try:
+        yield
+    except (KeyboardInterrupt, ModelError):
+        state = work / "state.jsonl"
+        if state.exists() and state.stat().st_size:
+            click.echo(
+                f"What is finished is kept in {work}: the same command goes on.",
+                err=True,
+            )
+        raise
+
+
+@dataset.command()
+@click.argument("source", metavar="KIND:FILES")
+@click.argument("output", type=_FILE)
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def convert(source: str, output: Path, *, as_json: bool) -> None:
+    """Convert a data set, named as `eval retrieval` names it, to OUTPUT.
+
+    OUTPUT ends in .jsonl (our own form, with the passages beside it), or in .json or
+    .csv for DeepEval.
+
+    \b
+    knowtrail dataset convert musique:questions.json,corpus.json musique.jsonl
+    knowtrail dataset convert jsonl:asked.jsonl,asked.passages.jsonl asked.csv
+    """  # noqa: D301 - click reads the backspace
+    from knowtrail.eval.datasets import read_specification
+    from knowtrail.eval.generation.files import (
+        FORMATS,
+        dataset_questions,
+        passages_beside,
+        write_passages,
+        write_questions,
+    )
+    from knowtrail.graph.files import check_output
+
+    check_output(output, FORMATS)
+    read = read_specification(source)
+    for problem in read.problems:
+        click.echo(f"Warning: {problem.message}", err=True)
+    write_questions(output, dataset_questions(read))
+    if output.suffix.lower() == ".jsonl":
+        write_passages(passages_beside(output), read.passages)
+    show(
+        {
+            "questions": len(read.questions),
+            "passages": len(read.passages),
+            "problems": len(read.problems),
+            "output": str(output),
+        },
+        f"{len(read.questions)} questions are in {output}.",
+        as_json=as_json,
+    )

@@ -1,0 +1,155 @@
+"""Files of JSON lines that only grow: what is finished there is not done twice.
+
+A line is handed to the operating system whole or not at all, which outlives the end of
+the process however it came, and then flushed to the disk, which outlives the machine's.
+Half a line at the end is dropped when the file is opened again; a line that is damaged
+is left out, and told by its number.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import time
+from contextlib import suppress
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Self
+
+import portalocker
+
+from knowtrail.graph.errors import InputError, StorageError
+from knowtrail.graph.files import private, private_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["LineJournal"]
+
+_LOG = logging.getLogger(__name__)
+
+
+class LineJournal:
+    """A file of JSON lines that one process at a time adds to, in any of its threads.
+
+    Attributes:
+        path: The file.
+    """
+
+    def __init__(
+        self, path: Path, *, to_read: bool = False, sync_seconds: float = 0.0
+    ) -> None:
+        """Open a file; its folder is made where it is missing.
+
+        Args:
+            path: The file.
+            to_read: Whether nothing is to be added; others may then add to it.
+            sync_seconds: How long a line may wait for the disk; 0 is not at all.
+
+        Raises:
+            InputError: If another run adds to it.
+            StorageError: If it cannot be written.
+        """
+        self.path = path
+        self._writes = not to_read
+        self._every, self._synced = sync_seconds, time.monotonic()
+        self._guard = Lock()
+        try:
+            if not path.parent.exists():
+                private_folder(path.parent)
+            self._file = open(  # noqa: SIM115 - closed at the end
+                path, "rb" if to_read else "ab", buffering=0, opener=private
+            )
+            self._reader = path.open("rb")
+        except OSError as error:
+            raise StorageError(self._problem(error)) from error
+        if self._writes:
+            self._lock()
+
+    def __enter__(self) -> Self:
+        """Return the journal."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Flush to the disk and close."""
+        try:
+            if self._writes:
+                os.fsync(self._file.fileno())
+        finally:
+            self._file.close()
+            self._reader.close()
+
+    def _lock(self) -> None:
+        """Keep other runs away while this one is at work."""
+        try:
+            portalocker.lock(self._file, portalocker.LOCK_EX | portalocker.LOCK_NB)
+        except portalocker.LockException as error:
+            self._file.close()
+            self._reader.close()
+            msg = f"Another run writes to {self.path.parent}: wait, or choose another."
+            raise InputError(msg) from error
+
+    def read(self, take: Callable[[int, Any], None]) -> None:
+        """Read the file.
+
+        Args:
+            take: Given where each line begins and what it says; what it refuses by a
+                ValueError, KeyError or TypeError is a damaged line.
+        """
+        end = 0
+        for number, line in enumerate(self._reader, start=1):
+            if not line.endswith(b"\n"):
+                if self._writes:
+                    _LOG.info("The last line of %s was cut: dropped.", self.path)
+                    self._file.truncate(end)
+                return
+            try:
+                take(end, json.loads(line))
+            except (ValueError, KeyError, TypeError, RecursionError):
+                _LOG.warning("%s, line %d is damaged: left out.", self.path, number)
+            end += len(line)
+
+    def row_at(self, place: int) -> Any:
+        """Return what the line says that begins at a place."""
+        with self._guard:
+            self._reader.seek(place)
+            return json.loads(self._reader.readline())
+
+    def append(self, row: dict[str, Any]) -> int:
+        """Append a line and return where it begins.
+
+        Raises:
+            StorageError: If it cannot be written; all that was kept before stays.
+        """
+        data = (json.dumps(row) + "\n").encode()
+        with self._guard:
+            begin = self._file.seek(0, os.SEEK_END)
+            try:
+                while data:
+                    data = data[self._file.write(data) :]
+                if time.monotonic() - self._synced >= self._every:
+                    os.fsync(self._file.fileno())
+                    self._synced = time.monotonic()
+            except BaseException as error:
+                with suppress(OSError):
+                    self._file.truncate(begin)
+                if isinstance(error, OSError):
+                    raise StorageError(self._problem(error)) from error
+                raise
+        return begin
+
+    def _problem(self, error: OSError) -> str:
+        """Return what is told about an error."""
+        todo = "make room and run the same again"
+        if error.errno != errno.ENOSPC:
+            todo = "run the same again where the folder can be written"
+        return (
+            f"Cannot write {self.path}: {error.strerror}. What is finished is kept: "
+            f"{todo}."
+        )

@@ -1,0 +1,254 @@
+"""`knowtrail eval retrieval`: ways of finding passages against known gold."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from knowtrail.eval.judged import JudgingOptions
+    from knowtrail.eval.retrieval.evaluation import EvaluationOptions
+    from knowtrail.eval.retrieval.system import System
+    from knowtrail.graph.settings import Settings
+
+__all__ = ["retrieval"]
+
+
+_PATH = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option(
+    "--dataset",
+    "specification",
+    required=True,
+    metavar="KIND:PATHS",
+    help="musique, hotpotqa, 2wiki or jsonl with QUESTIONS,CORPUS; beir:FOLDER; "
+    "deepeval:QUESTIONS.",
+)
+@click.option(
+    "--algorithms",
+    default="all",
+    show_default=True,
+    help="all (without a language model), all+llm, or names: dense, bm25, rrf, ...",
+)
+@click.option(
+    "--k",
+    "ks",
+    default="2,5,10",
+    show_default=True,
+    help="Places at which rankings are cut.",
+)
+@click.option(
+    "--unit",
+    type=click.Choice(["passage", "windows"]),
+    default="passage",
+    show_default=True,
+    help="What a chunk is.",
+)
+@click.option(
+    "--title/--no-title",
+    default=True,
+    show_default=True,
+    help="Whether passages begin with their titles.",
+)
+@click.option("--window", default=3, show_default=True, help="Sentences in a window.")
+@click.option("--stride", default=1, show_default=True, help="From one to the next.")
+@click.option("--seed", default=0, show_default=True, help="Of intervals and tests.")
+@click.option(
+    "--base",
+    default="dense",
+    show_default=True,
+    help="The system that the others are compared with.",
+)
+@click.option("--halves", is_flag=True, help="Report even and odd questions too.")
+@click.option(
+    "--contexts",
+    type=click.Choice(["groups", "items"]),
+    default="groups",
+    show_default=True,
+    help="With deepeval: a passage for each context, or for each text of one.",
+)
+@click.option("--limit", type=click.IntRange(1), help="Only the first questions.")
+@click.option(
+    "--reader",
+    type=click.Choice(["auto", "cypher", "snapshot"]),
+    default="auto",
+    show_default=True,
+    help="Where systems read; snapshot makes one where none is current.",
+)
+@click.option(
+    "--model",
+    "model_name",
+    metavar="MODEL",
+    help="Language model of those that ask one.",
+)
+@click.option(
+    "--answers", metavar="MODEL", help="A model that answers from what was found."
+)
+@click.option(
+    "--judge",
+    metavar="MODEL",
+    help="A model that judges those answers (extra deepeval).",
+)
+@click.option("--report", type=_PATH, help="Write a page of HTML.")
+@click.option(
+    "--rankings", type=_PATH, help="Write what was found for each question, as lines."
+)
+@click.option("--no-store", is_flag=True, help="Do not store the results.")
+@click.option("--no-record", is_flag=True, help="Do not store the walks.")
+@click.option("--fresh", is_flag=True, help="Forget what an interrupted run left.")
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@click.pass_obj
+def retrieval(
+    settings: Settings,
+    /,
+    *,
+    specification: str,
+    algorithms: str,
+    limit: int | None,
+    model_name: str | None,
+    report: Path | None,
+    rankings: Path | None,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Measure ways of finding passages, with 95 % intervals.
+
+    The passages are ingested once as a corpus of their own, with the embedder in use.
+    A run that is interrupted goes on where it was. A MODEL is one of Ollama's, or
+    openai:NAME or anthropic:NAME, whose keys are in the environment.
+    """
+    from knowtrail.eval.datasets import read_specification
+    from knowtrail.eval.retrieval.evaluation import evaluate_retrieval
+    from knowtrail.eval.retrieval.output import as_dict, lines, rankings_of
+    from knowtrail.eval.retrieval.report import retrieval_page
+    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.embedders import named_embedder
+    from knowtrail.graph.files import check_output, write_file
+    from knowtrail.graph.progress import progress_bars
+
+    if report is not None:
+        check_output(report, (".html",))
+    if rankings is not None:
+        check_output(rankings)
+    options = _options(asked, settings)
+    _check_base(options.base, algorithms)
+    systems = _systems(algorithms, model_name, settings)
+    dataset = read_specification(specification, contexts=asked["contexts"])
+    dataset = replace(dataset, questions=dataset.questions[:limit])
+    embedder = named_embedder(settings.embedder, settings=settings)
+    with open_connection(settings) as connection, progress_bars() as progress:
+        evaluation = evaluate_retrieval(
+            dataset,
+            systems,
+            connection=connection,
+            embedder=embedder,
+            settings=settings,
+            options=options,
+            progress=progress,
+        )
+    if report is not None:
+        write_file(report, retrieval_page(evaluation))
+        click.echo(f"Report: {report}", err=True)
+    if rankings is not None:
+        rows = (json.dumps(r, ensure_ascii=False) for r in rankings_of(evaluation))
+        write_file(rankings, "".join(f"{row}\n" for row in rows))
+        click.echo(f"Rankings: {rankings}", err=True)
+    if as_json:
+        click.echo(json.dumps(as_dict(evaluation), ensure_ascii=False, indent=2))
+        return
+    for line in lines(evaluation):
+        click.echo(line)
+
+
+def _options(asked: Mapping[str, Any], settings: Settings) -> EvaluationOptions:
+    """Return how to measure."""
+    from knowtrail.eval.retrieval.dataset import Unit
+    from knowtrail.eval.retrieval.evaluation import EvaluationOptions
+    from knowtrail.eval.retrieval.systems import asked_names
+    from knowtrail.graph.errors import InputError
+    from knowtrail.graph.language_models import check_there
+
+    if asked_names(asked["base"]) != (asked["base"],):
+        raise InputError(f"--base {asked['base']!r:.80}: name one system.")
+    judging = _judging(asked["answers"], asked["judge"], settings)
+    for name in filter(None, (asked["answers"], asked["judge"])):
+        check_there(name, settings)
+    return EvaluationOptions(
+        unit=Unit(
+            name=asked["unit"],
+            title=asked["title"],
+            window=asked["window"],
+            stride=asked["stride"],
+        ),
+        ks=_numbers(asked["ks"]),
+        seed=asked["seed"],
+        base=asked["base"],
+        halves=asked["halves"],
+        reader=asked["reader"],
+        record=not asked["no_record"],
+        resume=not asked["fresh"],
+        store=not asked["no_store"],
+        judging=judging,
+    )
+
+
+def _systems(
+    algorithms: str, model_name: str | None, settings: Settings
+) -> tuple[System, ...]:
+    """Return the systems that are asked for, with the model that they need."""
+    from knowtrail.eval.retrieval.systems import asked_names, asks_model, systems_of
+    from knowtrail.retrieval.cli_options import load_model
+
+    needed = any(asks_model(name) for name in asked_names(algorithms))
+    usual = settings.language_model if needed else None
+    model = load_model(model_name or usual, settings)
+    return systems_of(algorithms, model=model)
+
+
+def _judging(
+    answers: str | None, judge: str | None, settings: Settings
+) -> JudgingOptions | None:
+    """Return which models answer and judge, made so that what lacks is told first."""
+    if answers is None:
+        if judge is not None:
+            msg = "--judge judges answers: name the model that gives them by --answers."
+            raise click.UsageError(msg)
+        return None
+    from knowtrail.eval.judged import JudgingOptions
+    from knowtrail.eval.models import as_model
+
+    return JudgingOptions(
+        answers=as_model(answers, settings=settings),
+        judge=None if judge is None else as_model(judge, settings=settings),
+    )
+
+
+def _check_base(base: str, algorithms: str) -> None:
+    """Check that a base which was asked for is measured."""
+    from knowtrail.eval.retrieval.systems import asked_names
+
+    source = click.get_current_context().get_parameter_source("base")
+    given = source is not click.core.ParameterSource.DEFAULT
+    if given and base not in asked_names(algorithms):
+        msg = (
+            f"--base {base} is not measured: add it to --algorithms, such as "
+            f"--algorithms {base},{algorithms}."
+        )
+        raise click.UsageError(msg)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """Return numbers with commas between them."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError as error:
+        msg = f"--k is {text!r:.40}: write whole numbers with commas, such as 2,5,10."
+        raise click.UsageError(msg) from error

@@ -1,0 +1,315 @@
+"""`knowtrail eval skn`: extraction formats compared by what an agent makes of them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from knowtrail.graph.ollama_client import MOST_CONTEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from knowtrail.eval.skn.benchmark import BenchmarkOptions, ModelOutcome
+    from knowtrail.graph.settings import Settings
+
+__all__ = ["skn"]
+
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option("--ablation", is_flag=True, help="Compare all six formats.")
+@click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    help="A format to compare, repeatable; json and skn without it.",
+)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="NAME",
+    help="Extractor and agent, repeatable: Ollama's, openai:MODEL[@URL], "
+    "anthropic:MODEL or langchain:CLASS:MODEL.",
+)
+@click.option("--judge", metavar="NAME", help="Another model as the judge.")
+@click.option("--dataset", type=_FILE, help="Samples, JSON; without it, our own 50.")
+@click.option("--limit", type=int, help="Only the first samples.")
+@click.option(
+    "--output",
+    type=_FOLDER,
+    default=Path("results"),
+    show_default=True,
+    help="Folder of the result files; an interrupted run goes on there.",
+)
+@click.option("--report", type=_FILE, help="Write a report, as one HTML file.")
+@click.option("--search-results", type=_FILE, help="Recorded search results, JSON.")
+@click.option("--recorded-only", is_flag=True, help="Never search the web.")
+@click.option(
+    "--results", default=5, show_default=True, help="Results taken of a search."
+)
+@click.option("--question-aware", is_flag=True, help="Tell the extractor the question.")
+@click.option(
+    "--judge-abstention",
+    is_flag=True,
+    help="Let the judge say what refuses to answer, instead of phrases.",
+)
+@click.option(
+    "--published",
+    is_flag=True,
+    help="Tell agent and judges what those of the published benchmark are told.",
+)
+@click.option(
+    "--retry-failed", is_flag=True, help="Ask again for what failed in an earlier run."
+)
+@click.option(
+    "--concurrency",
+    default=1,
+    show_default=True,
+    help="Calls of models side by side, 1 to 32.",
+)
+@click.option(
+    "--temperature", default=0.0, show_default=True, help="Of all models; 0 repeats."
+)
+@click.option(
+    "--tokens",
+    default=4_096,
+    show_default=True,
+    help="Most tokens of an answer; of an extraction half of the context at most.",
+)
+@click.option(
+    "--context",
+    default=MOST_CONTEXT,
+    show_default=True,
+    help="Tokens of prompt and answer together at most, as far as the models offer.",
+)
+@click.option(
+    "--seconds", default=120.0, show_default=True, help="Time limit of an answer."
+)
+@click.option("--no-store", is_flag=True, help="Keep no results in the graph.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@click.pass_obj
+def skn(settings: Settings, /, **given: Any) -> None:
+    """Compare extraction formats by what an agent makes of them.
+
+    Search results are extracted in each format, the same agent answers from each
+    extraction, and a judge says how good the answers are. Quality figures need a model
+    of 7 billion parameters or more.
+
+    \b
+    knowtrail eval skn --recorded-only --model qwen2.5:7b --judge qwen2.5:14b
+    knowtrail eval skn --recorded-only --ablation --report report.html
+    """  # noqa: D301 - click reads the backspace
+    from knowtrail.eval.skn.benchmark import run_models
+    from knowtrail.graph.files import check_output
+    from knowtrail.graph.progress import progress_bars
+
+    options = _options(given)
+    if given["report"] is not None:
+        check_output(given["report"], [".html"])
+    with _kept(given["output"]), progress_bars() as progress:
+        outcomes = run_models(
+            given["models"] or [settings.language_model],
+            judge=given["judge"],
+            output=given["output"],
+            options=options,
+            settings=settings,
+            progress=progress,
+        )
+    _tell(outcomes, given["tokens"])
+    if given["report"] is not None:
+        _write_report(given["report"], outcomes, given)
+    runs: list[dict[str, str]] = [{} for _ in outcomes]
+    if not given["no_store"]:
+        runs = _store(settings, outcomes, given, options)
+    _show(outcomes, runs, as_json=given["as_json"])
+    _check_outcomes(outcomes)
+
+
+@contextmanager
+def _kept(output: Path) -> Iterator[None]:
+    """Say what is not lost when the run is interrupted or fails."""
+    from knowtrail.graph.errors import ModelError
+
+    try:
+        yield
+    except (KeyboardInterrupt, ModelError):
+        state = output / "state.jsonl"
+        if state.exists() and state.stat().st_size:
+            click.echo(
+                f"What is finished is kept in {output}: the same command goes on.",
+                err=True,
+            )
+        raise
+
+
+def _options(given: dict[str, Any]) -> BenchmarkOptions:
+    """Return the options of the benchmark, checked."""
+    from knowtrail.eval.models import ModelOptions
+    from knowtrail.eval.skn.benchmark import BenchmarkOptions
+    from knowtrail.eval.skn.phases import ABLATION_PIPELINES, DEFAULT_PIPELINES
+
+    if given["ablation"] and given["variants"]:
+        msg = "--ablation compares all formats: leave --variant out."
+        raise click.UsageError(msg)
+    pipelines = ABLATION_PIPELINES if given["ablation"] else DEFAULT_PIPELINES
+    return BenchmarkOptions(
+        dataset=given["dataset"],
+        limit=given["limit"],
+        pipelines=given["variants"] or tuple(pipelines),
+        search_results=given["search_results"],
+        recorded_only=given["recorded_only"],
+        results=given["results"],
+        question_aware=given["question_aware"],
+        judge_abstention=given["judge_abstention"],
+        published=given["published"],
+        retry_failed=given["retry_failed"],
+        concurrency=given["concurrency"],
+        models=ModelOptions(
+            temperature=given["temperature"],
+            tokens=given["tokens"],
+            seconds=given["seconds"],
+            context=given["context"],
+        ),
+    )
+
+
+def _tell(outcomes: Sequence[ModelOutcome], tokens: int) -> None:
+    """Say what was asked and what that cost, and where answers had less room."""
+    for outcome in outcomes:
+        told = (
+            f"{outcome.model}: {outcome.calls} calls, {outcome.prompt_tokens:,} tokens "
+            f"of prompts and {outcome.completion_tokens:,} of answers; "
+            f"{outcome.reused} results were known already or shared between formats. "
+            f"Files are in {outcome.folder}."
+        )
+        click.echo(told, err=True)
+        had = [
+            row.get(f"{variant}_extraction_answer_tokens") or tokens
+            for row in outcome.rows
+            for variant in outcome.pipelines
+        ]
+        if min(had) < tokens:
+            click.echo(
+                f"Extractions had {min(had):,} tokens, not {tokens:,}: they get half "
+                "of the model's context.",
+                err=True,
+            )
+
+
+def _check_outcomes(outcomes: Sequence[ModelOutcome]) -> None:
+    """Raise where nothing worked; say of which models nothing did."""
+    from knowtrail.graph.errors import KnowtrailError
+
+    failures = [outcome.failure for outcome in outcomes]
+    if None not in failures:
+        msg = f"Nothing worked. {failures[0]}"
+        raise KnowtrailError(msg)
+    for failure in failures:
+        if failure is not None:
+            click.echo(failure, err=True)
+
+
+def _dataset(given: dict[str, Any]) -> str:
+    """Return what the data set is called."""
+    return "bundled" if given["dataset"] is None else str(given["dataset"].stem)
+
+
+def _write_report(
+    path: Path, outcomes: Sequence[ModelOutcome], given: dict[str, Any]
+) -> None:
+    """Write the report."""
+    from knowtrail.eval.skn.report import benchmark_page
+    from knowtrail.graph.files import write_file
+
+    own = ": questions and search results written for Knowtrail"
+    about = {
+        "data set": _dataset(given) + (own if given["dataset"] is None else ""),
+        "instructions": "published" if given["published"] else "Knowtrail's",
+        "samples": str(len(outcomes[0].rows)),
+        "models": ", ".join(outcome.model for outcome in outcomes),
+        "judge": ", ".join(dict.fromkeys(outcome.judge for outcome in outcomes)),
+        "formats": ", ".join(outcomes[0].pipelines),
+        "temperature": f"{given['temperature']:g}",
+        "answer tokens": f"{given['tokens']:,}",
+    }
+    title = "Extraction formats compared by what an agent makes of them"
+    write_file(path, benchmark_page(outcomes, title=title, about=about))
+
+
+def _store(
+    settings: Settings,
+    outcomes: Sequence[ModelOutcome],
+    given: dict[str, Any],
+    options: BenchmarkOptions,
+) -> list[dict[str, str]]:
+    """Keep the results in the graph; return the ids of the runs."""
+    from knowtrail.eval.skn.results import store_outcome
+    from knowtrail.graph.cli_session import open_connection
+
+    with open_connection(settings) as connection:
+        return [
+            store_outcome(
+                connection,
+                outcome,
+                dataset=_dataset(given),
+                configuration=_configuration(options, len(outcome.rows)),
+            )
+            for outcome in outcomes
+        ]
+
+
+def _configuration(options: BenchmarkOptions, samples: int) -> dict[str, Any]:
+    """Return all that may change the numbers of a run."""
+    return {
+        "samples": samples,
+        **asdict(options.models),
+        "questionAware": options.question_aware,
+        "judgeAbstention": options.judge_abstention,
+        "published": options.published,
+    }
+
+
+def _show(
+    outcomes: Sequence[ModelOutcome],
+    runs: Sequence[dict[str, str]],
+    *,
+    as_json: bool,
+) -> None:
+    """Write what was found."""
+    from knowtrail.eval.report import json_text
+    from knowtrail.eval.skn.results import summary_text
+    from knowtrail.eval.skn.scoring import difference_row
+
+    if as_json:
+        shown = [
+            {
+                "model": outcome.model,
+                "judge": outcome.judge,
+                "digest": outcome.digest,
+                "judge_digest": outcome.judge_digest,
+                "folder": str(outcome.folder),
+                "calls": outcome.calls,
+                "prompt_tokens": outcome.prompt_tokens,
+                "completion_tokens": outcome.completion_tokens,
+                "reused": outcome.reused,
+                "runs": stored,
+                "metrics": outcome.metrics,
+                "comparisons": [difference_row(one) for one in outcome.differences],
+            }
+            for outcome, stored in zip(outcomes, runs, strict=True)
+        ]
+        click.echo(json_text(shown))
+        return
+    for outcome, stored in zip(outcomes, runs, strict=True):
+        click.echo(summary_text(outcome))
+        for variant, run in stored.items():
+            click.echo(f"Run {run} ({variant}) is stored.", err=True)

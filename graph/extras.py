@@ -1,0 +1,72 @@
+"""Optional packages: what an import says without them, and what installs them."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from knowtrail.graph.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["extra", "installing"]
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+@contextmanager
+def extra(name: str, need: str, *, otherwise: str = "") -> Iterator[None]:
+    """Import what an extra brings.
+
+    Args:
+        name: The extra.
+        need: What needs it, as a sentence begins.
+        otherwise: What else can be done, as the sentence goes on.
+
+    Raises:
+        MissingExtraError: If the extra is not installed; says what installs it.
+    """
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] == "knowtrail":
+            raise  # a mistake of our own, which no installation mends
+        how = installing(f"knowtrail[{name}]")
+        msg = f"{need} needs the extra `{name}`: {how}{otherwise}."
+        raise MissingExtraError(msg) from error
+
+
+def installing(wanted: str) -> str:
+    """Return the command that installs a package or `knowtrail[EXTRA]` here.
+
+    No index has to know Knowtrail where it runs from a checkout: there its own folder
+    is installed, by the tool that made the environment.
+
+    Args:
+        wanted: What is missing, as a requirement.
+    """
+    name, _, extras = wanted.partition("[")
+    uv = "uv " if _made_by_uv(Path(sys.prefix)) else ""
+    if name != "knowtrail" or not (_ROOT / "pyproject.toml").is_file():
+        return f"{uv}pip install {shlex.quote(wanted)}"
+    if not uv:
+        place = f"{_ROOT}[{extras}" if extras else str(_ROOT)
+        return f"pip install -e {shlex.quote(place)}"
+    words = ["uv", "sync", "--inexact"]
+    if not Path.cwd().is_relative_to(_ROOT):
+        words += ["--project", str(_ROOT)]
+    words += ["--extra", extras.rstrip("]")] if extras else ["--reinstall"]
+    return shlex.join(words)
+
+
+def _made_by_uv(environment: Path) -> bool:
+    """Return whether uv made a virtual environment, which then has no pip."""
+    try:
+        made = (environment / "pyvenv.cfg").read_text("utf-8")
+    except OSError:
+        return False
+    return any(line.startswith("uv =") for line in made.splitlines())

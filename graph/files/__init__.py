@@ -1,0 +1,24 @@
+"""Files that people write and read: one mechanism for each form."""
+
+from knowtrail.graph.files.lines import read_json_lines, read_lines
+from knowtrail.graph.files.whole import (
+    check_output,
+    file_digest,
+    private,
+    private_folder,
+    whole_bytes,
+    whole_file,
+    write_file,
+)
+
+__all__ = [
+    "check_output",
+    "file_digest",
+    "private",
+    "private_folder",
+    "read_json_lines",
+    "read_lines",
+    "whole_bytes",
+    "whole_file",
+    "write_file",
+]

@@ -1,0 +1,71 @@
+"""Lines of a text file, and JSON Lines: one JSON value a line.
+
+A line ends at a line feed and nowhere else, since JSON texts may hold every other
+character that ends a line, such as U+2028, as it is. Blank lines are passed over, and
+so is a byte-order mark. One line is in memory at a time.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from knowtrail.graph.errors import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["read_json_lines", "read_lines"]
+
+
+def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file that are not blank, with their numbers from 1.
+
+    Args:
+        path: A file in UTF-8.
+
+    Yields:
+        Number and text.
+
+    Raises:
+        SourceError: If the file cannot be read, or a line is not UTF-8.
+    """
+    number = 0
+    try:
+        with Path(path).open("rb") as lines:
+            for number, data in enumerate(lines, start=1):
+                text = data.decode("utf-8-sig" if number == 1 else "utf-8")
+                if text.strip():
+                    yield number, text
+    except OSError as error:
+        msg = f"{path} cannot be read: {error.strerror or error}."
+        raise SourceError(msg) from error
+    except UnicodeDecodeError as error:
+        msg = f"{path}, line {number} is not UTF-8 text: {error.reason}."
+        raise SourceError(msg) from error
+
+
+def read_json_lines(path: str | Path) -> Iterator[tuple[int, Any]]:
+    """Yield the values of a JSON Lines file with the numbers of their lines.
+
+    Args:
+        path: A file in UTF-8.
+
+    Yields:
+        Number and value.
+
+    Raises:
+        SourceError: As `read_lines`, or if a line is no JSON; the message has its
+            number.
+    """
+    for number, line in read_lines(path):
+        try:
+            value = json.loads(line)
+        except RecursionError as error:
+            msg = f"{path}, line {number}: nested too deep to be read."
+            raise SourceError(msg) from error
+        except ValueError as error:
+            msg = f"{path}, line {number} is no JSON: {error}."
+            raise SourceError(msg) from error
+        yield number, value

@@ -1,0 +1,168 @@
+"""Files that are written whole or not at all, private ones, and digests of files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from knowtrail.graph.errors import InputError, KnowtrailError, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import IO, TextIO
+
+__all__ = [
+    "check_output",
+    "file_digest",
+    "private",
+    "private_folder",
+    "whole_bytes",
+    "whole_file",
+    "write_file",
+]
+
+_FAILURE = "{path} cannot be written: {reason}."
+
+
+@contextmanager
+def whole_file(path: str | Path, *, failure: str = _FAILURE) -> Iterator[TextIO]:
+    """Yield a text file that takes its place when the block ends without an error.
+
+    It is UTF-8, its lines end at line feeds. It is flushed to the disk before, and
+    removed where the block raises. Something that is no regular file, such as a pipe,
+    is written to as it is.
+
+    Args:
+        path: Where it goes; a link is followed.
+        failure: What to say where it cannot be written, with `path` and `reason`.
+
+    Raises:
+        StorageError: If it cannot be written.
+    """
+    with whole_bytes(path, failure=failure) as data:
+        file = TextIOWrapper(data, "utf-8", newline="\n")
+        try:
+            yield file
+            file.flush()
+        finally:
+            with suppress(OSError):
+                file.detach()
+
+
+@contextmanager
+def whole_bytes(path: str | Path, *, failure: str = _FAILURE) -> Iterator[IO[bytes]]:
+    """Yield a file of bytes that takes its place as one of `whole_file` does.
+
+    Args:
+        path: Where it goes; a link is followed.
+        failure: What to say where it cannot be written, with `path` and `reason`.
+
+    Raises:
+        StorageError: If it cannot be written.
+    """
+    place = Path(path)
+    try:
+        place = place.resolve()
+        if place.exists() and not place.is_file():
+            with place.open("wb") as file:
+                yield file
+            return
+        draft = place.with_name(f".{secrets.token_hex(6)}.part")
+        try:
+            with draft.open("xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(place)
+        finally:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+    except OSError as error:
+        if isinstance(error, KnowtrailError):  # of what is being written
+            raise
+        raise StorageError(
+            failure.format(path=path, reason=error.strerror or error)
+        ) from error
+
+
+def file_digest(path: Path, *, size: int = 16) -> str:
+    """Return the blake2b hash of a file, of so many bytes, in hexadecimal digits.
+
+    Raises:
+        OSError: If it cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(
+            file, lambda: hashlib.blake2b(digest_size=size)
+        ).hexdigest()
+
+
+def check_output(path: Path, suffixes: Sequence[str] = ()) -> str:
+    """Check a path before anything is computed.
+
+    Args:
+        path: Where the picture is to go.
+        suffixes: Kinds that can be made, such as `.html`; any if there are none.
+
+    Returns:
+        The kind, in lower case.
+
+    Raises:
+        InputError: If the suffix is another one, or the folder is missing or may not
+            be written.
+    """
+    suffix = path.suffix.lower()
+    if suffixes and suffix not in suffixes:
+        kinds = " or ".join(suffixes)
+        msg = f"Cannot make {path}: its name must end in {kinds}, which says its kind."
+        raise InputError(msg)
+    if not path.absolute().parent.is_dir():
+        folder = path.absolute().parent
+        msg = f"Cannot make {path}: there is no folder {folder}; choose another place."
+        raise InputError(msg)
+    if not os.access(path.absolute().parent, os.W_OK):
+        msg = f"Cannot make {path}: its folder may not be written; choose another."
+        raise InputError(msg)
+    if path.is_dir():
+        msg = f"Cannot make {path}: it is a folder; name a file."
+        raise InputError(msg)
+    return suffix
+
+
+def write_file(path: Path, content: bytes | str) -> None:
+    """Write a file beside its place, then move it there.
+
+    Args:
+        path: Where the file goes; one that is there is replaced.
+        content: What is in it; text is written as UTF-8.
+
+    Raises:
+        StorageError: If it cannot be written; nothing is left behind.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    with whole_bytes(
+        path, failure="Cannot write {path}: {reason}. Choose another place."
+    ) as file:
+        file.write(data)
+
+
+def private(path: str, flags: int) -> int:
+    """Open a file that is new as 0600; the `opener` of `open`."""
+    return os.open(path, flags, 0o600)
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder, and those above it that are missing, as 0700; close an open one.
+
+    Raises:
+        OSError: If it cannot be made.
+    """
+    if not path.parent.exists():
+        private_folder(path.parent)
+    path.mkdir(mode=0o700, exist_ok=True)
+    path.chmod(0o700)

@@ -1,0 +1,321 @@
+"""What a triple pattern can mean in the graph.
+
+A predicate of ours means one thing; one of others may be a property or a relationship,
+and `BASE/property/NAME` may be that of a node or of a relationship that is a statement.
+Each meaning is a `Reading`; a basic graph pattern is answered for every choice of
+readings in which each of its terms is of one kind.
+
+A block is a part of a query that one statement can answer: patterns, UNION and OPTIONAL
+of them. It means alternatives of one basic graph pattern each, with patterns that need
+not match. Joins are spread over the alternatives of a UNION, which gives the same
+solutions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rdflib.term import BNode, Literal, URIRef, Variable
+
+from knowtrail.graph.rdf.mapping import LABELS, TERMS
+from knowtrail.graph.rdf.vocabulary import RDF
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rdflib.plugins.sparql.parserutils import CompValue
+    from rdflib.term import Node
+
+    from knowtrail.graph.rdf.mapping import Mapping
+
+    Pattern = tuple[Node, Node, Node]
+
+__all__ = [
+    "NODE",
+    "STATEMENT",
+    "VALUE",
+    "Alternative",
+    "Reading",
+    "block_of",
+    "is_property",
+    "is_variable",
+    "readings",
+    "table_types",
+]
+
+NODE = "node"
+STATEMENT = "statement"
+VALUE = "value"
+
+TYPE = f"{RDF}type"
+SUBJECT = f"{RDF}subject"
+PREDICATE = f"{RDF}predicate"
+OBJECT = f"{RDF}object"
+STATEMENT_CLASS = f"{RDF}Statement"
+
+_MOST = 8
+"""Alternatives that a block has at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One meaning of a pattern.
+
+    Attributes:
+        form: `type`, `class` (a type that is a node of the ontology), `property`,
+            `relationship`, `subject`, `predicate`, `object`.
+        pattern: The pattern itself.
+        subject: Kind of its subject: `node` or `statement`.
+        object: Kind of its object: `node`, `value` (a literal, type or predicate).
+        names: Names of the properties or relationship types, of labels for `type`.
+        labels: For `property`: the labels whose nodes can have it, None for all.
+    """
+
+    form: str
+    pattern: Pattern
+    subject: str = NODE
+    object: str = VALUE
+    names: tuple[str, ...] = ()
+    labels: frozenset[str] | None = None
+
+
+def is_variable(term: Any) -> bool:
+    """Return whether a term of a pattern is to be found."""
+    return isinstance(term, Variable | BNode)
+
+
+def readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
+    """Return what a pattern with a given predicate can mean.
+
+    Args:
+        mapping: The mapping of the database.
+        pattern: Subject and object may be variables, the predicate may not.
+    """
+    subject, predicate, found = pattern
+    if isinstance(subject, Literal) or not isinstance(predicate, URIRef):
+        return []
+    name = str(predicate)
+    parts = {SUBJECT: "subject", PREDICATE: "predicate", OBJECT: "object"}
+    result: list[Reading] = []
+    if name == TYPE:
+        result = _type_readings(mapping, pattern)
+    elif name in parts:
+        form = parts[name]
+        kind = VALUE if form == "predicate" else NODE
+        result = [Reading(form=form, pattern=pattern, subject=STATEMENT, object=kind)]
+    result += _property_readings(mapping, pattern)
+    if name != TYPE:
+        types = _relationship_names(mapping, name)
+        if types:
+            result.append(
+                Reading(form="relationship", pattern=pattern, object=NODE, names=types)
+            )
+    return [reading for reading in result if _object_fits(reading, found)]
+
+
+def is_property(mapping: Mapping, pattern: Pattern) -> bool:
+    """Return whether a pattern about a node can only mean one of its properties.
+
+    Args:
+        mapping: The mapping of the database.
+        pattern: Subject and object may be variables, the predicate may not.
+    """
+    found = [one for one in readings(mapping, pattern) if one.subject == NODE]
+    return [one.form for one in found] == ["property"]
+
+
+def _object_fits(reading: Reading, found: Node) -> bool:
+    """Return whether a term can be the object of a reading."""
+    if is_variable(found):
+        return True
+    if reading.form in {"type", "class", "predicate"}:
+        return isinstance(found, URIRef)
+    return isinstance(found, Literal) == (reading.object == VALUE)
+
+
+def _relationship_names(mapping: Mapping, predicate: str) -> tuple[str, ...]:
+    """Return the relationship types that a predicate stands for."""
+    own = mapping.vocabulary.named("rel", predicate)
+    names = [] if own is None else [own]
+    names += mapping.short_names(predicate)
+    return tuple(n for n in names if mapping.relationship(n) == predicate)
+
+
+def _property_readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
+    """Return a pattern's readings as a property, of nodes and of relationships."""
+    predicate = str(pattern[1])
+    ruled = [rule for rule in TERMS if mapping.term(rule) == predicate]
+    general = [
+        name
+        for kind in ("property", "list")
+        if (name := mapping.vocabulary.named(kind, predicate)) is not None
+    ]
+    general += mapping.short_names(predicate)
+    found = []
+    if ruled or general:
+        labels = None if general else frozenset(rule.label for rule in ruled)
+        names = dict.fromkeys([*(rule.name for rule in ruled), *general])
+        found.append(
+            Reading(form="property", pattern=pattern, names=tuple(names), labels=labels)
+        )
+    if general:
+        found.append(
+            Reading(
+                form="property",
+                pattern=pattern,
+                subject=STATEMENT,
+                names=tuple(dict.fromkeys(general)),
+            )
+        )
+    return found
+
+
+def table_types(mapping: Mapping) -> frozenset[str]:
+    """Return every type that nodes have by their labels in the table."""
+    own = {mapping.own_type(label) for label in LABELS}
+    return frozenset(own.union(*(rule.types for rule in LABELS.values())))
+
+
+def _type_readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
+    """Return the readings of a pattern about a type."""
+    found = pattern[2]
+    of_node = Reading(form="type", pattern=pattern)
+    of_statement = Reading(form="type", pattern=pattern, subject=STATEMENT)
+    if is_variable(found):
+        return [of_node, of_statement]
+    kind = str(found)
+    if kind == STATEMENT_CLASS and not mapping.short_names(kind):
+        return [of_statement]
+    names = [
+        label
+        for label, rule in LABELS.items()
+        if label != "Resource"
+        and (kind in rule.types or mapping.own_type(label) == kind)
+    ]
+    other = mapping.vocabulary.named("class", kind)
+    others = [] if other is None or other in names else [other]
+    others += mapping.short_names(kind)
+    names += [n for n in others if n not in names and _type_of(mapping, n) == kind]
+    result = [of_statement] if kind == STATEMENT_CLASS else []
+    if names:
+        result.append(Reading(form="type", pattern=pattern, names=tuple(names)))
+    if kind not in table_types(mapping):
+        result.append(Reading(form="class", pattern=pattern, object=NODE))
+    return result
+
+
+def _type_of(mapping: Mapping, label: str) -> str | None:
+    """Return the type that a label outside the table stands for."""
+    if label == "Resource":
+        return None
+    return mapping.expand(label) or mapping.own_type(label)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """One basic graph pattern with what need not match.
+
+    Attributes:
+        patterns: Triple patterns; a predicate may be a variable or a path.
+        optional: Those of each OPTIONAL: of one variable that the others have, whose
+            objects are variables that no other pattern has, or literals.
+    """
+
+    patterns: tuple[Pattern, ...]
+    optional: tuple[tuple[Pattern, ...], ...] = ()
+
+    @property
+    def unbound(self) -> set[Variable]:
+        """Return the variables that may stay unbound."""
+        return _variables(found for one in self.optional for _, _, found in one)
+
+
+def block_of(part: CompValue) -> tuple[Alternative, ...] | None:
+    """Return the alternatives that a part of a query means, None where it is no block.
+
+    Args:
+        part: A part of the algebra of rdflib.
+    """
+    found: tuple[Alternative, ...] | None = None
+    if part.name == "BGP":
+        triples = tuple((s, p, o) for s, p, o in part.triples)
+        found = (Alternative(patterns=triples),) if triples else None
+    elif part.name == "Join" and _is_nothing(part.p1):
+        found = block_of(part.p2)
+    elif part.name == "Join" and _is_nothing(part.p2):
+        found = block_of(part.p1)
+    elif part.name in {"Union", "Join", "LeftJoin"}:
+        left, right = block_of(part.p1), block_of(part.p2)
+        if left is None or right is None:
+            return None
+        if part.name == "Union":
+            found = left + right
+        elif part.name == "Join":
+            found = _joined(left, right)
+        elif getattr(part.expr, "name", "") == "TrueFilter":
+            found = _extended(left, right)
+    return None if found is None or len(found) > _MOST else found
+
+
+def _is_nothing(part: CompValue) -> bool:
+    """Return whether a part is a pattern without triples, which says nothing."""
+    return bool(part.name == "BGP" and not part.triples)
+
+
+def _joined(
+    left: tuple[Alternative, ...], right: tuple[Alternative, ...]
+) -> tuple[Alternative, ...] | None:
+    """Return the join of alternatives, None where one side may leave a term unbound."""
+    if any(one.optional for one in right):
+        return None
+    made = []
+    for one in left:
+        for other in right:
+            if one.unbound & _terms(other.patterns):
+                return None
+            made.append(
+                Alternative(
+                    patterns=one.patterns + other.patterns, optional=one.optional
+                )
+            )
+    return tuple(made)
+
+
+def _extended(
+    left: tuple[Alternative, ...], right: tuple[Alternative, ...]
+) -> tuple[Alternative, ...] | None:
+    """Return alternatives with one more OPTIONAL, None where it is not simple."""
+    if len(right) != 1 or right[0].optional:
+        return None
+    patterns = right[0].patterns
+    subjects = {subject for subject, _, _ in patterns}
+    objects = [found for _, _, found in patterns if isinstance(found, Variable)]
+    simple = (
+        len(subjects) == 1
+        and all(isinstance(one, Variable) for one in subjects)
+        and all(isinstance(p, URIRef) for _, p, _ in patterns)
+        and all(isinstance(o, Variable | Literal) for _, _, o in patterns)
+        and len(objects) == len(set(objects))
+        and not subjects & set(objects)
+    )
+    if not simple:
+        return None
+    for one in left:
+        known = _terms(one.patterns)
+        if not subjects <= known or (known | one.unbound) & set(objects):
+            return None
+    return tuple(
+        Alternative(patterns=one.patterns, optional=(*one.optional, patterns))
+        for one in left
+    )
+
+
+def _terms(patterns: Iterable[Pattern]) -> set[Variable]:
+    """Return the variables of patterns, those of predicates included."""
+    return _variables(term for pattern in patterns for term in pattern)
+
+
+def _variables(terms: Iterable[Any]) -> set[Variable]:
+    """Return the variables among terms."""
+    return {term for term in terms if isinstance(term, Variable)}

@@ -1,0 +1,258 @@
+"""The nodes and relationships of the graph as triples, streamed.
+
+Nodes come label by label, in the order of their keys, each followed by the
+relationships that begin at it; so the order depends on what is stored alone. No more
+than a page of nodes, and the relationships of one node, are held at once. Triples of
+one node or one object are found without reading the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rdflib.term import Literal, URIRef
+
+from knowtrail.graph.rdf.clauses import (
+    arms_of,
+    edges_text,
+    incoming_text,
+    keys_text,
+    node_text,
+    page_text,
+)
+from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, numbered
+from knowtrail.graph.rdf.patterns import OBJECT, PREDICATE, SUBJECT, TYPE, table_types
+from knowtrail.graph.rdf.values import candidates, iri_of_term
+from knowtrail.graph.rdf.vocabulary import RDF, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from knowtrail.graph.rdf.mapping import Mapping
+    from knowtrail.graph.rdf.values import Runner
+
+__all__ = [
+    "NodeRecord",
+    "Triple",
+    "graph_triples",
+    "node_triples",
+    "predicates_of",
+    "triples_of",
+]
+
+_PAGE = 200
+"""Nodes read at once."""
+
+Triple = tuple[str, str, str | Value]
+NodeRecord = tuple[str, str, list[str], dict[str, Any]]
+"""IRI, label of the table, all labels and properties of a node."""
+
+
+def _read_nodes(
+    run: Runner, mapping: Mapping, *, corpus: str | None = None
+) -> Iterator[tuple[list[NodeRecord], list[str]]]:
+    """Yield pages of nodes with the server's names of them."""
+    for label, rule in LABELS.items():
+        keys = [rule.key] if rule.key == "uri" or not rule.uri else [rule.key, "uri"]
+        for key in keys:
+            after: str | None = None
+            while True:
+                text = page_text(
+                    label,
+                    key,
+                    first=after is None,
+                    unkeyed=key == "uri" and rule.key != "uri",
+                    corpus=corpus is not None,
+                )
+                params = {"after": after or "", "limit": _PAGE, "corpus": corpus}
+                rows = list(run(text, params))
+                if not rows:
+                    break
+                after = rows[-1][0]
+                records, names = [], []
+                for _, name, labels, properties in rows:
+                    if mapping.primary(labels) != label:
+                        continue
+                    iri = mapping.node_iri(label, properties)
+                    if iri is not None:
+                        records.append((iri, label, labels, properties))
+                        names.append(name)
+                yield records, names
+
+
+def node_triples(
+    mapping: Mapping, record: NodeRecord, *, embeddings: bool = True
+) -> Iterator[Triple]:
+    """Yield the triples of a node's labels and properties.
+
+    Args:
+        mapping: The mapping of the database.
+        record: The node.
+        embeddings: Whether its vectors are among them.
+    """
+    iri, label, labels, properties = record
+    for kind in mapping.types(labels, label):
+        yield iri, f"{RDF}type", kind
+    for name in sorted(properties):
+        if name in EMBEDDINGS and not embeddings:
+            continue
+        for predicate, literals in mapping.property_values(
+            label, name, properties[name]
+        ):
+            for literal in literals:
+                yield iri, predicate, literal
+
+
+def _edge_triples(
+    mapping: Mapping,
+    source: NodeRecord,
+    edges: Sequence[Sequence[Any]],
+    table_types: frozenset[str],
+) -> tuple[list[Triple], list[Triple]]:
+    """Return triples of the relationships from a node: its own, and of statements."""
+    groups: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}
+    types: set[str] = set()
+    for name, server, properties, labels, key, other, uri in edges:
+        label = mapping.primary(labels)
+        if label is None:
+            continue
+        target = mapping.node_iri(label, {"id": key, "name": other, "uri": uri})
+        if target is None:
+            continue
+        groups.setdefault((name, target), []).append((server, properties))
+        if (
+            (source[1], name, label) == ("Custodian", "INSTANCE_OF", "OntologyClass")
+            and not target.startswith("_:")
+            and target not in table_types
+        ):
+            types.add(target)
+    types -= set(mapping.types(source[2], source[1]))
+    own: list[Triple] = [(source[0], f"{RDF}type", kind) for kind in sorted(types)]
+    statements: list[Triple] = []
+    for (name, target), siblings in sorted(groups.items(), key=lambda item: item[0]):
+        own.append((source[0], mapping.relationship(name), target))
+        statements += _statements(mapping, source[0], name, target, siblings)
+    return own, statements
+
+
+def _statements(
+    mapping: Mapping,
+    source: str,
+    name: str,
+    target: str,
+    siblings: list[tuple[str, dict[str, Any]]],
+) -> Iterator[Triple]:
+    """Yield relationships as statements: those with properties, and parallel ones."""
+    if len(siblings) == 1 and not siblings[0][1]:
+        return
+    numbers = numbered(mapping, siblings)
+    for server, properties in sorted(siblings, key=lambda item: numbers[item[0]]):
+        iri = mapping.vocabulary.statement(source, name, target, numbers[server])
+        yield iri, f"{RDF}type", f"{RDF}Statement"
+        yield iri, f"{RDF}subject", source
+        yield iri, f"{RDF}predicate", mapping.relationship(name)
+        yield iri, f"{RDF}object", target
+        for key in sorted(properties):
+            found = mapping.property_values("", key, properties[key])
+            for predicate, literals in found:
+                for literal in literals:
+                    yield iri, predicate, literal
+
+
+def graph_triples(
+    run: Runner,
+    mapping: Mapping,
+    *,
+    corpus: str | None = None,
+    embeddings: bool = True,
+    node_done: Callable[[int], None] = lambda _: None,
+) -> Iterator[Triple]:
+    """Yield every triple of the graph, once, those of one subject together.
+
+    Args:
+        run: Runs a statement.
+        mapping: The mapping of the database.
+        corpus: Read only what belongs to this corpus; None for everything.
+        embeddings: Whether vectors are among the triples.
+        node_done: Told how many nodes are finished.
+    """
+    from knowtrail.graph.rdf.patterns import table_types
+
+    classes = table_types(mapping)
+    done = 0
+    for records, names in _read_nodes(run, mapping, corpus=corpus):
+        params = {"names": names, "corpus": corpus}
+        found = run(edges_text(corpus=corpus is not None), params)
+        waiting = next(found, None)
+        for place, record in enumerate(records):
+            edges = []
+            while waiting is not None and waiting[0] == place:
+                edges.append(waiting[1:])
+                waiting = next(found, None)
+            own, statements = _edge_triples(mapping, record, edges, classes)
+            yield from node_triples(mapping, record, embeddings=embeddings)
+            yield from own
+            yield from statements
+        done += len(records)
+        node_done(done)
+
+
+def triples_of(run: Runner, mapping: Mapping, subject: Any) -> Iterator[Triple]:
+    """Yield the triples of one subject, a node or a statement.
+
+    Args:
+        run: Runs a statement.
+        mapping: The mapping of the database.
+        subject: An IRI or blank node of rdflib.
+    """
+    iri = iri_of_term(subject)
+    parsed = mapping.vocabulary.parse_statement(iri)
+    if parsed is not None:
+        for record, edges in _nodes(run, mapping, parsed[0]):
+            _, statements = _edge_triples(mapping, record, edges, frozenset())
+            yield from (triple for triple in statements if triple[0] == iri)
+        return
+    for record, edges in _nodes(run, mapping, iri):
+        yield from node_triples(mapping, record)
+        yield from _edge_triples(mapping, record, edges, table_types(mapping))[0]
+
+
+def _nodes(
+    run: Runner, mapping: Mapping, iri: str
+) -> Iterator[tuple[NodeRecord, list[Any]]]:
+    """Yield the node of an IRI with the relationships that begin at it."""
+    arms = arms_of(mapping, iri)
+    for name, labels, properties in run(
+        node_text(list(arms)), {"rows": [{"b": list(arms.values())}]}
+    ):
+        label = mapping.primary(labels)
+        if label is not None and mapping.node_iri(label, properties) == iri:
+            found = run(edges_text(corpus=False), {"names": [name], "corpus": None})
+            yield (iri, label, labels, properties), [edge[1:] for edge in found]
+
+
+def predicates_of(run: Runner, mapping: Mapping, found: Any) -> list[URIRef] | None:
+    """Return every predicate that a triple with this object can have.
+
+    Args:
+        run: Runs a statement.
+        mapping: The mapping of the database.
+        found: A term of rdflib.
+
+    Returns:
+        The predicates; None where only reading everything can tell.
+    """
+    if isinstance(found, Literal):
+        values = candidates(mapping, found)
+        if values is None:
+            return None
+        names = {row[0] for row in run(keys_text(), {"values": values})}
+        iris = {mapping.expand(n) or mapping.vocabulary.property(n) for n in names}
+        iris |= {mapping.term(rule) for rule in TERMS if rule.name in names}
+    else:
+        iri = iri_of_term(found)
+        arms = arms_of(mapping, iri)
+        rows = run(incoming_text(list(arms)), {"rows": [{"b": list(arms.values())}]})
+        iris = {mapping.relationship(row[0]) for row in rows}
+        iris |= {TYPE, SUBJECT, PREDICATE, OBJECT}
+    return [URIRef(iri) for iri in sorted(iris)]

@@ -1,0 +1,134 @@
+"""Rows drawn as a table that people read, in a terminal or where it is piped to."""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import nullcontext
+from typing import IO, TYPE_CHECKING, Any, TextIO
+
+import click
+
+from knowtrail.graph.rows import cell_text
+from knowtrail.graph.settings import asked_width, keep_rows_whole_in_less
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+__all__ = ["draw_rows", "table_console"]
+
+PIPE_WIDTH = 199
+"""Columns where the output is no terminal and `COLUMNS` is not set."""
+_WIDEST = 100_000
+_GAP = 3
+"""Spaces between two columns, as rich draws them."""
+
+
+class _Unpadded:
+    """A file whose lines have no blanks at their ends, which rich fills up."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the file has, such as its encoding."""
+        return getattr(self._file, name)
+
+    def write(self, text: str) -> int:
+        """Write what rich does at once, which is whole lines."""
+        return self._file.write(re.sub(" +$", "", text, flags=re.MULTILINE))
+
+
+def table_console(file: TextIO | None = None, *, wide: bool = False) -> Console:
+    """Return a console as wide as the terminal; `COLUMNS`, or wide, where is none.
+
+    Args:
+        file: Where it writes; None is standard output.
+        wide: Whether no line is broken.
+    """
+    from rich.console import Console
+
+    console = Console(file=file or sys.stdout, highlight=False)
+    if console.is_terminal and not wide:
+        return console
+    width = _WIDEST if wide else asked_width() or PIPE_WIDTH
+    out: Any = console.file if console.is_terminal else _Unpadded(console.file)
+    return Console(file=out, highlight=False, width=width)
+
+
+def draw_rows(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    file: TextIO | None = None,
+    wide: bool = False,
+    more: str = "A wider terminal",
+) -> None:
+    """Draw rows, whole columns as far as their words fit: no word is split.
+
+    Columns of numbers, and of text that reads as one, stand to the right.
+
+    Args:
+        columns: Their names.
+        rows: Values, as many as names in each.
+        file: Where they go; None is standard output.
+        wide: Whether all columns are drawn, one line a row, whatever its length, in a
+            pager on a terminal.
+        more: What shows the columns that do not fit; standard error names them.
+    """
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    terminal = table_console(file).is_terminal
+    console = table_console(file, wide=wide)
+    cells = [[cell_text(value) for value in row] for row in [columns, *rows]]
+    widths = _widths(cells, console.width)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for i, width in widths.items():
+        table.add_column(
+            Text(cells[0][i]),
+            justify="right" if all(_is_number(row[i]) for row in rows) else "left",
+            overflow="fold",
+            width=width,
+        )
+    for cell in cells[1:]:
+        table.add_row(*(Text(cell[i]) for i in widths))
+    paged = wide and terminal
+    if paged:
+        keep_rows_whole_in_less()
+    with console.pager() if paged else nullcontext():
+        console.print(table)
+    if hidden := [name for i, name in enumerate(cells[0]) if i not in widths]:
+        click.echo(f"Not shown: {', '.join(hidden)}. {more} shows them.", err=True)
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a number, or a text that reads as a short one."""
+    if isinstance(value, str):
+        return len(value) < 20 and not value.strip("0123456789.,-+% ")
+    return isinstance(value, int | float)
+
+
+def _widths(cells: Sequence[Sequence[str]], room: int) -> dict[int, int]:
+    """Return the columns that fit without a word split, and how wide each is."""
+    from rich.cells import cell_len
+
+    widths: dict[int, int] = {}
+    wanted: dict[int, int] = {}
+    for i in range(len(cells[0])):
+        column = [row[i] for row in cells]
+        words = (word for text in column for word in text.split())
+        need = max(map(cell_len, words), default=1)
+        if not widths or need + _GAP <= room:
+            widths[i] = min(need, room)
+            wanted[i] = max(map(cell_len, column))
+            room -= need + _GAP
+    # What is left is shared out, the least wishes first.
+    for left, i in enumerate(sorted(widths, key=lambda i: wanted[i] - widths[i])):
+        more = max(0, min(wanted[i] - widths[i], room // (len(widths) - left)))
+        widths[i] += more
+        room -= more
+    return widths

@@ -1,0 +1,576 @@
+"""Rows of a file of institutions, CSV or JSON Lines, and the institutions they make.
+
+A file is read before anything is made of it: one with a row that cannot be read is
+refused, and the towns of its clear addresses and the columns of all its records are
+known when institutions are made. No reading holds it in memory.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from importlib import resources
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.graph.identifiers import country_exists, parse_ghcid, parse_isil
+from knowtrail.ingest.custodians.columns import (
+    Misplaced,
+    columns_of,
+    moved_address,
+    read_budget,
+    read_date,
+    read_type,
+    state_of,
+    web_address,
+)
+from knowtrail.ingest.custodians.guessing import (
+    Towns,
+    guess_city,
+    guess_country,
+    guess_type,
+)
+from knowtrail.ingest.custodians.institution import CLASS_NAMES, Custodian
+from knowtrail.ingest.keys import content_key
+from knowtrail.ingest.parsing import clean_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from knowtrail.graph.identifiers import Ghcid
+    from knowtrail.ingest.custodians.guessing import Guess
+
+__all__ = [
+    "CustodianFile",
+    "Findings",
+    "bundled_custodians",
+    "custodian_of",
+]
+
+_KEPT = 100
+_LONGEST_VALUES = {"city": 200, "region": 200, "uri": 2_000}
+"""Characters of values that are indexed: Neo4j does not store what its index cannot."""
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True, kw_only=True)
+class Findings:
+    """What was found out about the rows of a file.
+
+    Attributes:
+        malformed: Values that were refused, by field.
+        examples: The first of them, as "place: message".
+        guessed: Guesses, by field and rule.
+        unknown: Institutions without a type or city, by field.
+        unidentified: Rows whose identifier was refused; an earlier run may have known
+            the institution by it.
+    """
+
+    malformed: Counter[str] = field(default_factory=Counter)
+    examples: list[str] = field(default_factory=list)
+    guessed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+    unidentified: int = 0
+
+    def refuse(self, place: str, name: str, message: str) -> None:
+        """Take note of a value that is left out."""
+        self.malformed[name] += 1
+        if len(self.examples) < _KEPT:
+            self.examples.append(f"{place}: {message}")
+
+
+def custodian_of(
+    row: Mapping[str, str],
+    *,
+    place: str,
+    source: str,
+    towns: Towns,
+    country: str | None,
+    guess: bool,
+    findings: Findings,
+    misplaced: Misplaced | None = None,
+) -> Custodian:
+    """Return the institution of a row.
+
+    Values that are not well-formed are left out and noted. An identifier that
+    contradicts the row is noted, and nothing is taken from it but itself; what the row
+    states goes before what it implies, and that before what is guessed.
+
+    Args:
+        row: Field -> text, blank ones left out.
+        place: Where the row is, for messages.
+        source: Name of the file.
+        towns: Towns of the file's clear addresses.
+        country: ISO 3166-1 code of rows that neither state nor imply one.
+        guess: Whether type and city are guessed from title and address.
+        findings: Added to.
+        misplaced: What the file's columns tell of values in the wrong one.
+
+    Raises:
+        InputError: If the row has no name.
+    """
+    name = _clean(row.get("name", ""))
+    if not name:
+        msg = "it has no name"
+        raise InputError(msg)
+    row = dict(row)
+    reader = _Reader(row, place, findings)
+    state = _leave_out_misplaced(reader, misplaced)
+    _leave_out_long(reader)
+    ghcid, isil = _identifiers(reader)
+    date = reader.read("founded", read_date)
+    values: dict[str, Any] = {
+        **_type(reader, ghcid, guess=guess),
+        **_place(reader, ghcid, towns, state or country, guess=guess),
+        "isil": isil,
+        "ghcid": ghcid.text if ghcid else None,
+        "founded": date[0] if date else None,
+        "founded_year": date[1] if date else None,
+        "budget": reader.read("budget", read_budget),
+    }
+    plain = ("uri", "url", "description", "address", "postcode", "governing_body")
+    values |= {key: _clean(row[key]) for key in plain if key in row}
+    return Custodian(
+        key=_key(row, values, name),
+        name=name,
+        source=source,
+        language=row.get("language", "en"),
+        **values,
+    )
+
+
+class _Reader:
+    """Reads the values of one row and notes those that are refused."""
+
+    def __init__(self, row: dict[str, str], place: str, findings: Findings) -> None:
+        self.row = row
+        self.place = place
+        self.findings = findings
+
+    def read(self, name: str, parse: Callable[[str], _T]) -> _T | None:
+        """Return a value, None where there is none or it is not well-formed."""
+        text = self.row.get(name)
+        if not text:
+            return None
+        try:
+            return parse(text)
+        except InputError as error:
+            told = f"{str(error).rstrip('.')}; {name} left out"
+            self.findings.refuse(self.place, name, told)
+            return None
+
+    def guessed(self, name: str, guess: Guess | None) -> Guess | None:
+        """Take note of a guess."""
+        if guess is None:
+            self.findings.unknown[name] += 1
+        else:
+            self.findings.guessed[name, guess.rule] += 1
+        return guess
+
+
+def _identifiers(reader: _Reader) -> tuple[Ghcid | None, str | None]:
+    """Return GHCID and ISIL; note where a refused one may be the key of the row."""
+    ghcid = reader.read("ghcid", parse_ghcid)
+    isil = reader.read("isil", parse_isil)
+    refused = "ghcid" in reader.row or (isil is None and "isil" in reader.row)
+    if ghcid is None and refused:
+        reader.findings.unidentified += 1
+    return ghcid, isil
+
+
+def _leave_out_misplaced(reader: _Reader, misplaced: Misplaced | None) -> str | None:
+    """Take out of a row what stands in the wrong column, and note it."""
+    row = reader.row
+    if misplaced is not None:
+        problems = {
+            "region": misplaced.region_problem(row.get("region", "")),
+            "governing_body": misplaced.body_problem(row.get("governing_body", "")),
+        }
+        for name, problem in problems.items():
+            if problem is not None:
+                message = f"{name} {row[name][:60]!r} is left out: {problem}"
+                reader.findings.refuse(reader.place, name, message)
+                del row[name]
+    _mend_address(reader)
+    state = state_of(row.get("region", ""))
+    if state is not None and not row.get("country"):
+        message = f"region {row['region'][:60]!r} is a country: taken as {state}"
+        reader.findings.refuse(reader.place, "region", message)
+        del row["region"]
+        return state
+    return None
+
+
+def _leave_out_long(reader: _Reader) -> None:
+    """Take out of a row what is too long to be what it should be, and note it."""
+    for name, most in _LONGEST_VALUES.items():
+        text = reader.row.get(name, "")
+        if len(text) > most:
+            message = (
+                f"{name} {text[:40]!r}... has {len(text):,} characters, {most:,} are "
+                f"possible; {name} left out"
+            )
+            reader.findings.refuse(reader.place, name, message)
+            del reader.row[name]
+
+
+def _mend_address(reader: _Reader) -> None:
+    """Keep of a website what is an address on the web, and note the rest."""
+    row = reader.row
+    url = row.get("url")
+    if url is None:
+        return
+    address = web_address(url)
+    if address is None:
+        message = f"url {url[:60]!r} is no address on the web; left out"
+        reader.findings.refuse(reader.place, "url", message)
+        del row["url"]
+    elif address != url or "url_column" in row:
+        column = row.get("url_column")
+        where = f"the column {column!r}" if column else f"{url[:60]!r}"
+        message = f"url {address[:60]!r} taken from {where}"
+        reader.findings.refuse(reader.place, "url", message)
+        row["url"] = address
+
+
+def _type(reader: _Reader, ghcid: Ghcid | None, *, guess: bool) -> dict[str, Any]:
+    """Return type and class with their confidence."""
+    row = reader.row
+    letter = reader.read("type", read_type)
+    confidence, rule = 1.0, None
+    if letter and ghcid and ghcid.type != letter:
+        reader.findings.refuse(
+            reader.place,
+            "ghcid",
+            f"GHCID {ghcid.text} says type {ghcid.type}, the row {letter}: {letter} "
+            "is taken; correct one of them",
+        )
+    if letter is None and ghcid is not None:
+        letter = ghcid.type
+    if letter is None:
+        found = guess_type(row["name"], row.get("url")) if guess else None
+        found = reader.guessed("type", found)
+        letter = found.value if found else "U"
+        confidence = found.confidence if found else 0.0
+        rule = found.rule if found else None
+    return {
+        "type": letter,
+        "class_name": reader.read("class_name", _class_name) or CLASS_NAMES[letter],
+        "type_confidence": confidence,
+        "type_rule": rule,
+    }
+
+
+def _place(
+    reader: _Reader,
+    ghcid: Ghcid | None,
+    towns: Towns,
+    default: str | None,
+    *,
+    guess: bool,
+) -> dict[str, Any]:
+    """Return city, region and country, the city with its confidence."""
+    row = reader.row
+    code = reader.read("country", _country)
+    if code and ghcid and ghcid.country != code:
+        reader.findings.refuse(
+            reader.place,
+            "ghcid",
+            f"GHCID {ghcid.text} says country {ghcid.country}, the row {code}: {code} "
+            "is taken; correct one of them",
+        )
+    if code is None and ghcid is not None:
+        code = ghcid.country
+    address = row.get("address", "")
+    if (
+        code is None
+        and guess
+        and (found := guess_country(address, row.get("postcode")))
+    ):
+        code = found.value
+        reader.findings.guessed["country", found.rule] += 1
+    city, confidence, rule = row.get("city"), 1.0, None
+    if not city:
+        told = guess_city(address, towns) if guess and address else None
+        told = reader.guessed("city", told)
+        city = told.value if told else None
+        confidence = told.confidence if told else 0.0
+        rule = told.rule if told else None
+    return {
+        "city": _clean(city) if city else None,
+        "city_confidence": confidence if city else None,
+        "city_rule": rule,
+        "region": _clean(row["region"]) if "region" in row else None,
+        "country": code or default,
+        "subregion": ghcid.subregion if ghcid and ghcid.country == code else None,
+    }
+
+
+def _class_name(text: str) -> str:
+    """Return the name of a class, which becomes part of an IRI."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,99}", text.strip()):
+        msg = f"class {text[:40]!r} is no name: write letters and digits"
+        raise InputError(msg)
+    return text.strip()
+
+
+def _country(text: str) -> str:
+    """Return an ISO 3166-1 code."""
+    code = text.strip().upper()
+    if not country_exists(code):
+        msg = f"country {text[:40]!r} is no code of ISO 3166-1, such as NL"
+        raise InputError(msg)
+    return code
+
+
+def _key(row: Mapping[str, str], values: Mapping[str, Any], name: str) -> str:
+    """Return what identifies the institution among those of its corpus.
+
+    Without an identifier that is its name with its address or, without one, its place.
+    """
+    for kind in ("ghcid", "isil"):
+        if values[kind]:
+            return f"{kind}:{values[kind]}"
+    if row.get("id"):
+        return f"id:{row['id']}"
+    where = [row.get(column, "") for column in ("address", "postcode")]
+    if not any(where):
+        where = [row.get(column, "") for column in ("city", "region", "country")]
+    return f"name:{content_key(name, *where)}"
+
+
+def _clean(text: str) -> str:
+    """Return a text without control characters and stray surrogates."""
+    return " ".join(clean_plain(text).split())
+
+
+_LONGEST = 1_000_000
+"""Characters of a field of a CSV file, or of a line of a JSON file."""
+
+_BODY = "institution_type"
+"""Where lists that do not say it have the kind of body that runs an institution."""
+
+Row = dict[str, str]
+
+
+def bundled_custodians() -> Path:
+    """Return the file of invented institutions that comes with Knowtrail."""
+    return Path(
+        str(resources.files("knowtrail.ingest.data.heritage") / "custodians.jsonl")
+    )
+
+
+class CustodianFile:
+    """A CSV or JSON Lines file, told apart by its first character.
+
+    Attributes:
+        path: Where it is.
+        columns: Field of an institution -> column of the file.
+        towns: Towns that its clear addresses end with.
+        misplaced: What its columns tell of values in the wrong one.
+        rows_total: Rows of which institutions are made.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        columns: Mapping[str, str] | None = None,
+        *,
+        limit: int | None = None,
+    ) -> None:
+        """Read the file once.
+
+        Args:
+            path: The file, in UTF-8.
+            columns: Field -> column, where the names do not say it.
+            limit: Rows of which institutions are made; None for all.
+
+        Raises:
+            SourceError: If the file, or one of its rows, cannot be read, or there is
+                no row.
+            InputError: If a field or column does not exist.
+        """
+        self.path = path
+        self.towns = Towns()
+        self.misplaced = Misplaced()
+        self.rows_total = 0
+        self._line = 1
+        self._nested: dict[str, str] = {}
+        self._json = self._is_json()
+        names = self._read_whole()
+        self.columns = columns_of(names, columns or {})
+        for column in self.columns.values():
+            if column in self._nested:
+                self._refuse(f"{self._nested[column]}: {column!r} is no text or number")
+        self._limit = limit
+        self.rows_total = min(self.rows_total, limit or self.rows_total)
+        self._learn(self.columns.get("governing_body", _BODY))
+
+    def _read_whole(self) -> list[str]:
+        """Read every row once and return the columns."""
+        names: Counter[str] = Counter()
+        broken, first = 0, ""
+        for place, row in self._raw():
+            if isinstance(row, str):
+                broken += 1
+                first = first or f"{place}: {row}"
+            else:
+                self.rows_total += 1
+                names.update(row.keys())
+        if broken:
+            more = f"; {broken:,} rows in all cannot be read" if broken > 1 else ""
+            self._refuse(f"{first}{more}")
+        if not self.rows_total:
+            msg = f"{self.path} has no row."
+            raise SourceError(msg)
+        return list(dict.fromkeys([*names, *self._nested]))
+
+    def _refuse(self, problem: str) -> NoReturn:
+        """Refuse a file."""
+        msg = f"{problem}. Nothing was stored: mend the file first."
+        raise SourceError(msg)
+
+    def _learn(self, body: str) -> None:
+        """Read the file again for what its values tell of each other."""
+        address, region = self.columns.get("address"), self.columns.get("region")
+        towns = address is not None and "city" not in self.columns
+        if not towns and region is None:
+            return
+        for _, row in self._sound():
+            if towns:
+                self.towns.learn(row.get(address or "", ""))
+            if region is not None:
+                self.misplaced.learn(row.get(region, ""), row.get(body, ""))
+
+    @property
+    def name(self) -> str:
+        """Return the name of the file."""
+        return self.path.name
+
+    def rows(self) -> Iterator[tuple[str, Row]]:
+        """Yield the rows with their place: field of an institution -> text.
+
+        A website that stands in another column is taken; `url_column` says in which.
+        """
+        for place, row in islice(self._sound(), self._limit):
+            told = {
+                field: text
+                for field, column in self.columns.items()
+                if (text := " ".join(row.get(column, "").split()))
+            }
+            moved = None if told.get("url") else moved_address(row)
+            if moved is not None and "url" in self.columns:
+                told["url"], told["url_column"] = moved[1], moved[0]
+            yield place, told
+
+    def _sound(self) -> Iterator[tuple[str, Row]]:
+        """Yield place and row of a file whose rows could be read before."""
+        for place, row in self._raw():
+            if isinstance(row, str):
+                msg = f"{place}: {row}. The file has changed while it was read."
+                raise SourceError(msg)
+            yield place, row
+
+    def _is_json(self) -> bool:
+        """Return whether the first character opens a JSON object."""
+        try:
+            with self.path.open(encoding="utf-8-sig", errors="replace") as file:
+                return file.read(4096).lstrip()[:1] == "{"
+        except OSError as error:
+            msg = f"Cannot read {self.path}: {error.strerror}. Check the path."
+            raise SourceError(msg) from error
+
+    def _raw(self) -> Iterator[tuple[str, Row | str]]:
+        """Yield place and row, or what is wrong with the row."""
+        reader = self._json_rows if self._json else self._csv_rows
+        try:
+            yield from reader()
+        except UnicodeDecodeError as error:
+            msg = f"{self.path} is not UTF-8 ({error.reason}): save it as UTF-8."
+            raise SourceError(msg) from error
+        except csv.Error as error:
+            msg = (
+                f"{self.path}:{self._line} is no CSV: {error}. Look for a quote that "
+                "is not closed."
+            )
+            raise SourceError(msg) from error
+
+    def _csv_rows(self) -> Iterator[tuple[str, Row | str]]:
+        """Yield the rows of a CSV file; the first line names the columns."""
+        before = csv.field_size_limit(_LONGEST)
+        try:
+            with self.path.open(encoding="utf-8-sig", newline="") as file:
+                reader = csv.reader(file, strict=True)
+                self._line = 1
+                header = _header(self.path, next(reader, []))
+                self._line = reader.line_num + 1
+                for cells in reader:
+                    self._line = reader.line_num + 1
+                    place = f"{self.name}:{reader.line_num}"
+                    if len(cells) > len(header):
+                        yield (
+                            place,
+                            f"{len(cells)} cells, but {len(header)} columns: quote "
+                            "cells that have commas",
+                        )
+                    elif any(cell.strip() for cell in cells):
+                        yield place, dict(zip(header, cells, strict=False))
+        finally:
+            csv.field_size_limit(before)
+
+    def _json_rows(self) -> Iterator[tuple[str, Row | str]]:
+        """Yield the objects of a JSON Lines file."""
+        with self.path.open(encoding="utf-8-sig") as file:
+            number = 0
+            while line := file.readline(_LONGEST):
+                number += 1
+                place = f"{self.name}:{number}"
+                if len(line) >= _LONGEST and not line.endswith("\n"):
+                    while line and not line.endswith("\n"):
+                        line = file.readline(_LONGEST)
+                    yield place, f"the line is longer than {_LONGEST:,} characters"
+                elif line.strip():
+                    try:
+                        yield place, self._flat(line, place)
+                    except InputError as error:
+                        yield place, str(error)
+
+    def _flat(self, line: str, place: str) -> Row:
+        """Return a JSON object's values as texts; take note of columns with others."""
+        try:
+            record: Any = json.loads(line.rstrip("\r\n"))
+        except json.JSONDecodeError as error:
+            msg = f"not JSON: {error.msg} at character {error.pos + 1}"
+            raise InputError(msg) from error
+        except (ValueError, RecursionError) as error:
+            msg = f"not JSON: {error}"
+            raise InputError(msg) from error
+        if not isinstance(record, dict):
+            msg = 'not a JSON object: write {"name": ...} on each line'
+            raise InputError(msg)
+        row: Row = {}
+        for name, value in record.items():
+            if isinstance(value, bool) or not isinstance(value, str | int | float):
+                if value is not None:
+                    self._nested.setdefault(name, place)
+            else:
+                row[name] = str(value)
+        return row
+
+
+def _header(path: Path, cells: list[str]) -> list[str]:
+    """Return the names of the columns."""
+    names = [name.strip() for name in cells]
+    twice = [name for name, count in Counter(names).items() if name and count > 1]
+    if twice:
+        msg = f"{path} has several columns {twice[0]!r}: rename all but one."
+        raise SourceError(msg)
+    if len(names) == 1 and ";" in names[0]:
+        msg = f"{path} has semicolons between its columns: save it with commas."
+        raise SourceError(msg)
+    return names

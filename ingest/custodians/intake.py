@@ -1,0 +1,379 @@
+"""Putting the institutions of a file into the graph.
+
+Rows are read in batches; what is stored already as it is, told by a hash, is not
+written again, so that the same file twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from knowtrail.graph.corpus_lock import corpus_lock
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.progress import silent
+from knowtrail.graph.schema import apply_schema
+from knowtrail.graph.served_models import served_embedder
+from knowtrail.ingest.corpus import open_corpus
+from knowtrail.ingest.custodians.custodian_file import Findings, custodian_of
+from knowtrail.ingest.custodians.institution import CustodianSource, class_uri
+from knowtrail.ingest.keys import Seen
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.ingest.prepare import document_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.custodians.custodian_file import CustodianFile
+    from knowtrail.ingest.custodians.institution import Custodian
+    from knowtrail.ingest.options import Cleanup
+    from knowtrail.ingest.report import IngestReport
+
+__all__ = [
+    "CustodianReport",
+    "custodian_source",
+    "ingest_custodians",
+]
+
+_BATCH = 1000
+
+
+@dataclass(slots=True, kw_only=True)
+class CustodianReport:
+    """Counts of one run; institutions unless said otherwise.
+
+    Attributes:
+        corpus: Name of the corpus.
+        source: Name of the file.
+        added: New ones.
+        updated: Those whose row had changed.
+        skipped: Those stored as they are.
+        deleted: Those gone from the file (`--cleanup full`).
+        repeated: Rows of an institution that an earlier row was of.
+        failed: Rows that could not be used.
+        failures: The first of these, as "place: reason".
+        findings: Values refused, guesses made, what stayed unknown.
+        documents: What became of their documents; None if none were asked for.
+        linked: Links from chunks to institutions that were made.
+        stale: Changed ones whose documents are as before (`--no-documents`).
+        seconds: Time by stage.
+    """
+
+    corpus: str
+    source: str
+    added: int = 0
+    updated: int = 0
+    skipped: int = 0
+    deleted: int = 0
+    repeated: int = 0
+    failed: int = 0
+    failures: list[str] = field(default_factory=list)
+    findings: Findings = field(default_factory=Findings)
+    documents: IngestReport | None = None
+    linked: int = 0
+    stale: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as plain data, for `--json`."""
+        found = self.findings
+        counts = ("added", "updated", "skipped", "deleted", "repeated", "failed")
+        return {
+            "corpus": self.corpus,
+            "source": self.source,
+            **{name: getattr(self, name) for name in counts},
+            "failures": self.failures,
+            "malformed": dict(sorted(found.malformed.items())),
+            "examples": found.examples,
+            "guessed": [
+                {"field": name, "rule": rule, "count": count}
+                for (name, rule), count in sorted(found.guessed.items())
+            ],
+            "unknown": dict(sorted(found.unknown.items())),
+            "linked": self.linked,
+            "stale": self.stale,
+            "documents": self.documents.as_dict() if self.documents else None,
+            "seconds": self.seconds,
+        }
+
+
+def ingest_custodians(
+    connection: Connection,
+    file: CustodianFile,
+    *,
+    corpus: str,
+    settings: Settings,
+    embedder: Embedder | None,
+    country: str | None = None,
+    guess: bool = True,
+    cleanup: Cleanup = "incremental",
+    progress: Progress = silent,
+) -> CustodianReport:
+    """Store the institutions of a file, and a document of each.
+
+    Args:
+        connection: The database.
+        file: Where they are.
+        corpus: Name of the corpus that they belong to.
+        settings: Where working files go.
+        embedder: The model for the documents; None stores institutions alone.
+        country: ISO 3166-1 code of rows that neither state nor imply one.
+        guess: Whether type and city are guessed from title and address.
+        cleanup: `full` also deletes institutions of the corpus that are gone from
+            the file, with their documents, unless a row of the file has no name or a
+            malformed identifier and may be theirs; `none` keeps changed ones as stored.
+        progress: Told of each stage.
+
+    Returns:
+        What was done; rows that cannot be used do not stop the rest.
+
+    Raises:
+        InputError: For a name that cannot be used, a corpus that is being written, or
+            `full` without an embedder where there are documents.
+        CorpusDriftError: If the database was made with another embedder.
+        DatabaseError: If the database fails; a batch is stored whole or not at all.
+    """
+    run = _Run(connection, file, corpus, country, guess=guess, progress=progress)
+    begin = time.perf_counter()
+    apply_schema(connection, progress=progress)
+    with corpus_lock(settings.home, connection, corpus), Seen() as seen:
+        has_documents = run.open(embedder, settings, cleanup)
+        run.store(seen, replace=cleanup != "none")
+        if embedder is None and has_documents:
+            run.report.stale = run.report.updated
+        if cleanup == "full" and not run.remove_unseen(seen):
+            cleanup = "incremental"
+    run.report.seconds["custodians"] = round(time.perf_counter() - begin, 3)
+    if embedder is not None:
+        run.documents(embedder, settings, cleanup)
+    return run.report
+
+
+def _read_custodians(
+    file: CustodianFile,
+    *,
+    country: str | None,
+    guess: bool,
+    findings: Findings,
+    fail: Callable[[str, str], None],
+) -> Iterator[Custodian]:
+    """Yield the institutions of a file, saying which rows are none."""
+    for place, row in file.rows():
+        try:
+            yield custodian_of(
+                row,
+                place=place,
+                source=file.name,
+                towns=file.towns,
+                country=country,
+                guess=guess,
+                findings=findings,
+                misplaced=file.misplaced,
+            )
+        except InputError as error:
+            fail(place, str(error))
+
+
+def custodian_source(
+    file: CustodianFile, *, corpus: str, country: str | None = None, guess: bool = True
+) -> CustodianSource:
+    """Return the documents of the institutions of a file.
+
+    Args:
+        file: Where they are.
+        corpus: Name of the corpus that they belong to.
+        country: ISO 3166-1 code of rows that neither state nor imply one.
+        guess: Whether type and city are guessed from title and address.
+    """
+
+    def once() -> Iterator[Custodian]:
+        with Seen() as seen:
+            for custodian in _read_custodians(
+                file,
+                country=country,
+                guess=guess,
+                findings=Findings(),
+                fail=lambda *_: None,
+            ):
+                if seen.add(custodian.id(corpus)):
+                    yield custodian
+
+    return CustodianSource(file.name, once, corpus=corpus, rows=file.rows_total)
+
+
+class _Run:
+    """One ingest under way."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        file: CustodianFile,
+        corpus: str,
+        country: str | None,
+        *,
+        guess: bool,
+        progress: Progress,
+    ) -> None:
+        self._connection = connection
+        self._file = file
+        self._corpus = corpus
+        self._country = country
+        self._guess = guess
+        self._progress = progress
+        self.report = CustodianReport(corpus=corpus, source=file.name)
+
+    def _fail(self, place: str, message: str) -> None:
+        """Count a row that cannot be used."""
+        self.report.failed += 1
+        if len(self.report.failures) < 50:
+            self.report.failures.append(f"{place}: {message}")
+
+    def store(self, seen: Seen, *, replace: bool) -> None:
+        """Write what is new or has changed."""
+        batch: list[dict[str, Any]] = []
+        found = _read_custodians(
+            self._file,
+            country=self._country,
+            guess=self._guess,
+            findings=self.report.findings,
+            fail=self._fail,
+        )
+        for done, custodian in enumerate(found, start=1):
+            if seen.add(custodian.id(self._corpus)):
+                batch.append(custodian.properties(self._corpus))
+            else:
+                self.report.repeated += 1
+            if len(batch) == _BATCH:
+                self._write(batch, replace=replace)
+                batch = []
+            self._progress("custodians", done, self._file.rows_total)
+        if batch:
+            self._write(batch, replace=replace)
+
+    def _write(self, batch: Sequence[dict[str, Any]], *, replace: bool) -> None:
+        """Write the institutions of a batch that are not stored as they are."""
+        ids = [row["id"] for row in batch]
+        stored = {
+            row["id"]: row["hash"]
+            for row in self._connection.read("custodians/hashes", ids=ids)
+        }
+        new = [row for row in batch if row["id"] not in stored]
+        changed = [
+            row
+            for row in batch
+            if replace
+            and stored.get(row["id"], row["contentHash"]) != row["contentHash"]
+        ]
+        self.report.added += len(new)
+        self.report.updated += len(changed)
+        self.report.skipped += len(batch) - len(new) - len(changed)
+        if not new and not changed:
+            return
+        rows = [*new, *changed]
+        classes = [
+            {"name": name, "uri": class_uri(name)}
+            for name in sorted({row["className"] for row in rows})
+        ]
+        instances = [
+            {"id": row["id"], "classUri": class_uri(row["className"])} for row in rows
+        ]
+        self._connection.write_all([
+            ("custodians/classes", {"rows": classes}),
+            ("custodians/store", {"rows": rows}),
+            ("custodians/instances", {"rows": instances}),
+        ])
+
+    def open(
+        self, embedder: Embedder | None, settings: Settings, cleanup: Cleanup
+    ) -> bool:
+        """Refuse what could not be finished, and return whether there are documents."""
+        options = _options(self._connection, self._corpus)
+        if embedder is not None:
+            open_corpus(
+                self._connection,
+                self._corpus,
+                embedder=served_embedder(self._connection, embedder),
+                options=options,
+                language_model=settings.language_model,
+            )
+        elif options is None and cleanup == "full":
+            msg = (
+                f"Corpus {self._corpus!r} has documents; those of institutions that "
+                "are gone would stay: leave --no-documents out."
+            )
+            raise InputError(msg)
+        return options is None
+
+    def remove_unseen(self, seen: Seen) -> bool:
+        """Delete institutions of the corpus that the file has no more."""
+        unclear = self.report.failed + self.report.findings.unidentified
+        kept = 0
+        for page in self._pages():
+            gone = [row["id"] for row in page if row["id"] not in seen]
+            if unclear:
+                kept += len(gone)
+            elif gone:
+                self._connection.write("custodians/remove", ids=gone)
+                self.report.deleted += len(gone)
+        if kept:
+            self.report.failures.append(
+                f"{self._file.name}: nothing is deleted: rows without a name or with "
+                f"a malformed identifier ({unclear:,}) may be of those that are stored "
+                f"and not in the file ({kept:,}); mend them and run again"
+            )
+        return not unclear
+
+    def _pages(self) -> Iterator[list[dict[str, Any]]]:
+        """Yield the stored institutions of the corpus, some at a time."""
+        after = ""
+        while page := self._connection.read(
+            "custodians/page", corpus=self._corpus, after=after, limit=_BATCH
+        ):
+            yield page
+            after = page[-1]["id"]
+
+    def documents(
+        self, embedder: Embedder, settings: Settings, cleanup: Cleanup
+    ) -> None:
+        """Make a document of each institution and link its chunks to it."""
+        source = custodian_source(
+            self._file, corpus=self._corpus, country=self._country, guess=self._guess
+        )
+        self.report.documents = ingest_corpus(
+            self._connection,
+            [source],
+            corpus=self._corpus,
+            embedder=embedder,
+            settings=settings,
+            options=_options(self._connection, self._corpus),
+            cleanup=cleanup,
+            progress=self._progress,
+        )
+        begin = time.perf_counter()
+        for page in self._pages():
+            rows = [
+                {
+                    "id": row["id"],
+                    "document": document_id(self._corpus, row["id"]),
+                    "className": row["className"],
+                }
+                for row in page
+            ]
+            written = self._connection.write("custodians/about", rows=rows)
+            self.report.linked += written.relationships_created
+        self.report.seconds["links"] = round(time.perf_counter() - begin, 3)
+
+
+def _options(connection: Connection, corpus: str) -> IngestOptions | None:
+    """Return how a new corpus of institutions is built; a stored one stays as it is.
+
+    Key phrases of such short and similar texts say nothing, and cost most of the time.
+    """
+    stored = connection.read("ingest/corpus_read", name=corpus)
+    return None if stored else IngestOptions(themes="none")

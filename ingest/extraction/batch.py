@@ -1,0 +1,474 @@
+"""Extraction from many sources: several at once, resumable, each stored as it ends."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import queue
+import threading
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.progress import silent
+from knowtrail.ingest.extraction.prompts import prompt_hash
+from knowtrail.ingest.extraction.stored_knowledge import (
+    ExtractionSource,
+    extraction_id,
+    knowledge_of,
+    store,
+    supports,
+)
+from knowtrail.ingest.extraction.text_extraction import extract_text
+from knowtrail.ingest.extraction.variants import variant_of
+from knowtrail.ingest.extraction.web import results_text
+from knowtrail.ingest.keys import content_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.progress import Progress
+    from knowtrail.ingest.extraction.text_extraction import Extracted
+    from knowtrail.ingest.extraction.web import WebResult
+
+__all__ = [
+    "ExtractionOptions",
+    "ExtractionReport",
+    "Unit",
+    "extract_sources",
+    "search_source",
+    "stored_sources",
+]
+
+Unit = Literal["document", "chunk"]
+
+
+def stored_sources(
+    connection: Connection,
+    corpus: str,
+    *,
+    unit: Unit = "document",
+    only: Sequence[str] = (),
+) -> list[ExtractionSource]:
+    """Return the documents or chunks of a corpus, without their texts.
+
+    Args:
+        connection: The database.
+        corpus: Name of a stored corpus.
+        unit: What is read at a time.
+        only: Titles, aliases or ids of the documents wanted; none for all.
+
+    Raises:
+        InputError: If one of them is not in the corpus; suggests a near title.
+    """
+    wanted = list(only) or None
+    rows = connection.read(f"extraction/{unit}s", corpus=corpus, only=wanted)
+    known = {
+        name for row in rows for name in (row["id"], row["title"], row["document"])
+    }
+    known |= {alias for row in rows for alias in row["aliases"] or ()}
+    for name in only:
+        if name not in known:
+            raise InputError(_unknown(connection, corpus, name))
+    return [
+        ExtractionSource(
+            id=row["id"],
+            title=row["title"],
+            content_hash=row["contentHash"],
+            document=row["document"],
+        )
+        for row in rows
+    ]
+
+
+def _unknown(connection: Connection, corpus: str, name: str) -> str:
+    """Say that there is no such document, and which is near."""
+    rows = connection.read("extraction/documents", corpus=corpus, only=None)
+    titles = [row["title"] for row in rows]
+    near = difflib.get_close_matches(name, titles, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "give a title or an id."
+    return f"No document {name!r} in corpus {corpus!r}: {hint}"
+
+
+def search_source(
+    query: str, results: Sequence[WebResult], *, corpus: str
+) -> ExtractionSource:
+    """Return what a search found as one source.
+
+    Args:
+        query: What was searched.
+        results: What was found.
+        corpus: Name of the corpus that it is stored with.
+    """
+    text = results_text(results)
+    return ExtractionSource(
+        id=content_key("search", corpus, query),
+        title=query,
+        content_hash=content_key("results", text),
+        results=tuple(results),
+        text=text,
+    )
+
+
+def _with_text(connection: Connection, source: ExtractionSource) -> ExtractionSource:
+    """Return a source with its text, read from the graph where it is not known."""
+    if source.text is not None:
+        return source
+    (row,) = connection.read("extraction/texts", ids=[source.id])
+    return replace(source, text=row["text"])
+
+
+_LOG = logging.getLogger(__name__)
+MOST_AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionOptions:
+    """How to extract.
+
+    Attributes:
+        variant: How the answers are written, see `VARIANTS`.
+        question: What the knowledge is wanted for; None for no question.
+        concurrency: Texts that the model reads at once, 1 to 32.
+        seconds: Time limit of each answer.
+        tokens: Tokens that an answer may have, and half of the context at most.
+        retry_failed: Whether what failed before, in part too, is tried again.
+    """
+
+    variant: str = "skn"
+    question: str | None = None
+    concurrency: int = 1
+    seconds: float = 120.0
+    tokens: int = 4_096
+    retry_failed: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be done.
+
+        Raises:
+            InputError: Naming the option and its range.
+        """
+        variant_of(self.variant)
+        for name, least, most in (
+            ("concurrency", 1, MOST_AT_ONCE),
+            ("seconds", 1, 3_600),
+            ("tokens", 16, 1_000_000),
+        ):
+            value = getattr(self, name)
+            if not least <= value <= most:
+                msg = f"{name} is {value!r}: give a number from {least} to {most}."
+                raise InputError(msg)
+        if self.question is not None and not self.question.strip():
+            msg = "The question is empty: ask something, or leave it out."
+            raise InputError(msg)
+
+
+@dataclass(slots=True, kw_only=True)
+class ExtractionReport:
+    """What a run did.
+
+    Attributes:
+        variant: Name of the variant.
+        model: Name of the model.
+        sources: Texts that were asked for.
+        skipped: Those that were done before.
+        failed_before: Those of them that failed then.
+        ok: Answers that were valid as they came.
+        repaired: Answers that were put right.
+        partial: Long texts of which some passages failed.
+        failed: Answers that could not be used.
+        kept: Of those two, how many left an earlier extraction that had read more in
+            its place.
+        failures: Title and reason of some that failed, in part too.
+        not_understood: Pieces of answers that were left out.
+        source_characters: Length of all texts that were given.
+        read_characters: How much of them could be used.
+        passages: In how many pieces they were shown.
+        answer_tokens: Tokens that each answer might have; None where none was asked
+            for.
+        facts: Facts stored.
+        supported: Those with a sentence that supports them.
+        prompt_tokens: Tokens of all prompts, as the model counted.
+        completion_tokens: Tokens of all answers.
+        seconds: Time of the model, all answers together.
+    """
+
+    variant: str
+    model: str
+    sources: int = 0
+    skipped: int = 0
+    failed_before: int = 0
+    ok: int = 0
+    repaired: int = 0
+    partial: int = 0
+    failed: int = 0
+    kept: int = 0
+    failures: list[tuple[str, str]] = field(default_factory=list)
+    not_understood: int = 0
+    source_characters: int = 0
+    read_characters: int = 0
+    passages: int = 0
+    answer_tokens: int | None = None
+    facts: int = 0
+    supported: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+
+    def take(
+        self,
+        source: ExtractionSource,
+        extracted: Extracted,
+        facts: tuple[int, int] | None,
+    ) -> None:
+        """Count one extraction with its facts and supported ones, None if not kept."""
+        stated, supported = facts or (0, 0)
+        self.kept += facts is None
+        self.facts += stated
+        self.supported += supported
+        self.not_understood += extracted.not_understood
+        setattr(self, extracted.status, getattr(self, extracted.status) + 1)
+        if extracted.error and len(self.failures) < 20:
+            self.failures.append((source.title, extracted.error))
+        self.source_characters += extracted.source_characters
+        self.read_characters += extracted.read_characters
+        self.passages += extracted.passages
+        self.answer_tokens = extracted.answer_tokens
+        self.prompt_tokens += extracted.prompt_tokens or 0
+        self.completion_tokens += extracted.completion_tokens or 0
+        self.seconds += extracted.seconds
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON values with camelCase names."""
+        return {
+            _camel(name): round(value, 3) if name == "seconds" else value
+            for name, value in asdict(self).items()
+        } | {"failures": [{"title": t, "error": e} for t, e in self.failures]}
+
+
+def _camel(name: str) -> str:
+    """Return a name in camelCase."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def extract_sources(
+    connection: Connection,
+    sources: Sequence[ExtractionSource],
+    *,
+    corpus: str,
+    model: LanguageModel,
+    embedder: Embedder,
+    options: ExtractionOptions,
+    progress: Progress = silent,
+) -> ExtractionReport:
+    """Let a model read sources, and store what it writes down as it comes.
+
+    Each source is stored in one transaction. What an earlier run did with the same
+    prompt, model and content is left as it is, so that an interrupted run goes on; an
+    answer that was cut is asked for again where it may be longer. One that failed, or
+    of which passages failed, replaces none that had read more.
+
+    Args:
+        connection: The database.
+        sources: What is read.
+        corpus: Name of the stored corpus that they belong to.
+        model: Who reads.
+        embedder: The model of the corpus' vectors, to find supporting sentences.
+        options: How to extract.
+        progress: Told of each source that is done.
+
+    Raises:
+        InputError: If the question is too long for the model.
+        ModelError: If the model's server is down or lacks it; what was done is stored.
+        DatabaseError: If the database fails.
+    """
+    report = ExtractionReport(
+        variant=options.variant, model=model.name, sources=len(sources)
+    )
+    asked = {"corpus": corpus, "variant": options.variant, "model": model.name}
+    rows = connection.read("extraction/done", **asked)
+    left = _left(rows, sources, corpus=corpus, model=model, options=options)
+    before = {row["id"]: row["read"] for row in rows}
+    report.skipped = len(sources) - len(left)
+    keys = [{_key(s, corpus, model, options) for s in some} for some in (sources, left)]
+    report.failed_before = sum(not before[key] for key in keys[0] - keys[1])
+    if not left:
+        return report
+    progress(f"extract {options.variant}", 0, len(left))
+    done = _extracted(connection, left, model, options)
+    with _told_how_to_go_on(report):
+        for number, (source, extracted) in enumerate(done, start=1):
+            facts = _stored(
+                connection,
+                source,
+                extracted,
+                corpus=corpus,
+                embedder=embedder,
+                question=options.question,
+                before=before,
+            )
+            report.take(source, extracted, facts)
+            progress(f"extract {options.variant}", number, len(left))
+    return report
+
+
+@contextmanager
+def _told_how_to_go_on(report: ExtractionReport) -> Iterator[None]:
+    """Say what is stored where the model fails in the middle."""
+    try:
+        yield
+    except ModelError as error:
+        done = report.ok + report.repaired + report.partial + report.failed
+        done -= report.kept
+        if not done:
+            raise
+        msg = f"{error} {done} are stored: run the same command again to go on."
+        raise ModelError(msg) from error
+
+
+def _stored(
+    connection: Connection,
+    source: ExtractionSource,
+    extracted: Extracted,
+    *,
+    corpus: str,
+    embedder: Embedder,
+    question: str | None,
+    before: Mapping[str, int],
+) -> tuple[int, int] | None:
+    """Store an extraction; return how many facts it has, and how many supported.
+
+    One with an error is not stored in the place of one that had read more.
+    """
+    knowledge = knowledge_of(
+        extracted,
+        corpus=corpus,
+        source=source.id,
+        content_hash=source.content_hash,
+        question=question,
+    )
+    if extracted.error and extracted.read_characters < before.get(knowledge.id, 0):
+        return None
+    supported = supports(connection, embedder, knowledge, source.document)
+    store(connection, knowledge, source, corpus=corpus, supported=supported)
+    return len(knowledge.facts), len({row["fact"] for row in supported})
+
+
+def _left(
+    rows: Sequence[Mapping[str, Any]],
+    sources: Sequence[ExtractionSource],
+    *,
+    corpus: str,
+    model: LanguageModel,
+    options: ExtractionOptions,
+) -> list[ExtractionSource]:
+    """Return the sources that are not done yet."""
+    asked = prompt_hash(variant_of(options.variant), options.question)
+    done = {
+        row["id"]: row["contentHash"]
+        for row in rows
+        if row["promptHash"] == asked
+        and not (options.retry_failed and row["read"] < row["characters"])
+        and not (
+            row["cut"] and model.room(options.tokens)[1] > (row["answerTokens"] or 0)
+        )
+    }
+
+    return [
+        source
+        for source in sources
+        if done.get(_key(source, corpus, model, options)) != source.content_hash
+    ]
+
+
+def _key(
+    source: ExtractionSource,
+    corpus: str,
+    model: LanguageModel,
+    options: ExtractionOptions,
+) -> str:
+    """Return the id of the extraction of a source."""
+    return extraction_id(corpus, source.id, variant=options.variant, model=model.name)
+
+
+def _extracted(
+    connection: Connection,
+    sources: Sequence[ExtractionSource],
+    model: LanguageModel,
+    options: ExtractionOptions,
+) -> Iterator[tuple[ExtractionSource, Extracted]]:
+    """Yield sources with what the model made of them, as they are done.
+
+    The threads that wait for the model are daemons: one who stops the program does not
+    wait for answers that nobody reads.
+    """
+    waiting: queue.SimpleQueue[ExtractionSource] = queue.SimpleQueue()
+    for source in sources:
+        waiting.put(source)
+    results: queue.Queue[tuple[ExtractionSource, Extracted] | BaseException]
+    results = queue.Queue(maxsize=2 * options.concurrency)
+    stopped = threading.Event()
+
+    def work() -> None:
+        while not stopped.is_set():
+            try:
+                source = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                results.put((source, _extract(connection, source, model, options)))
+            except BaseException as error:
+                results.put(error)
+                return
+
+    for number in range(min(options.concurrency, len(sources))):
+        name = f"knowtrail-extract-{number}"
+        threading.Thread(target=work, name=name, daemon=True).start()
+    try:
+        for _ in sources:
+            item = results.get()
+            if isinstance(item, BaseException):
+                stopped.set()
+                yield from _answers(results)
+                raise item
+            yield item
+    finally:
+        stopped.set()
+        while not results.empty():
+            results.get_nowait()
+
+
+def _answers(
+    results: queue.Queue[tuple[ExtractionSource, Extracted] | BaseException],
+) -> Iterator[tuple[ExtractionSource, Extracted]]:
+    """Yield what is finished already, without waiting."""
+    while not results.empty():
+        item = results.get_nowait()
+        if not isinstance(item, BaseException):
+            yield item
+
+
+def _extract(
+    connection: Connection,
+    source: ExtractionSource,
+    model: LanguageModel,
+    options: ExtractionOptions,
+) -> Extracted:
+    """Let the model read one source."""
+    known = _with_text(connection, source)
+    extracted = extract_text(
+        known.text or "",
+        variant=options.variant,
+        model=model,
+        question=options.question,
+        seconds=options.seconds,
+        tokens=options.tokens,
+    )
+    if extracted.status == "failed":
+        _LOG.info("No extraction from %.80r: %s", source.title, extracted.error)
+    return extracted

@@ -1,0 +1,398 @@
+"""What an extraction says, as nodes and relationships, stored whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from knowtrail.graph.embedders import embed_texts
+from knowtrail.graph.errors import VectorError
+from knowtrail.graph.prompts import whole_characters
+from knowtrail.ingest.extraction.skn.notation import SknBlock
+from knowtrail.ingest.keys import content_key, normalise_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from knowtrail.graph.connection import Connection, Counters
+    from knowtrail.graph.embedders import Embedder
+    from knowtrail.ingest.extraction.text_extraction import Extracted
+    from knowtrail.ingest.extraction.web import WebResult
+
+__all__ = [
+    "SUPPORT",
+    "ExtractionSource",
+    "Knowledge",
+    "extraction_id",
+    "knowledge_of",
+    "store",
+    "supports",
+]
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knowledge:
+    """What one extraction says, ready to be stored.
+
+    Attributes:
+        id: Key of the extraction.
+        properties: Properties of its node.
+        facts: Rows of facts, in order.
+        gaps: Rows of gaps, in order.
+        concepts: Rows of concepts.
+        causes: Rows of links between concepts.
+        entities: Rows of entities.
+        relations: Rows of links between entities.
+    """
+
+    id: str
+    properties: Row
+    facts: tuple[Row, ...] = ()
+    gaps: tuple[Row, ...] = ()
+    concepts: tuple[Row, ...] = ()
+    causes: tuple[Row, ...] = ()
+    entities: tuple[Row, ...] = ()
+    relations: tuple[Row, ...] = ()
+
+
+def extraction_id(corpus: str, source: str, *, variant: str, model: str) -> str:
+    """Return the key of the extraction from a source by a variant and a model."""
+    return content_key("extraction", corpus, source, variant, model)
+
+
+def knowledge_of(
+    extracted: Extracted,
+    *,
+    corpus: str,
+    source: str,
+    content_hash: str,
+    question: str | None = None,
+) -> Knowledge:
+    """Return the rows of an extraction.
+
+    Args:
+        extracted: What a model made of the source.
+        corpus: Name of the corpus.
+        source: Id of the document, chunk or search.
+        content_hash: Key of what was read, to see later whether it has changed.
+        question: What the knowledge was wanted for; None for no question.
+    """
+    key = extraction_id(
+        corpus, source, variant=extracted.variant, model=extracted.model
+    )
+    said: dict[str, Any] = {}
+    about: Row = {}
+    if isinstance(extracted.value, SknBlock):
+        said = _of_block(extracted.value, corpus, key)
+        about = _assessment(extracted.value)
+    elif extracted.value is not None:
+        said = _of_json(extracted.value, corpus, key)
+    properties = {
+        "id": key,
+        "corpus": corpus,
+        "sourceId": source,
+        "variant": extracted.variant,
+        "model": extracted.model,
+        "promptHash": extracted.prompt_hash,
+        "contentHash": content_hash,
+        "question": question,
+        "status": extracted.status,
+        "error": extracted.error,
+        "attempts": extracted.attempts,
+        "answerTokens": extracted.answer_tokens,
+        "promptTokens": extracted.prompt_tokens,
+        "completionTokens": extracted.completion_tokens,
+        "seconds": round(extracted.seconds, 3),
+        "sourceCharacters": extracted.source_characters,
+        "readCharacters": extracted.read_characters,
+        "passages": extracted.passages,
+        "repairs": [str(repair) for repair in extracted.repairs],
+        "notUnderstood": extracted.not_understood,
+        "raw": extracted.raw,
+        "text": extracted.text,
+        **about,
+    }
+    return Knowledge(id=key, properties=_storable(properties), **said)
+
+
+def _storable(row: Row) -> Row:
+    """Return a row whose texts are whole characters, without nulls."""
+    stored: Row = {}
+    for name, value in row.items():
+        if isinstance(value, str):
+            stored[name] = whole_characters(value)
+        elif isinstance(value, list):
+            stored[name] = [whole_characters(text) for text in value]
+        elif value is not None:
+            stored[name] = value
+    return stored
+
+
+def _assessment(block: SknBlock) -> Row:
+    """Return source and risk as properties."""
+    about: Row = {}
+    if block.source is not None:
+        about |= {
+            "domain": block.source.domain,
+            "freshness": block.source.freshness,
+            "reliability": block.source.reliability,
+        }
+    if block.risk is not None:
+        about |= {
+            "misdirection": block.risk.misdirection,
+            "missingContext": block.risk.missing_context,
+        }
+    return about
+
+
+def _of_block(block: SknBlock, corpus: str, key: str) -> dict[str, tuple[Row, ...]]:
+    """Return the rows of an SKN block."""
+    names = [name for link in block.causal for name in (link.cause, link.effect)]
+    concepts = _named("concept", corpus, names)
+    causes: dict[tuple[str, str], Row] = {}
+    for link in block.causal:
+        cause, effect = (
+            concepts[normalise_name(whole_characters(name))]["id"]
+            for name in (link.cause, link.effect)
+        )
+        if cause != effect:
+            row = {"cause": cause, "effect": effect, "strength": link.strength}
+            causes.setdefault((cause, effect), row)
+    facts = [
+        _fact(
+            *(key, corpus, index, fact.text),
+            priority=fact.priority,
+            symbol=fact.symbol,
+            confidence=fact.confidence,
+        )
+        for index, fact in enumerate(block.facts)
+    ]
+    gaps = [
+        {
+            "id": content_key("gap", key, index),
+            "corpus": corpus,
+            "extraction": key,
+            "index": index,
+            "text": whole_characters(text),
+        }
+        for index, text in enumerate(block.gaps)
+    ]
+    return {
+        "facts": tuple(facts),
+        "gaps": tuple(gaps),
+        "concepts": tuple(concepts.values()),
+        "causes": tuple(causes.values()),
+    }
+
+
+def _fact(key: str, corpus: str, index: int, text: str, **more: Any) -> Row:
+    """Return the row of a fact."""
+    return _storable({
+        "id": content_key("fact", key, index),
+        "corpus": corpus,
+        "extraction": key,
+        "index": index,
+        "text": text,
+        **more,
+    })
+
+
+def _named(kind: str, corpus: str, names: list[str]) -> dict[str, Row]:
+    """Return rows of shared nodes by normalised name, with the first spelling."""
+    rows: dict[str, Row] = {}
+    for name in map(whole_characters, names):
+        same = normalise_name(name)
+        rows.setdefault(
+            same,
+            {"id": content_key(kind, corpus, same), "corpus": corpus, "name": name},
+        )
+    return rows
+
+
+def _of_json(
+    value: dict[str, Any], corpus: str, key: str
+) -> dict[str, tuple[Row, ...]]:
+    """Return the rows of a JSON answer; claims are facts."""
+    names = [entity["name"] for entity in value["entities"]]
+    for relation in value["relationships"]:
+        names += [relation["source"], relation["target"]]
+    entities = _named("entity", corpus, names)
+    for entity in value["entities"]:
+        row = entities[normalise_name(whole_characters(entity["name"]))]
+        row.setdefault("type", whole_characters(entity["type"]))
+        attributes = json.dumps(entity["attributes"], ensure_ascii=False)
+        row.setdefault("attributes", whole_characters(attributes))
+    relations: dict[tuple[str, str, str], Row] = {}
+    for relation in value["relationships"]:
+        source, target = (
+            entities[normalise_name(whole_characters(relation[end]))]["id"]
+            for end in ("source", "target")
+        )
+        word = whole_characters(relation["relation"])
+        row = {"source": source, "target": target, "relation": word}
+        relations.setdefault((source, word, target), row)
+    facts = [
+        _fact(
+            *(key, corpus, index, claim["statement"]),
+            category=claim["category"],
+            confidence=claim.get("confidence"),
+        )
+        for index, claim in enumerate(value["claims"])
+    ]
+    blank = {"type": None, "attributes": None}
+    return {
+        "facts": tuple(facts),
+        "entities": tuple(blank | row for row in entities.values()),
+        "relations": tuple(relations.values()),
+    }
+
+
+SUPPORT = 0.6
+"""Least cosine of a fact and a sentence that supports it."""
+
+_PARTS = ("facts", "gaps", "concepts", "causes", "entities", "relations")
+MOST_SUPPORTS = 3
+"""Sentences that a fact is linked to at most, the nearest ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionSource:
+    """What a model is given to read.
+
+    Attributes:
+        id: Key of the document, chunk or search.
+        title: What people call it.
+        content_hash: Changes with its text.
+        document: Id of the document whose sentences may support its facts; None for
+            a search.
+        results: What a search found, empty for others.
+        text: The text; None where it is still to be read from the graph.
+    """
+
+    id: str
+    title: str
+    content_hash: str
+    document: str | None = None
+    results: tuple[WebResult, ...] = ()
+    text: str | None = None
+
+
+def _search_result_rows(source: ExtractionSource, corpus: str) -> list[dict[str, Any]]:
+    """Return the nodes of what a search found."""
+    return [
+        {
+            "id": content_key("result", source.id, rank),
+            "corpus": corpus,
+            "query": source.title,
+            "rank": rank,
+            "title": result.title,
+            "url": result.url,
+            "text": result.content,
+        }
+        for rank, result in enumerate(source.results, start=1)
+    ]
+
+
+def supports(
+    connection: Connection,
+    embedder: Embedder,
+    knowledge: Knowledge,
+    document: str | None,
+) -> list[dict[str, Any]]:
+    """Return which sentences of its document support each fact.
+
+    Args:
+        connection: The database.
+        embedder: The model of the corpus' vectors.
+        knowledge: What was extracted.
+        document: Id of the document; None where there is none.
+
+    Returns:
+        Rows of fact, sentence, score and rank: up to three a fact, at cosine 0.6 or
+        above.
+    """
+    if document is None or not knowledge.facts:
+        return []
+    rows = connection.read("extraction/sentences", document=document)
+    rows = [row for row in rows if row["vector"] is not None]
+    if not rows:
+        return []
+    try:
+        facts = embed_texts(embedder, [fact["text"] for fact in knowledge.facts])
+    except VectorError:
+        return []
+    sentences = np.asarray([row["vector"] for row in rows], dtype=np.float64)
+    scores = _unit(facts) @ _unit(sentences).T
+    found = []
+    for index, fact in enumerate(knowledge.facts):
+        best = np.argsort(-scores[index], kind="stable")[:MOST_SUPPORTS]
+        found += [
+            {
+                "fact": fact["id"],
+                "sentence": rows[place]["id"],
+                "score": round(min(float(scores[index, place]), 1.0), 6),
+                "rank": rank,
+            }
+            for rank, place in enumerate(best, start=1)
+            if scores[index, place] >= SUPPORT
+        ]
+    return found
+
+
+def _unit(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return rows of length 1, in float64."""
+    wide = np.asarray(vectors, dtype=np.float64)
+    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+    unit: np.ndarray[Any, Any] = wide / np.where(lengths > 0, lengths, 1.0)
+    return unit
+
+
+def store(
+    connection: Connection,
+    knowledge: Knowledge,
+    source: ExtractionSource,
+    *,
+    corpus: str,
+    supported: Sequence[Mapping[str, Any]],
+) -> Counters:
+    """Store an extraction in the place of the one of the same source and kind.
+
+    Args:
+        connection: The database.
+        knowledge: What was extracted.
+        source: What it was extracted from.
+        corpus: Name of the corpus.
+        supported: Rows of `supports`.
+
+    Returns:
+        What changed. What other extractions say stays as it is; concepts and entities
+        that nothing names any more go.
+    """
+    key = knowledge.id
+    results = _search_result_rows(source, corpus)
+    steps: list[tuple[str, Mapping[str, Any]]] = [
+        ("extraction/remove", {"ids": [key]}),
+        ("extraction/search_results", {"rows": results}),
+        (
+            "extraction/extraction",
+            {
+                "id": key,
+                "properties": knowledge.properties,
+                "sources": [row["id"] for row in results] or [source.id],
+            },
+        ),
+    ]
+    steps += [
+        (f"extraction/{name}", {"extraction": key, "rows": list(rows)})
+        for name in _PARTS
+        if (rows := getattr(knowledge, name))
+    ]
+    steps.append(("extraction/supports", {"rows": list(supported)}))
+    return connection.write_all([
+        (name, params) for name, params in steps if params.get("rows") != []
+    ])

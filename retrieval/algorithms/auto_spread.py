@@ -1,0 +1,104 @@
+"""An answer that covers its question: documents in turn, joined by names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["Place", "joined", "spread"]
+
+REPEATED = 0.5
+"""What a chunk loses for each one of its document before it, as a logarithm of rank."""
+_JOINED = 100
+"""Places at the top for which it is looked what name joins them to the one before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A chunk in the ranking of `auto`.
+
+    Attributes:
+        id: The chunk.
+        score: What it is ranked by.
+        before: The chunk that it is joined to by a name; empty for none.
+        term: The name that both have; empty for none.
+        led: Whether the other one led here, so that this one is ranked higher.
+        asked: The rarest name that it shares with the question; empty for none.
+        near: Its number among the anchors, from 1, by cosine; 0 where it is none.
+    """
+
+    id: str
+    score: float = 0.0
+    before: str = ""
+    term: str = ""
+    led: bool = False
+    asked: str = ""
+    near: int = 1
+
+
+def spread(
+    places: Sequence[Place], documents: Mapping[str, str], share: float
+) -> list[Place]:
+    """Return places in an order in which no document has all the first ones.
+
+    Each chunk of a document loses a little more than the one before it, so that a text
+    that is all about the question still comes often, and others are heard.
+
+    Args:
+        places: Chunks, best first.
+        documents: Chunk id -> id of its document; one that is not here counts as of a
+            document of its own.
+        share: How much of the loss counts, from 0 to 1.
+
+    Returns:
+        The same chunks by what is left of their scores.
+    """
+    if not share:
+        return list(places)
+    taken: Counter[str] = Counter()
+    lost = []
+    for place in places:
+        document = documents.get(place.id, place.id)
+        loss = share * REPEATED * taken[document]
+        lost.append(replace(place, score=place.score - loss) if loss else place)
+        taken[document] += 1
+    return sorted(lost, key=lambda place: -place.score)
+
+
+def joined(
+    places: Sequence[Place],
+    named: Mapping[str, Sequence[str]],
+    documents: Mapping[str, str],
+    rarity: Mapping[str, float],
+    asked: Iterable[str],
+) -> list[Place]:
+    """Return places that tell by which name they go on from the place before them.
+
+    Nothing is ranked by that. Joined are two of different documents, by the rarest name
+    that both have and the question has not; a place that a chain led to stays as it is.
+
+    Args:
+        places: Chunks in the order in which they are visited.
+        named: Chunk id -> names of its terms.
+        documents: Chunk id -> id of its document.
+        rarity: Name -> how rare it is; one that all chunks have is 0.
+        asked: Names of the question.
+    """
+    new = {name for name, rare in rarity.items() if rare > 0}.difference(asked)
+    told = list(places[:1])
+    for last, place in pairwise(places[:_JOINED]):
+        both = new.intersection(named.get(last.id, ())).intersection(
+            named.get(place.id, ())
+        )
+        term = max(both, key=lambda name: (rarity[name], name), default="")
+        here = documents.get(place.id)
+        elsewhere = here is not None and here != documents.get(last.id, here)
+        if not place.before and elsewhere and term:
+            place = replace(place, before=last.id, term=term)
+        told.append(place)
+    return [*told, *places[_JOINED:]]

@@ -1,0 +1,631 @@
+"""How specific classes of heritage are to a question, and what is kept by that.
+
+The scores of classes are read from LinkML files, by context template.
+"""
+
+from __future__ import annotations
+
+import difflib
+import threading
+import time
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from knowtrail.graph.driver import Counters
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.extras import extra
+from knowtrail.retrieval.specificity.execution import DEFAULT_BASE
+from knowtrail.retrieval.specificity.yaml_lines import read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from knowtrail.graph.connection import Connection
+
+__all__ = [
+    "DEFAULT_SCORE",
+    "INSTITUTION_TYPE_TO_CONTEXT",
+    "SPARQL_TO_CONTEXT",
+    "CachedScores",
+    "ClassFilter",
+    "ClassScores",
+    "ContextTemplate",
+    "FilteredClasses",
+    "RankedChunk",
+    "SPARQLToContextMapper",
+    "ScoreSource",
+    "SpecificityLookup",
+    "SpecificityRanker",
+    "check_threshold",
+    "diagram",
+    "load_lookup",
+    "write_scores",
+]
+
+
+class ContextTemplate(StrEnum):
+    """The kinds of question that a class can be more or less specific to."""
+
+    ARCHIVE_SEARCH = "archive_search"
+    MUSEUM_SEARCH = "museum_search"
+    LIBRARY_SEARCH = "library_search"
+    COLLECTION_DISCOVERY = "collection_discovery"
+    PERSON_RESEARCH = "person_research"
+    LOCATION_BROWSE = "location_browse"
+    IDENTIFIER_LOOKUP = "identifier_lookup"
+    ORGANIZATIONAL_CHANGE = "organizational_change"
+    DIGITAL_PLATFORM = "digital_platform"
+    GENERAL_HERITAGE = "general_heritage"
+
+
+_C = ContextTemplate
+
+SPARQL_TO_CONTEXT: Mapping[str, ContextTemplate] = {
+    "list_institutions_by_type_city": _C.LOCATION_BROWSE,
+    "list_institutions_by_type_region": _C.LOCATION_BROWSE,
+    "list_institutions_by_type_country": _C.LOCATION_BROWSE,
+    "count_institutions_by_type_location": _C.LOCATION_BROWSE,
+    "count_institutions_by_type": _C.GENERAL_HERITAGE,
+    "find_institution_by_name": _C.GENERAL_HERITAGE,
+    "list_all_institutions_in_city": _C.LOCATION_BROWSE,
+    "find_institutions_by_founding_date": _C.ORGANIZATIONAL_CHANGE,
+    "find_institution_by_identifier": _C.IDENTIFIER_LOOKUP,
+    "compare_locations": _C.LOCATION_BROWSE,
+    "find_custodians_by_budget_threshold": _C.GENERAL_HERITAGE,
+    "none": _C.GENERAL_HERITAGE,
+}
+"""Id of a query template -> context template."""
+
+INSTITUTION_TYPE_TO_CONTEXT: Mapping[str, ContextTemplate] = {
+    "A": _C.ARCHIVE_SEARCH,
+    "M": _C.MUSEUM_SEARCH,
+    "L": _C.LIBRARY_SEARCH,
+    "G": _C.MUSEUM_SEARCH,
+    "R": _C.GENERAL_HERITAGE,
+    "C": _C.GENERAL_HERITAGE,
+    "H": _C.GENERAL_HERITAGE,
+    "D": _C.DIGITAL_PLATFORM,
+}
+"""Letter of an institution type -> the context template that goes before."""
+
+
+class SPARQLToContextMapper:
+    """Maps what a question was classified as to a context template."""
+
+    def map(
+        self, sparql_template_id: str, extracted_slots: Mapping[str, str] | None = None
+    ) -> ContextTemplate:
+        """Return the context template of a classified question.
+
+        Args:
+            sparql_template_id: Id of a query template; an unknown one is general.
+            extracted_slots: Slot values; `institution_type`, where its letter is in
+                the table, goes before the template.
+        """
+        letter = (extracted_slots or {}).get("institution_type", "")
+        return INSTITUTION_TYPE_TO_CONTEXT.get(letter) or SPARQL_TO_CONTEXT.get(
+            sparql_template_id, ContextTemplate.GENERAL_HERITAGE
+        )
+
+
+DEFAULT_SCORE = 0.5
+GENERAL = "general"
+_CONTEXTS = frozenset(ContextTemplate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassScores:
+    """A class of the schema with its scores.
+
+    Attributes:
+        name: Its name.
+        parent: The class that it is a kind of; None for a root.
+        description: What it is.
+        general: Its score where a context template has none of its own.
+        scores: Score by context template.
+        institution_type: The letter that it stands for, if any.
+        attributes: Name and range of what it has beyond its parent.
+        abstract: Whether nothing is only this.
+        mixins: Other classes that it is a kind of.
+    """
+
+    name: str
+    parent: str | None = None
+    description: str = ""
+    general: float = DEFAULT_SCORE
+    scores: Mapping[str, float] = field(default_factory=dict)
+    institution_type: str | None = None
+    attributes: tuple[tuple[str, str], ...] = ()
+    abstract: bool = False
+    mixins: tuple[str, ...] = ()
+
+    def score(self, context_template: str) -> float:
+        """Return the score in a context."""
+        return self.scores.get(context_template, self.general)
+
+
+class ScoreSource(Protocol):
+    """Gives the scores of all classes in a context."""
+
+    def get_all_scores(self, context_template: str = GENERAL) -> dict[str, float]:
+        """Return the score of every class, by name."""
+        ...
+
+
+class SpecificityLookup:
+    """The scores of classes by context template."""
+
+    def __init__(self, classes: Mapping[str, ClassScores]) -> None:
+        self.classes = dict(sorted(classes.items()))
+
+    def get_score(self, class_name: str, context_template: str = GENERAL) -> float:
+        """Return the score of a class; 0.5 for a class that is not in the schema."""
+        found = self.classes.get(class_name)
+        return DEFAULT_SCORE if found is None else found.score(context_template)
+
+    def get_all_scores(self, context_template: str = GENERAL) -> dict[str, float]:
+        """Return the score of every class, by name."""
+        return {name: c.score(context_template) for name, c in self.classes.items()}
+
+    def filter_classes(
+        self, context_template: str, threshold: float = 0.5
+    ) -> list[str]:
+        """Return the names of the classes at or above a threshold, sorted."""
+        check_threshold(threshold)
+        scores = self.get_all_scores(context_template)
+        return [name for name, score in scores.items() if score >= threshold]
+
+    def of_type(self, letter: str) -> str | None:
+        """Return the class of an institution type."""
+        found = (n for n, c in self.classes.items() if c.institution_type == letter)
+        return next(found, None)
+
+
+class WithOtherClasses:
+    """Scores of a source, and the default for classes that it does not know."""
+
+    def __init__(self, source: ScoreSource, names: Iterable[str]) -> None:
+        """Take a source.
+
+        Args:
+            source: What is asked first.
+            names: Classes that the graph has.
+        """
+        self._source = source
+        self._names = tuple(names)
+
+    def get_all_scores(self, context_template: str = GENERAL) -> dict[str, float]:
+        """Return the score of every class, by name."""
+        others = dict.fromkeys(self._names, DEFAULT_SCORE)
+        return others | self._source.get_all_scores(context_template)
+
+
+def write_scores(
+    connection: Connection, lookup: SpecificityLookup, *, base: str = DEFAULT_BASE
+) -> Counters:
+    """Store the classes of a schema with their scores as (:OntologyClass).
+
+    What is stored already as it is, is not written again.
+
+    Args:
+        connection: The database.
+        lookup: The classes.
+        base: Where the IRIs of the graph begin.
+    """
+    rows = [
+        {
+            "uri": f"{base}ontology/heritage#{name}",
+            "name": name,
+            "description": found.description,
+            "parent": found.parent,
+            "institutionType": found.institution_type,
+            "specificity": found.general,
+            **{f"template_{c.value}": found.score(c) for c in ContextTemplate},
+        }
+        for name, found in lookup.classes.items()
+    ]
+    stored = {
+        row["held"]["uri"]: row["held"]
+        for row in connection.read(
+            "retrieval/specificity_stored", uris=[row["uri"] for row in rows]
+        )
+    }
+    new = [
+        row
+        for row in rows
+        if any(stored.get(row["uri"], {}).get(n) != v for n, v in row.items())
+    ]
+    if not new:
+        return Counters()
+    return connection.write("retrieval/specificity_scores", rows=new)
+
+
+def check_threshold(threshold: float) -> None:
+    """Refuse what is no threshold.
+
+    Raises:
+        InputError: If it is not from 0 to 1.
+    """
+    if isinstance(threshold, bool) or not 0 <= threshold <= 1:
+        msg = f"The threshold is {threshold}: give a number from 0 to 1."
+        raise InputError(msg)
+
+
+def load_lookup(schema: Path | str | None = None) -> SpecificityLookup:
+    """Read the class files of a LinkML schema.
+
+    Args:
+        schema: A folder with `modules/classes/*.yaml`; None takes the schema of
+            heritage that comes with the product.
+
+    Raises:
+        InputError: If a file is no LinkML, a score is not from 0 to 1, a context
+            template is unknown, or classes are kinds of each other in a circle; names
+            the class.
+        MissingExtraError: If the extra `templates` is not installed.
+    """
+    return _built_in() if schema is None else _load(Path(schema))
+
+
+@lru_cache(maxsize=1)
+def _built_in() -> SpecificityLookup:
+    """Read the product's own schema, once."""
+    place = resources.files("knowtrail.retrieval.specificity").joinpath(
+        "data", "schema"
+    )
+    with resources.as_file(place) as folder:
+        return _load(folder)
+
+
+def _load(folder: Path) -> SpecificityLookup:
+    """Read a folder."""
+    files = sorted((folder / "modules" / "classes").glob("*.yaml"))
+    if not files:
+        msg = f"There are no class files in {folder / 'modules' / 'classes'}."
+        raise InputError(msg)
+    classes: dict[str, ClassScores] = {}
+    for path in files:
+        for found in _classes(path):
+            if found.name in classes:
+                msg = f"{path.name}: class {found.name!r} is in another file too."
+                raise InputError(msg)
+            classes[found.name] = found
+    _check_hierarchy(classes)
+    return SpecificityLookup(classes)
+
+
+def _classes(path: Path) -> Iterator[ClassScores]:
+    """Yield the classes of a file."""
+    with extra("templates", "A class file"):
+        from linkml_runtime.linkml_model.meta import (  # type: ignore[import-untyped]
+            SchemaDefinition,
+        )
+        from linkml_runtime.loaders import yaml_loader  # type: ignore[import-untyped]
+    lines = read_lines(path)
+    given = lines.value
+    if not isinstance(given, dict) or not isinstance(given.get("classes", {}), dict):
+        msg = "a LinkML schema is a mapping with `id`, `name` and `classes`."
+        raise lines.error((), msg)
+    for name, body in given.get("classes", {}).items():
+        _wrap_scores(body, f"{path.name}: class {name!r}")
+    try:
+        schema = yaml_loader.load(given, SchemaDefinition)
+    except Exception as error:  # the loader raises what its data classes do
+        names = ", ".join(map(str, given.get("classes", {}))) or "no class"
+        msg = f"{path.name} ({names}): no LinkML schema: {str(error)[:300]}"
+        raise InputError(msg) from error
+    for name, definition in schema.classes.items():
+        yield _class(str(name), definition, path.name)
+
+
+def _wrap_scores(body: Any, where: str) -> None:
+    """Bring `template_specificity` into the form that LinkML has for a mapping."""
+    if body is None:
+        return
+    if not isinstance(body, dict):
+        msg = f"{where} must be a mapping."
+        raise InputError(msg)
+    notes = body.get("annotations")
+    if isinstance(notes, dict):
+        scores = notes.get("template_specificity")
+        if isinstance(scores, dict) and "value" not in scores:
+            notes["template_specificity"] = {"value": scores}
+
+
+def _class(name: str, definition: Any, file: str) -> ClassScores:
+    """Return a class with its scores."""
+    notes = {
+        str(tag): getattr(note, "value", None)
+        for tag, note in _items(definition.annotations)
+    }
+    where = f"{file}: class {name!r}"
+    given = notes.get("template_specificity")
+    scores: dict[str, float] = {}
+    for context, score in _items(given, where) if given is not None else ():
+        if context not in _CONTEXTS:
+            known = ", ".join(sorted(_CONTEXTS))
+            msg = f"{where}: unknown context template {context!r}; there are {known}."
+            raise InputError(msg)
+        scores[str(context)] = _score(score, f"{where}: {context}")
+    general = notes.get("specificity_score", DEFAULT_SCORE)
+    letter = notes.get("institution_type")
+    return ClassScores(
+        name=name,
+        parent=None if definition.is_a is None else str(definition.is_a),
+        description=str(definition.description or ""),
+        general=_score(general, f"{where}: specificity_score"),
+        scores=scores,
+        institution_type=None if letter is None else str(letter),
+        attributes=tuple(
+            (str(n), str(a.range or "string")) for n, a in _items(definition.attributes)
+        ),
+        abstract=bool(definition.abstract),
+        mixins=tuple(str(mixin) for mixin in definition.mixins),
+    )
+
+
+def _items(value: Any, where: str = "the schema") -> list[tuple[Any, Any]]:
+    """Return the items of a mapping of LinkML's."""
+    inner = value if isinstance(value, dict) else getattr(value, "__dict__", None)
+    if inner is None:
+        msg = (
+            f"{where}: template_specificity is {str(value)[:80]!r}: write "
+            "context: score."
+        )
+        raise InputError(msg)
+    return [(k, v) for k, v in inner.items() if not str(k).startswith("_")]
+
+
+def _score(value: Any, where: str) -> float:
+    """Return a score, checked."""
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = -1.0
+    if isinstance(value, bool) or not 0 <= number <= 1:
+        msg = f"{where} is {str(value)[:80]}: write a number from 0 to 1."
+        raise InputError(msg)
+    return number
+
+
+def _check_hierarchy(classes: Mapping[str, ClassScores]) -> None:
+    """Refuse parents and mixins that are not there, and circles."""
+    above = {
+        name: (*(() if c.parent is None else (c.parent,)), *c.mixins)
+        for name, c in classes.items()
+    }
+    whole: set[str] = set()
+    for name in classes:
+        waiting = [(name, iter(above[name]))]
+        while waiting:
+            child, parents = waiting[-1]
+            parent = next((p for p in parents if p not in whole), None)
+            if parent is None:
+                whole.add(child)
+                waiting.pop()
+                continue
+            if parent not in classes:
+                msg = f"Class {child!r} is a kind of {parent!r}, which is nowhere."
+                raise InputError(msg)
+            seen = [one for one, _ in waiting]
+            if parent in seen:
+                circle = " -> ".join([*seen[seen.index(parent) :], parent])
+                msg = f"Classes are kinds of each other in a circle: {circle}."
+                raise InputError(msg)
+            waiting.append((parent, iter(above[parent])))
+
+
+SECONDS = 300.0
+
+
+class CachedScores:
+    """A source of scores that remembers them.
+
+    Safe under threads: values are asked for outside the lock, and one that was asked
+    for before an `invalidate` is not kept after it.
+    """
+
+    def __init__(
+        self,
+        source: ScoreSource,
+        *,
+        seconds: float = SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take a source.
+
+        Args:
+            source: What is asked where nothing fresh is known.
+            seconds: How long scores are fresh; 0 keeps nothing.
+            clock: Seconds that never go back.
+
+        Raises:
+            InputError: If `seconds` is below 0.
+        """
+        if not seconds >= 0:
+            msg = f"seconds is {seconds}: give 0 or more."
+            raise InputError(msg)
+        self._source = source
+        self._seconds = seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: dict[str, tuple[float, dict[str, float]]] = {}
+        self._round = 0
+
+    def get_all_scores(self, context_template: str = "general") -> dict[str, float]:
+        """Return the score of every class, by name; the caller may change it."""
+        with self._lock:
+            kept = self._kept.get(context_template)
+            begun = self._round
+            if kept is not None and self._clock() - kept[0] < self._seconds:
+                return dict(kept[1])
+        scores = self._source.get_all_scores(context_template)
+        with self._lock:
+            if begun == self._round:
+                self._kept[context_template] = (self._clock(), dict(scores))
+        return dict(scores)
+
+    def invalidate(self, context_template: str | None = None) -> None:
+        """Forget the scores of a context template with their age; None forgets all."""
+        with self._lock:
+            self._round += 1
+            if context_template is None:
+                self._kept.clear()
+            else:
+                self._kept.pop(context_template, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilteredClasses:
+    """The classes of a context with their scores.
+
+    Attributes:
+        kept: Names and scores of those at or above the threshold, best first.
+        dropped: Those below it, best first.
+        threshold: The threshold.
+    """
+
+    kept: Mapping[str, float]
+    dropped: Mapping[str, float]
+    threshold: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the kept classes."""
+        return tuple(self.kept)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedChunk:
+    """A chunk that was found.
+
+    Attributes:
+        chunk_id: Its id.
+        document_id: Of its document.
+        title: Of its document.
+        class_name: Its class; empty if it has none.
+        text: What it says.
+        similarity: Likeness to the question.
+        specificity: Score of its class.
+        score: What it is ranked by.
+    """
+
+    chunk_id: str
+    document_id: str
+    title: str
+    class_name: str
+    text: str
+    similarity: float
+    specificity: float = DEFAULT_SCORE
+    score: float = 0.0
+
+
+class ClassFilter:
+    """Keeps the classes that are specific enough to a question."""
+
+    def __init__(self, threshold: float = 0.5) -> None:
+        check_threshold(threshold)
+        self.threshold = threshold
+
+    def filter(
+        self,
+        scores: Mapping[str, float],
+        boosts: Mapping[str, float] | None = None,
+    ) -> FilteredClasses:
+        """Return the classes at or above the threshold, and the others.
+
+        Args:
+            scores: Score of every class.
+            boosts: What is added for classes of the conversation; a score never goes
+                over 1, and a class that is not among the scores is left out.
+        """
+        added = boosts or {}
+        boosted = {
+            name: min(1.0, round(score + added.get(name, 0.0), 9))
+            for name, score in scores.items()
+        }
+        order = sorted(boosted, key=lambda name: (-boosted[name], name))
+        return FilteredClasses(
+            kept={n: boosted[n] for n in order if boosted[n] >= self.threshold},
+            dropped={n: boosted[n] for n in order if boosted[n] < self.threshold},
+            threshold=self.threshold,
+        )
+
+
+class SpecificityRanker:
+    """Ranks chunks by their likeness to the question and their class."""
+
+    def __init__(self, *, similarity: float = 0.7, specificity: float = 0.3) -> None:
+        """Take the weights.
+
+        Raises:
+            InputError: If one is below 0, or both are 0.
+        """
+        if not (similarity >= 0 and specificity >= 0 and similarity + specificity > 0):
+            msg = (
+                f"The weights are {similarity} and {specificity}: give numbers from 0, "
+                "not both 0."
+            )
+            raise InputError(msg)
+        self.similarity = similarity
+        self.specificity = specificity
+
+    def rank(
+        self, chunks: Iterable[RankedChunk], scores: Mapping[str, float]
+    ) -> tuple[RankedChunk, ...]:
+        """Return the chunks with their scores, best first, ties by id."""
+        ranked: Sequence[RankedChunk] = [self._scored(c, scores) for c in chunks]
+        return tuple(sorted(ranked, key=lambda c: (-c.score, c.chunk_id)))
+
+    def _scored(self, chunk: RankedChunk, scores: Mapping[str, float]) -> RankedChunk:
+        """Return a chunk with its score."""
+        specificity = scores.get(chunk.class_name, DEFAULT_SCORE)
+        score = self.similarity * chunk.similarity + self.specificity * specificity
+        return replace(chunk, specificity=specificity, score=score)
+
+
+def diagram(
+    schema: Path | None = None,
+    *,
+    context: str | None = None,
+    threshold: float = 0.5,
+    only_kept: bool = False,
+    suffix: str = ".svg",
+) -> str:
+    """Return the class diagram of a schema.
+
+    Args:
+        schema: Folder of a LinkML schema; None takes that of the product.
+        context: Context template; None takes the general scores.
+        threshold: Classes with a lower score are faint.
+        only_kept: Leave these out.
+        suffix: `.svg`, or `.html` for a page that works without network.
+
+    Raises:
+        InputError: If context or threshold are no good, or the schema is none.
+    """
+    from knowtrail.retrieval.views.uml import uml_page, uml_svg
+
+    check_threshold(threshold)
+    names = sorted(str(name) for name in ContextTemplate)
+    if context is not None and context not in names:
+        near = difflib.get_close_matches(context[:80], names, n=1)
+        hint = (
+            f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(names)}."
+        )
+        msg = f"No context {context[:80]!r}: {hint}"
+        raise InputError(msg)
+    lookup = load_lookup(schema)
+    title = "Classes of heritage" + (f" for {context}" if context else "")
+    svg = uml_svg(
+        lookup.classes,
+        lookup.get_all_scores(context or "general"),
+        title=title,
+        threshold=threshold,
+        only_kept=only_kept,
+    )
+    return svg if suffix == ".svg" else uml_page(svg, title)

@@ -1,0 +1,278 @@
+"""Institutions that queries find: of one corpus, how many, and which of one name."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from knowtrail.graph.errors import InputError, QueryTimeoutError
+from knowtrail.graph.rdf.vocabulary import Vocabulary
+from knowtrail.retrieval.specificity.execution import (
+    DEFAULT_BASE,
+    SECONDS,
+    execute,
+    variables_found,
+)
+from knowtrail.retrieval.specificity.gazetteer import place_name
+from knowtrail.retrieval.specificity.query_templates import Binding, Instantiated, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rdflib import Graph
+
+    from knowtrail.retrieval.specificity.execution import Execution
+
+__all__ = [
+    "CORPUS",
+    "SUBJECT",
+    "body_of",
+    "limited",
+    "told_apart",
+    "total_of",
+]
+
+CORPUS = "in_corpus"
+"""The variable that the name of the corpus is bound to."""
+
+SUBJECT = "custodian"
+"""The variable of what a query finds."""
+
+_MARK = re.compile(
+    r"<[^<>\"{}|^`\\\s]*>"
+    r'|"""(?:[^\\]|\\.)*?"""'
+    r"|'''(?:[^\\]|\\.)*?'''"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'(?:[^'\\\n]|\\.)*'"
+    r"|\#[^\n]*"
+    r"|[{}]",
+    re.DOTALL,
+)
+"""What may hold a brace that ends nothing, and braces."""
+
+
+def limited(
+    query: Instantiated, corpus: str, *, base: str = DEFAULT_BASE
+) -> Instantiated:
+    """Return queries that find only institutions of a corpus.
+
+    To each query the pattern is added that its `?custodian` belongs to `?in_corpus`,
+    which is bound to the name as every other value is.
+
+    Args:
+        query: What would be run.
+        corpus: Name of the corpus.
+        base: Where the IRIs of the graph begin.
+
+    Raises:
+        InputError: If a query does not find a `?custodian`; names the template.
+    """
+    runs = []
+    for run in query.runs:
+        sparql = _limited_text(run.sparql, base)
+        if sparql is None:
+            msg = (
+                f"Template {query.template_id!r} cannot be limited to corpus "
+                f"{corpus!r}, because its query finds no ?custodian: leave the corpus "
+                "out, or name what it finds so."
+            )
+            raise InputError(msg)
+        bound = {**run.bindings, CORPUS: Binding(value=corpus)}
+        runs.append(replace(run, sparql=sparql, bindings=bound))
+    return replace(query, runs=tuple(runs))
+
+
+@lru_cache(maxsize=256)
+def _limited_text(sparql: str, base: str) -> str | None:
+    """Return a query with the pattern at the end of its body; None where none fits."""
+    if SUBJECT not in variables_found(sparql, base):
+        return None
+    body = body_of(sparql)
+    if body is None:
+        return None
+    end = body[1] - 1
+    predicate = Vocabulary(base).property("corpus")
+    pattern = f"\n  ?{SUBJECT} <{predicate}> ?{CORPUS} .\n"
+    for stop in ("", " ."):  # the last triple may end with a full stop, or not
+        text = f"{sparql[:end].rstrip()}{stop}{pattern}{sparql[end:]}"
+        if _is_limited(text, base):
+            return text
+    return None
+
+
+def _is_limited(text: str, base: str) -> bool:
+    """Return whether a text is a query whose body has the pattern in it."""
+    try:
+        return {SUBJECT, CORPUS} <= variables_found(text, base)
+    except InputError:
+        return False
+
+
+def body_of(sparql: str) -> tuple[int, int] | None:
+    """Return where the first outermost group of a query begins and ends.
+
+    Its braces are in it; None where there is none.
+    """
+    depth, begin = 0, -1
+    for found in _MARK.finditer(sparql):
+        mark = found[0]
+        if mark == "{" and begin < 0:
+            begin = found.start()
+        depth += (mark == "{") - (mark == "}")
+        if mark == "}" and depth == 0 and begin >= 0:
+            return begin, found.end()
+    return None
+
+
+_SELECT = re.compile(r"\bSELECT\b", re.IGNORECASE)
+_GROUPED = re.compile(r"\b(?:GROUP|HAVING|VALUES)\b", re.IGNORECASE)
+
+
+def total_of(
+    graph: Graph,
+    query: Instantiated,
+    found: Execution,
+    *,
+    base: str = DEFAULT_BASE,
+    seconds: float = SECONDS,
+) -> int | None:
+    """Return how many institutions there are of what a query asks for.
+
+    Args:
+        graph: Where to ask, if the rows do not tell.
+        query: What was run.
+        found: Its rows.
+        base: Where the graph's own names begin.
+        seconds: Time limit.
+
+    Returns:
+        The number; None where it cannot be told, or not in time.
+    """
+    if SUBJECT not in found.columns:
+        return None
+    if not found.cut:
+        return len(set(found.column(SUBJECT)))
+    runs = [replace(run, sparql=_counted(run.sparql) or "") for run in query.runs]
+    if not all(run.sparql for run in runs):
+        return None
+    try:
+        numbers = execute(
+            graph, replace(query, runs=tuple(runs)), base=base, seconds=seconds
+        )
+    except (InputError, QueryTimeoutError):
+        return None
+    return sum(int(number or 0) for number in numbers.column("count"))
+
+
+def _counted(sparql: str) -> str | None:
+    """Return a query for the number of a query's institutions; None where none fits."""
+    body, select = body_of(sparql), _SELECT.search(sparql)
+    if body is None or select is None or select.start() > body[0]:
+        return None
+    if _GROUPED.search(sparql[body[1] :]):
+        return None
+    count = f"SELECT (COUNT(DISTINCT ?{SUBJECT}) AS ?count) WHERE "
+    return f"{sparql[: select.start()]}{count}{sparql[slice(*body)]}"
+
+
+_QUERY = """
+SELECT ?custodian ?city ?region ?country ?isil ?ghcid ?postcode ?address ?corpus WHERE {
+  ?custodian schema:name ?name ;
+             a hc:Custodian .
+  OPTIONAL { ?custodian schema:addressLocality ?city . }
+  OPTIONAL { ?custodian schema:addressRegion ?region . }
+  OPTIONAL { ?custodian hc:countryCode ?country . }
+  OPTIONAL { ?custodian hc:isil ?isil . }
+  OPTIONAL { ?custodian hc:ghcid ?ghcid . }
+  OPTIONAL { ?custodian <OWN:postcode> ?postcode . }
+  OPTIONAL { ?custodian <OWN:address> ?address . }
+  OPTIONAL { ?custodian <OWN:corpus> ?corpus . }
+}
+ORDER BY ?custodian
+LIMIT 1000
+"""
+_OWN = re.compile(r"<OWN:(\w+)>")
+_WAYS = (
+    ("city",),
+    ("city", "region"),
+    ("city", "country"),
+    ("isil",),
+    ("ghcid",),
+    ("postcode",),
+    ("address",),
+    ("city", "region", "country", "isil", "ghcid"),
+    ("city", "corpus"),
+)
+"""What may tell them apart, the first that does is taken."""
+
+
+def told_apart(
+    graph: Graph,
+    found: Execution,
+    *,
+    language: str,
+    shown: int,
+    base: str = DEFAULT_BASE,
+    seconds: float = SECONDS,
+) -> dict[str, str]:
+    """Return what tells rows of equal names apart: a town, an identifier.
+
+    Args:
+        graph: Where the rows come from.
+        found: Rows with `custodian` and `name`.
+        language: `en` or `nl`.
+        shown: Only so many of the rows are shown.
+        base: Where the graph's own names begin.
+        seconds: Time limit of all queries; what takes longer is left out.
+
+    Returns:
+        By the IRI of the institution; the end of the IRI where nothing else differs.
+    """
+    if not {"custodian", "name"} <= set(found.columns):
+        return {}
+    iris, names = found.column("custodian"), found.column("name")
+    pairs = dict.fromkeys(zip(iris, names, strict=True))
+    often = Counter(name for _, name in pairs)
+    repeated = [n for n in dict.fromkeys(names[:shown]) if often[n] > 1]
+    if not repeated:
+        return {}
+    own = Vocabulary(base).property
+    sparql = _OWN.sub(lambda found: f"<{own(found[1])}>", _QUERY)
+    runs = tuple(
+        Run(sparql=sparql, bindings={"name": Binding(value=str(name))})
+        for name in repeated
+    )
+    query = Instantiated(template_id="told_apart", runs=runs)
+    try:
+        rows = execute(graph, query, base=base, seconds=seconds)
+    except QueryTimeoutError:
+        return {}
+    records = {
+        str(row[0]): dict(zip(rows.columns, row, strict=True)) for row in rows.rows
+    }
+    apart: dict[str, str] = {}
+    for name in repeated:
+        same = [str(iri) for iri, n in pairs if n == name]
+        apart |= _apart({i: records.get(i, {}) for i in same}, language)
+    return apart
+
+
+def _apart(
+    records: Mapping[str, Mapping[str, object]], language: str
+) -> dict[str, str]:
+    """Return texts that differ for each of some institutions, by IRI."""
+    for way in _WAYS:
+        texts = {
+            iri: ", ".join(
+                place_name(str(record[column]), language)
+                for column in way
+                if record.get(column)
+            )
+            for iri, record in records.items()
+        }
+        if all(texts.values()) and len(set(texts.values())) == len(texts):
+            return texts
+    return {iri: iri.rstrip("/").rpartition("/")[2] for iri in records}

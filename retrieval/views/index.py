@@ -1,0 +1,175 @@
+"""A folder with the pictures of a corpus, and one page that shows them all."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from html import escape
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from knowtrail.graph.errors import InputError, StorageError
+from knowtrail.graph.files import check_output, write_file
+from knowtrail.graph.progress import silent
+from knowtrail.graph.rows import counted
+from knowtrail.graph.statements import statement
+from knowtrail.retrieval.views.labels import plain
+from knowtrail.retrieval.views.matrix import matrix_of, path_of
+from knowtrail.retrieval.views.network import network_page
+from knowtrail.retrieval.views.reading import read_documents
+from knowtrail.retrieval.views.space import space_of
+from knowtrail.retrieval.views.walks import read_walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.progress import Progress
+
+__all__ = ["write_index"]
+
+_LOG = logging.getLogger(__name__)
+_LIMITS: dict[str, Any] = {"chunks": 3_000, "edges": 2_000, "projection": "pca"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Picture:
+    """A picture of a section of the page: its file, and what draws it."""
+
+    section: str
+    file: str
+    title: str
+    draw: Callable[[], bytes | str]
+
+
+def write_index(
+    connection: Connection,
+    corpus: str,
+    folder: Path,
+    *,
+    documents: int,
+    walks: int,
+    progress: Progress = silent,
+) -> Path:
+    """Draw a corpus, its latest walks and its documents into a folder.
+
+    Files are named by kind and number, so that the same corpus fills the same ones
+    again. A picture that cannot be made is left out with a warning.
+
+    Args:
+        connection: The database.
+        corpus: Name of the corpus.
+        folder: Where the pictures go; it is made where it is not there.
+        documents: Documents drawn at most, by title.
+        walks: Recorded walks drawn at most, the last ones.
+        progress: Told of each picture.
+
+    Returns:
+        The page, `index.html`.
+
+    Raises:
+        InputError: If the folder cannot be made, or nothing could be drawn.
+        MissingExtraError: If the extra `view` is not installed.
+        StorageError: If a file cannot be written.
+    """
+    if not folder.is_dir():
+        check_output(folder)
+        try:
+            folder.mkdir()
+        except OSError as error:
+            msg = f"Cannot make {folder}: {error.strerror}. Choose another place."
+            raise StorageError(msg) from error
+    pictures = list(_pictures(connection, corpus, documents, walks))
+    drawn = []
+    for number, picture in enumerate(pictures, start=1):
+        progress("pictures", number - 1, len(pictures))
+        try:
+            write_file(folder / picture.file, picture.draw())
+            drawn.append(picture)
+        except InputError as error:
+            _LOG.warning("%s is left out: %s", picture.title, error)
+    progress("pictures", len(pictures), len(pictures))
+    if not drawn:
+        msg = f"Nothing of corpus {corpus!r} could be drawn: ingest documents first."
+        raise InputError(msg)
+    page = folder / "index.html"
+    write_file(page, _page(corpus, drawn))
+    return page
+
+
+def _pictures(
+    connection: Connection, corpus: str, documents: int, walks: int
+) -> Iterator[_Picture]:
+    """Yield what there is to draw."""
+
+    def space(suffix: str) -> bytes | str:
+        return space_of(connection, corpus, None, suffix=suffix, **_LIMITS)
+
+    links, title = statement("retrieval/view_links"), f"Links of {corpus}"
+    near = "The corpus in space"
+    yield _Picture(
+        section=near, file="space.png", title=near, draw=lambda: space(".png")
+    )
+    yield _Picture(
+        section=near,
+        file="space.html",
+        title="The same, to turn",
+        draw=lambda: space(".html"),
+    )
+    yield _Picture(
+        section=near,
+        file="links.html",
+        title="Documents with their links and themes",
+        draw=lambda: network_page(connection, links, {"corpus": corpus}, title=title),
+    )
+    rows = connection.read("retrieval/view_traversals", corpus=corpus, limit=walks)
+    for number, row in enumerate(rows, start=1):
+        walk = read_walk(connection, row["id"]).walk
+        yield _Picture(
+            section=f"The last {counted(len(rows), 'walk')}",
+            file=f"walk-{number}.png",
+            title=f"{walk.question} ({walk.algorithm}, traversal {row['id']})",
+            draw=lambda walk=walk: path_of(  # type: ignore[misc] # bound now
+                connection, walk, layout="global", suffix=".png"
+            ),
+        )
+    found = sorted(
+        (d for d in read_documents(connection, corpus) if d.chunks),
+        key=lambda document: (document.title, document.id),
+    )
+    for number, document in enumerate(found[:documents], start=1):
+        yield _Picture(
+            section=f"{min(documents, len(found))} of {len(found)} documents",
+            file=f"document-{number}.png",
+            title=document.title,
+            draw=lambda key=document.id: matrix_of(  # type: ignore[misc] # bound now
+                connection, key, corpus=corpus, suffix=".png"
+            ),
+        )
+
+
+def _page(corpus: str, pictures: list[_Picture]) -> str:
+    """Return the page: images as they are, pages as links."""
+    body = [f"<h1>{escape(plain(corpus))}</h1>"]
+    section = ""
+    for picture in pictures:
+        if picture.section != section:
+            section = picture.section
+            body.append(f"<h2>{escape(section)}</h2>")
+        said = escape(plain(picture.title))
+        image = f'<img src="{picture.file}" alt="{said}" loading="lazy">'
+        shown = image if picture.file.endswith(".png") else ""
+        body.append(
+            f'<figure><a href="{picture.file}">{shown}<span dir="auto">{said}</span>'
+            "</a></figure>"
+        )
+    page = (
+        resources
+        .files("knowtrail.retrieval.views")
+        .joinpath("index.html")
+        .read_text("utf-8")
+    )
+    return page.replace("__TITLE__", escape(plain(corpus))).replace(
+        "__BODY__", "\n".join(body)
+    )

@@ -1,0 +1,40 @@
+"""Java as it suits servers that live for minutes."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from knowtrail.graph.server import install_server
+from knowtrail.graph.settings import DEFAULT_NEO4J
+from tests import tiers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_VARIABLE = "JAVA_TOOL_OPTIONS"
+_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+@contextmanager
+def short_lived(*versions: str) -> Iterator[None]:
+    """Let servers that start in here compile less: they end before it would pay.
+
+    Installation comes first, since its class archive is for servers of every kind.
+    With `--all`, or where the user chose options, nothing changes.
+
+    Args:
+        *versions: Neo4j versions of the servers, where not the default one.
+    """
+    if tiers.amount(0, 1) or os.environ.get(_VARIABLE):
+        yield
+        return
+    for version in versions or (DEFAULT_NEO4J,):
+        install_server(Path(), version)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(_VARIABLE, _OPTIONS)
+        yield

@@ -1,0 +1,97 @@
+"""Lines and JSON Lines, as every reader of them takes them."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from knowtrail.eval.fields import read_jsonl
+from knowtrail.eval.specificity.experiments import read_results
+from knowtrail.eval.specificity.questions import bundled_questions, load_questions
+from knowtrail.graph.errors import SourceError, StorageError
+from knowtrail.graph.files import read_json_lines, read_lines, whole_file, write_file
+from knowtrail.retrieval.rerank.datasets import read_queries
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ODD = "one\u2028two\u0085three\x0bfour"
+"""Characters at which Python splits lines, and JSON does not."""
+
+
+def _written(path: Path, *rows: object) -> Path:
+    """Write JSON Lines with a byte-order mark, nothing escaped that need not be."""
+    lines = (json.dumps(row, ensure_ascii=False) for row in rows)
+    path.write_bytes("\ufeff{}\r\n\n".format("\n\n".join(lines)).encode())
+    return path
+
+
+def test_lines_end_at_line_feeds_only(tmp_path: Path) -> None:
+    """Numbers count blank lines, which are passed over."""
+    path = _written(tmp_path / "a.jsonl", {"a": ODD}, [1], None)
+
+    assert [number for number, _ in read_lines(path)] == [1, 3, 5]
+    assert list(read_json_lines(path)) == [
+        (1, {"a": ODD}),
+        (3, [1]),
+        (5, None),
+    ]
+
+
+def test_every_reader_takes_the_same_lines(tmp_path: Path) -> None:
+    """A byte-order mark and U+2028 in a text are read wherever JSON Lines are."""
+    label = json.loads(bundled_questions("dev").read_text("utf-8").split("\n")[0])
+    query = {"query": {"id": "q", "query": ODD}, "documents": []}
+    result = {"session": ODD, "quality": 1.0}
+    paths = [
+        _written(tmp_path / f"{place}.jsonl", row)
+        for place, row in enumerate(({**label, "question": ODD}, query, result))
+    ]
+
+    (asked,) = load_questions(paths[0])
+    (ranked,) = read_queries(paths[1])
+
+    assert (asked.question, ranked.query.query) == (ODD, ODD)
+    assert read_results(paths[2]).sessions == (ODD,)
+    assert list(read_jsonl(paths[1])) == [query]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b'{"a": 1}\n{"a"', "line 2 is no JSON"),
+        (b'{"a": 1}\n"\xff"', "line 2 is not UTF-8"),
+        (b"[" * 100_000, "line 1: nested too deep"),
+    ],
+)
+def test_bad_lines_are_named(tmp_path: Path, data: bytes, message: str) -> None:
+    """The message has file and line."""
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(data)
+
+    with pytest.raises(SourceError, match=rf"bad\.jsonl, {message}"):
+        list(read_json_lines(path))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """So is what the system says of it."""
+    with pytest.raises(SourceError, match=r"none\.jsonl cannot be read: No such file"):
+        list(read_lines(tmp_path / "none.jsonl"))
+
+
+def test_a_file_takes_its_place_whole_or_not_at_all(tmp_path: Path) -> None:
+    """What breaks off leaves the old file and nothing beside it."""
+    place = tmp_path / "notes.txt"
+    write_file(place, "old\n")
+
+    with suppress(KeyError), whole_file(place) as file:
+        file.write("new")
+        raise KeyError
+
+    assert place.read_text("utf-8") == "old\n"
+    assert list(tmp_path.iterdir()) == [place]
+    with pytest.raises(StorageError, match="Choose another place"):
+        write_file(tmp_path / "none" / "x.png", b"1")

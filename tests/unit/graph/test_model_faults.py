@@ -1,0 +1,47 @@
+"""Errors of models' servers: told apart, with what they ask for."""
+
+from __future__ import annotations
+
+import httpx
+
+from knowtrail.graph.model_faults import fault_of, retry_after
+from tests.cases import each
+
+
+def error_of(status: int, **headers: str) -> httpx.HTTPStatusError:
+    """Return what a client raises for a status."""
+    request = httpx.Request("POST", "http://localhost")
+    response = httpx.Response(status, headers=headers, request=request)
+    error = httpx.HTTPStatusError("no", request=request, response=response)
+    error.status_code = status  # type: ignore[attr-defined]
+    return error
+
+
+@each(
+    ("error", "fault"),
+    [
+        (error_of(429), "again"),
+        (error_of(529), "again"),
+        (error_of(401), "fatal"),
+        (error_of(404), "fatal"),
+        (error_of(400), "refused"),
+        (TimeoutError(), "again"),
+        (httpx.ConnectError("no"), "again"),
+        (httpx.ReadTimeout("late"), "again"),
+        (ValueError("defect"), "refused"),
+    ],
+)
+def test_errors_are_told_apart(error: Exception, fault: str) -> None:
+    """By status where there is one, else by kind."""
+    assert fault_of(error) == fault
+
+
+def test_the_cause_of_an_error_counts() -> None:
+    """Clients wrap what they raise."""
+    error = RuntimeError("wrapped")
+    error.__cause__ = error_of(503, **{"retry-after": "7"})
+
+    assert fault_of(error) == "again"
+    assert retry_after(error) == 7.0
+    assert retry_after(error_of(429, **{"retry-after": "soon"})) is None
+    assert retry_after(error_of(429, **{"retry-after": "99999"})) == 120.0
