@@ -90,8 +90,10 @@ def _lines(write: Callable[[str], None]) -> Iterator[Progress]:
     ended = threading.Event()
 
     def count(stage: str) -> None:
+        over = whole[stage] and said.get(stage) == latest[stage]
         told[stage], said[stage] = time.monotonic(), latest[stage]
-        write(f"{latest[stage]} {told[stage] - begin:,.0f} s")
+        line = f"after {stage}: still at it," if over else latest[stage]
+        write(f"{line} {told[stage] - begin:,.0f} s")
 
     def tell(stage: str, done: int, total: int | None) -> None:
         with lock:

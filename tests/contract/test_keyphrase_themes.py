@@ -41,6 +41,7 @@ def test_five_different_phrases_of_the_text() -> None:
     assert not {"the", "a", "is", "of"} & {w for theme in found for w in theme.split()}
 
 
+@pytest.mark.thorough
 def test_ranking_is_that_of_keybert(monkeypatch: pytest.MonkeyPatch) -> None:
     """The real KeyBERT, given the same candidates, names the same themes."""
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")

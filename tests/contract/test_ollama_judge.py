@@ -33,6 +33,7 @@ def judge(tmp_path: Path) -> ModelJudge:
     return ModelJudge(model, cache_file=tmp_path / "judgements.sqlite")
 
 
+@pytest.mark.thorough
 def test_real_model_gives_a_verdict_a_pair(judge: ModelJudge) -> None:
     """Each pair has 0, 1 or no verdict, and verdicts are not asked for again."""
     first = judge.judge_batch(ITEMS)

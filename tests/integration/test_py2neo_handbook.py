@@ -38,6 +38,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 
+FOUR_PEOPLE = """
+MATCH (a:Person) RETURN a.name AS name, a.born AS born ORDER BY name LIMIT 4
+"""
+FIRST = {"name": "Andy Wachowski", "born": 1967}
+SHOWN = " Andy Wachowski   | 1967 "
+
+
 def _names(nodes: Iterable[Any]) -> list[str]:
     """Return the names of nodes in alphabetical order."""
     return sorted(node["name"] for node in nodes)
@@ -162,15 +169,14 @@ def test_graph_match_and_match_one(films: Graph) -> None:
 
 def test_cursor_examples(films: Graph) -> None:
     """A cursor is moved, iterated and asked for a value."""
-    query = "MATCH (a:Person) RETURN a.name AS name, a.born LIMIT 4"
     found = []
-    cursor = films.run(query)
+    cursor = films.run(FOUR_PEOPLE)
     while cursor.forward():
         found.append(cursor.current["name"])  # type: ignore[index]
 
-    assert found == [record["name"] for record in films.run(query)]
-    assert next(films.run(query))["name"] == found[0]
-    assert films.run(query).data()[0] == {"name": "Keanu Reeves", "a.born": 1964}
+    assert found == [record["name"] for record in films.run(FOUR_PEOPLE)]
+    assert next(films.run(FOUR_PEOPLE))["name"] == found[0]
+    assert films.run(FOUR_PEOPLE).data()[0] == FIRST
     name = films.run("MATCH (a) WHERE a.born=$x RETURN a.name", x=1943).evaluate()
     assert name == "J.T. Walsh"
 
@@ -189,14 +195,11 @@ def test_statistics_example(graph: Graph) -> None:
 
 def test_frame_example(films: Graph) -> None:
     """A result becomes a frame of pandas, or a table."""
-    query = "MATCH (a:Person) RETURN a.name, a.born LIMIT 4"
+    frame = films.run(FOUR_PEOPLE).to_data_frame()
 
-    frame = films.run(query).to_data_frame()
-
-    assert list(frame["a.born"]) == [1964, 1967, 1961, 1960]
-    assert repr(films.run(query).to_table()).splitlines()[2] == (
-        " Keanu Reeves       |   1964 "
-    )
+    assert dict(frame.iloc[0]) == FIRST
+    assert len(frame) == 4
+    assert repr(films.run(FOUR_PEOPLE).to_table()).splitlines()[2] == SHOWN
 
 
 def test_escaped_label_in_a_statement(graph: Graph) -> None:

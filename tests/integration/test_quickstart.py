@@ -1,21 +1,35 @@
-"""The first command of README.md: a server, a corpus, a walk, a picture."""
+"""The first command of README.md, and what is done beside the server that it leaves.
+
+A server, a corpus, a walk, a picture; commands whose texts its model embeds; examples.
+"""
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import re
+import runpy
 import shlex
 import signal
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
+from knowtrail.graph.connection import Connection
+from knowtrail.graph.embedders import load_embedder
+from knowtrail.graph.errors import DatabaseError
 from knowtrail.graph.server import install_server, server_status
+from knowtrail.graph.settings import DEFAULT_EMBEDDER, Settings
 from knowtrail.retrieval.cli_quickstart import QUESTION
+from knowtrail.retrieval.search import search
 from tests.command_line import ROOT, spawn, typed
+from tests.examples.conftest import blocks
 from tests.java import short_lived
 
 if TYPE_CHECKING:
@@ -34,6 +48,56 @@ NO_NETWORK = {
     ),
 }
 """Nothing listens there: whatever asks the network through it gets no answer."""
+
+EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
+TESTED = {"langchain_retriever.py", "py2neo_style.py", "zelo.py"}
+"""Examples that are looked at closely, on a smaller corpus."""
+
+TALES = {
+    "Fox": "The fox hunts at night. It eats mice. A fox lives in a den.",
+    "Owl": "The owl hunts at night too. It hears mice. It sees the fox.",
+    "Eel": "The eel lives in the sea. It swims far. At night the eel hunts.",
+}
+MICE = "Who hunts mice at night?"
+SPARED = {
+    *("torch", "sentence_transformers", "transformers", "sklearn"),
+    *("keybert", "litellm", "pandas"),
+}
+SCRIPT = """
+import asyncio, contextlib, io, json, sys
+from knowtrail.graph.cli import main
+
+spared, question, commands = json.loads(sys.argv[1])
+found = {"offenders": {}, "failed": {}, "said": {}}
+
+def look(name):
+    for module in sorted(sys.modules.keys() & set(spared)):
+        found["offenders"].setdefault(module, name)
+
+for words in commands:
+    name, out, err = " ".join(words), io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main(words)
+        except SystemExit as ended:
+            if ended.code:
+                found["failed"][name] = err.getvalue()
+    found["said"][name] = out.getvalue()
+    look(name)
+
+from knowtrail.retrieval.langchain import KnowtrailRetriever
+
+with KnowtrailRetriever.from_env() as retriever:
+    found["sync"] = [document.id for document in retriever.invoke(question)]
+
+async def ask():
+    async with KnowtrailRetriever.from_env() as retriever:
+        return [document.id for document in await retriever.ainvoke(question)]
+
+found["async"] = asyncio.run(ask())
+look("KnowtrailRetriever.from_env")
+print(json.dumps(found))
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +152,17 @@ def test_everything_is_shown(tried: Tried) -> None:
     assert re.search(r"^ - .*\.\s+\(0\.\d{3}\)", out, re.MULTILINE | re.DOTALL)
     assert re.search(r"Neo4j runs at bolt://127\.0\.0\.1:\d+, user neo4j", out)
     assert [words[2] for words in _commands(out)] == ["ask", "compare", "cypher", "rdf"]
+
+
+def test_readme_shows_what_it_prints(tried: Tried) -> None:
+    """Every line of the excerpt but the ends of long ones is in the real output."""
+    (excerpt,) = blocks("README.md", "text")
+
+    out = " ".join(tried.first.out.split())
+
+    pieces = [" ".join(line.split()) for line in excerpt.splitlines()[1:]]
+    assert [piece for piece in pieces if piece not in out] == []
+    assert re.search(r"695 chunks, 723 sentences, \d+ similarity edges", out)
 
 
 def test_nothing_is_left_where_it_was_called(tried: Tried) -> None:
@@ -223,3 +298,130 @@ def test_an_interrupted_run_says_that_the_server_runs(
 def _take_interrupts() -> None:
     """Undo what a shell does to jobs in the background, which ignore Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _write(path: Path, tales: dict[str, str]) -> Path:
+    """Write tales as JSON lines."""
+    rows = [{"id": t, "title": t, "text": text} for t, text in tales.items()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def home(tried: Tried) -> Path:
+    """Return the folder of the running server, with a second corpus of its model."""
+    lines = _write(tried.home / "tales.jsonl", TALES)
+    words = ("ingest", "jsonl", lines, "--corpus=tales", "--window=1")
+    done = typed(f"--home={tried.home}", *words)
+    assert done.code == 0, done.errors
+    return tried.home
+
+
+@pytest.fixture(scope="module")
+def connection(home: Path) -> Iterator[Connection]:
+    """Yield a connection to it."""
+    info = server_status(home)
+    assert info is not None
+    settings = Settings(home=home).with_server(
+        uri=info.uri, username=info.username, password=info.password
+    )
+    with Connection.open(settings) as connection:
+        yield connection
+
+
+def test_vectors_of_the_server_are_those_of_the_model(connection: Connection) -> None:
+    """The same text has the same vector; a model of no corpus has none."""
+    texts = [MICE, *TALES.values()]
+    own = load_embedder(DEFAULT_EMBEDDER)
+
+    rows = connection.read("models/embed", model=DEFAULT_EMBEDDER, texts=texts)
+    other = connection.read("models/embed", model="another/model", texts=texts)
+
+    found = np.asarray([row["vector"] for row in rows])
+    assert np.abs(found - np.asarray(own.embed_documents(texts))).max() < 1e-6
+    assert other == []
+    with pytest.raises(DatabaseError, match="texts has 257: give at most 256"):
+        connection.read("models/embed", model=DEFAULT_EMBEDDER, texts=["a"] * 257)
+
+
+def test_commands_spare_what_the_server_has(home: Path, connection: Connection) -> None:
+    """None imports a model's libraries, and what is found is what the model finds."""
+    own = load_embedder(DEFAULT_EMBEDDER)
+    own.embed_query(MICE)
+    wanted = search(connection, own, MICE, corpus="tales")
+    changed = _write(home / "changed.jsonl", TALES | {"Fox": "The fox sleeps by day."})
+    search_as_json = ["search", "--json", MICE]
+    commands: list[list[str]] = [
+        ["--help"],
+        ["server", "status"],
+        ["corpus", "list"],
+        ["corpus", "show", "tales"],
+        ["schema", "show"],
+        ["cypher", "RETURN 1"],
+        search_as_json,
+        ["search", "--rerank=embedding", MICE],
+        ["traverse", MICE],
+        ["compare", MICE],
+        ["ask", MICE],
+        ["view", "path", MICE, "-o", str(home / "path.html")],
+        ["view", "graph", "-o", str(home / "graph.html")],
+        ["--embedder=hash:64", "ingest", "jsonl", str(changed), "--dry-run"],
+    ]
+    hits = [hit.chunk.id for hit in wanted.hits]
+
+    found = _run(home, [*commands, ["ingest", "jsonl", str(changed)]])
+
+    assert found["failed"] == {}
+    assert found["offenders"] == {}
+    results = json.loads(found["said"][" ".join(search_as_json)])["results"]
+    assert [row["chunkId"] for row in results] == hits
+    assert [row["score"] for row in results] == pytest.approx(
+        [hit.score for hit in wanted.hits], abs=1e-6
+    )
+    assert "1 updated" in found["said"][f"ingest jsonl {changed}"]
+    assert found["sync"] == found["async"] != []
+
+
+def _run(home: Path, commands: list[list[str]]) -> dict[str, Any]:
+    """Run commands in one new process; return what came of them."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("NEO4J_", "KNOWTRAIL_"))
+    }
+    given = {
+        "KNOWTRAIL_HOME": str(home),
+        "KNOWTRAIL_CORPUS": "tales",
+        "KNOWTRAIL_OLLAMA_URL": "http://127.0.0.1:9",  # where nobody is
+    }
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", SCRIPT),
+            json.dumps([sorted(SPARED), MICE, commands]),
+        ],
+        env=kept | given | {"PYTHONPATH": str(ROOT)},
+        cwd=home,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("name", [n for n in EXAMPLES if n not in TESTED])
+def test_example_runs(
+    tried: Tried, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Every example prints something, and nobody has to edit it first."""
+    for variable in [v for v in os.environ if v.startswith(("NEO4J_", "KNOWTRAIL_"))]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("KNOWTRAIL_HOME", str(tried.home))
+    monkeypatch.chdir(tmp_path)
+    out = io.StringIO()
+
+    with redirect_stdout(out):
+        runpy.run_path(str(ROOT / "examples" / name), run_name="__main__")
+
+    assert len(out.getvalue().splitlines()) >= 2

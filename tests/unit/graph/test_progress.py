@@ -61,6 +61,22 @@ def test_the_end_of_a_stage_is_told(
     assert last.startswith("themes: 14 of 14 after ")
 
 
+def test_a_stage_that_is_done_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where nothing is told after it for long, it is said that work goes on."""
+    monkeypatch.setattr(progress, "_TOLD_EVERY", 0.02)
+    told: list[str] = []
+
+    with progress_bars() as tell:
+        tell("themes", 14, 14)
+        _until(lambda: bool(told.append(capsys.readouterr().err)) or "it" in told[-1])
+
+    said = "".join(told)
+    assert said.count("themes: 14 of 14 after 0 s") == 1
+    assert "after themes: still at it, 0 s" in said
+
+
 def test_a_stage_that_has_counted_nothing_says_that_it_runs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
