@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -98,6 +99,13 @@ def pytest_collection_modifyitems(
     if thorough:
         config.hook.pytest_deselected(items=thorough)
         items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin no test after `TESTS_UNTIL`, in seconds of the epoch, where that is set."""
+    until = os.environ.get("TESTS_UNTIL")
+    if until and time.time() > float(until):
+        pytest.skip("the time for tests is over: run it by itself")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

@@ -487,9 +487,9 @@ def test_embedder_of_the_first_corpus_is_loaded_beforehand(home: Path) -> None:
 @pytest.mark.thorough
 @pytest.mark.timeout(300)
 def test_too_many_calls_at_once_are_refused(info: ServerInfo) -> None:
-    """Four hundred begin together: each ends soon, answered or told to come again."""
+    """Of three hundred at once, each ends soon: answered, or told to come again."""
     auth = (info.username, info.password)
-    many = 400
+    many = 300  # Neo4j itself refuses what comes when its 400 threads are taken
     together = threading.Barrier(many)
 
     def call(driver: neo4j.Driver) -> str:
@@ -511,9 +511,9 @@ def test_too_many_calls_at_once_are_refused(info: ServerInfo) -> None:
         told = Counter(threads.map(call, [driver] * many))
         answers = _run(driver, "CALL knowtrail.search($q)", q=QUESTION)
 
-    refused = sum(n for text, n in told.items() if "call again in a moment" in text)
+    refused = [text for text in told if "call again in a moment" in text]
     assert answers
-    assert told["answered"] + refused == many
+    assert told.keys() - {"answered", *refused} == set()
     assert told["answered"] >= 100
 
 
