@@ -85,6 +85,7 @@ def pytest_configure(config: pytest.Config) -> None:
         max_examples=tiers.amount(25, 500),
         derandomize=bool(os.environ.get("CI")),
         deadline=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
     hypothesis.settings.load_profile("tier")
 

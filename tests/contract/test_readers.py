@@ -590,7 +590,7 @@ def filtered(empty: Connection) -> tuple[Connection, MemoryGraph]:
 @pytest.mark.integration
 @settings(
     max_examples=amount(20, 200),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(FILTERS)
 def test_a_filter_is_the_same_in_cypher_and_in_python(
@@ -611,7 +611,7 @@ def test_a_filter_is_the_same_in_cypher_and_in_python(
 @pytest.mark.integration
 @settings(
     max_examples=amount(15, 100),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     FILTERS,

@@ -135,7 +135,7 @@ _STATES = st.lists(
     max_examples=amount(4, 25),
     deadline=None,
     derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(states=_STATES)
 def test_any_history_ends_in_the_graph_of_one_ingest(

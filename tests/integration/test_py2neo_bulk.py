@@ -59,7 +59,7 @@ def pair(graph: Graph) -> tuple[Node, Node]:
 @examples(
     max_examples=amount(4, 15),
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(label=HOSTILE, key=HOSTILE, other=HOSTILE, value=HOSTILE, kind=HOSTILE)
 def test_hostile_names_are_only_names(

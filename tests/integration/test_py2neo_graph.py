@@ -558,7 +558,7 @@ names = st.text(
 @examples(
     max_examples=amount(4, 15),
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_any_name_is_stored_as_it_is(
     graph: Graph, label: str, kind: str, key: str

@@ -66,7 +66,7 @@ VALUES = st.one_of(
 ONE_GRAPH = examples(
     max_examples=amount(6, 25),
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

@@ -109,7 +109,7 @@ _STATES = st.lists(
     max_examples=amount(3, 12),
     deadline=None,
     derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(states=_STATES)
 def test_after_any_history_an_update_is_what_a_full_copy_is(

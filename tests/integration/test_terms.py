@@ -169,7 +169,7 @@ def test_redirects_are_terms(connection, ingest):
 @settings(
     max_examples=amount(2, 5),
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(order=st.permutations(sorted(TEXTS)), cuts=st.sets(st.integers(1, 4)))
 def test_order_and_batches_do_not_matter(session_connection, server, order, cuts):

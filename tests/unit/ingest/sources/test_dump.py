@@ -439,7 +439,9 @@ def test_deep_nesting_is_refused(tmp_path: Path) -> None:
         _items(path)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(
     cut=st.integers(0, 700),
     noise=st.lists(st.tuples(st.integers(0, 699), st.integers(0, 255)), max_size=4),
