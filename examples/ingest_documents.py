@@ -37,6 +37,8 @@ with open_connection(settings) as connection:
         settings=settings,
     )
     print(f"{report.added} added, {report.skipped} already there")
-    result = search(connection, embedder, "Who lights the lamp?", corpus="harbour")
+    result = search(
+        connection, "Who lights the lamp?", embedder=embedder, corpus="harbour"
+    )
     for hit in result.hits:
         print(f"{hit.chunk.title}: {hit.text} ({hit.score:.2f})")

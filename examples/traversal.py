@@ -29,7 +29,12 @@ with open_connection(settings) as connection, bundled_source() as source:
     )
 
     walks = compare(
-        connection, embedder, QUESTION, corpus=CORPUS, trace=True, settings=settings
+        connection,
+        QUESTION,
+        embedder=embedder,
+        corpus=CORPUS,
+        trace=True,
+        settings=settings,
     )
     for result in walks:
         walk = result.walk

@@ -103,9 +103,9 @@ class Answer:
 
 def ask(
     connection: Connection,
-    embedder: Embedder | str | None = None,
-    question: str = "",
+    question: str,
     *,
+    embedder: Embedder | None = None,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
     model: LanguageModel | None = None,
@@ -120,8 +120,8 @@ def ask(
 
     Args:
         connection: The database; it is left open.
+        question: At most 10,000 characters.
         embedder: The model of the corpus; None loads it, see `traverse`.
-        question: At most 10,000 characters; may stand in the embedder's place.
         corpus: Name of the corpus; may be left out where there is only one.
         algorithm: How to walk.
         model: Language model; None takes `model_at_hand`; without any, the answer is
@@ -143,8 +143,8 @@ def ask(
     """
     pieces = ask_stream(
         connection,
-        embedder,
         question,
+        embedder=embedder,
         corpus=corpus,
         algorithm=algorithm,
         model=model,
@@ -165,9 +165,9 @@ def ask(
 
 async def aask(
     connection: AsyncConnection,
-    embedder: Embedder | str | None = None,
-    question: str = "",
+    question: str,
     *,
+    embedder: Embedder | None = None,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
     model: LanguageModel | None = None,
@@ -181,8 +181,8 @@ async def aask(
     """Do as `ask` does, without blocking; see there."""
     pieces = aask_stream(
         connection,
-        embedder,
         question,
+        embedder=embedder,
         corpus=corpus,
         algorithm=algorithm,
         model=model,
@@ -203,9 +203,9 @@ async def aask(
 
 def ask_stream(
     connection: Connection,
-    embedder: Embedder | str | None = None,
-    question: str = "",
+    question: str,
     *,
+    embedder: Embedder | None = None,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
     model: LanguageModel | None = None,
@@ -232,8 +232,8 @@ def ask_stream(
     model = model or model_at_hand(settings)
     found = traverse(
         connection,
-        embedder,
         question,
+        embedder=embedder,
         corpus=corpus,
         algorithm=algorithm,
         record=record,
@@ -262,9 +262,9 @@ def ask_stream(
 
 async def aask_stream(
     connection: AsyncConnection,
-    embedder: Embedder | str | None = None,
-    question: str = "",
+    question: str,
     *,
+    embedder: Embedder | None = None,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
     model: LanguageModel | None = None,
@@ -280,8 +280,8 @@ async def aask_stream(
     model = model or await asyncio.to_thread(model_at_hand, settings)
     found = await atraverse(
         connection,
-        embedder,
         question,
+        embedder=embedder,
         corpus=corpus,
         algorithm=algorithm,
         record=record,

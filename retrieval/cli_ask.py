@@ -118,7 +118,6 @@ def ask(
             return
         pieces = ask_stream(
             connection,
-            None,
             question,
             model=model,
             seconds=seconds,

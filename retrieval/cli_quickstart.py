@@ -83,7 +83,7 @@ def quickstart(settings: Settings, /, *, question: str, picture: Path | None) ->
         try:
             _ingest(connection, pointed, embedder)
             result = traverse(
-                connection, embedder, question, corpus=CORPUS, settings=pointed
+                connection, question, embedder=embedder, corpus=CORPUS, settings=pointed
             )
         except BaseException:  # whatever Ctrl-C became on its way up
             _tell_server(settings, pointed, err=True)

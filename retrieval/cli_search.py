@@ -77,7 +77,6 @@ def search(
     with open_connection(settings) as connection:
         result = answer(
             connection,
-            None,
             question,
             corpus=corpus or settings.corpus,
             model=model,

@@ -76,7 +76,6 @@ def traverse(
     with open_connection(settings) as connection:
         result = walk(
             connection,
-            None,
             question,
             corpus=corpus or settings.corpus,
             record=record,
@@ -139,7 +138,6 @@ def compare(
     with open_connection(settings) as connection:
         results = walk(
             connection,
-            None,
             question,
             algorithms=algorithms or None,
             corpus=corpus or settings.corpus,

@@ -271,7 +271,7 @@ class KnowtrailRetriever(BaseRetriever):
                 "give driver= too."
             )
             raise SettingsError(msg)
-        result = search(connection, self.embedder, query, **arguments)
+        result = search(connection, query, embedder=self.embedder, **arguments)
         return _documents(result, connection.read(_GIVEN, **_asked(result)))
 
     async def _aget_relevant_documents(
@@ -292,7 +292,7 @@ class KnowtrailRetriever(BaseRetriever):
                 run_manager=run_manager.get_sync(),
                 **kwargs,
             )
-        result = await asearch(connection, self.embedder, query, **arguments)
+        result = await asearch(connection, query, embedder=self.embedder, **arguments)
         return _documents(result, await connection.aread(_GIVEN, **_asked(result)))
 
     def _arguments(self, **given: Any) -> dict[str, Any]:

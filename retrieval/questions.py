@@ -25,7 +25,6 @@ from knowtrail.retrieval.walk import Walk
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from knowtrail.graph.embedders import Embedder
     from knowtrail.graph.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.filters import Filter
@@ -38,7 +37,6 @@ __all__ = [
     "ReaderName",
     "Task",
     "WalkSettings",
-    "asked_of",
     "check_question",
     "refused",
 ]
@@ -161,25 +159,6 @@ class Task:
             counts=trail.counts,
             score=trail.score,
         )
-
-
-def asked_of(
-    embedder: Embedder | str | None, question: str
-) -> tuple[Embedder | None, str]:
-    """Return embedder and question; the question may stand in the embedder's place.
-
-    Raises:
-        InputError: If a text stands there beside a question.
-    """
-    if not isinstance(embedder, str):
-        return embedder, question
-    if question:
-        msg = (
-            f"embedder is {_shown(embedder)}: give a model, such as "
-            "load_embedder(name), or leave it out for that of the corpus."
-        )
-        raise InputError(msg)
-    return None, embedder
 
 
 def check_question(

@@ -11,7 +11,7 @@ from knowtrail.retrieval.algorithms import DEFAULT_ALGORITHM
 from knowtrail.retrieval.corpora import CorpusInfo, acorpora, aground, corpora, ground
 from knowtrail.retrieval.driving import arun, run
 from knowtrail.retrieval.hits import Hit, searching
-from knowtrail.retrieval.questions import Task, WalkSettings, asked_of, check_question
+from knowtrail.retrieval.questions import Task, WalkSettings, check_question
 from knowtrail.retrieval.readers.opening import open_areader, open_reader
 from knowtrail.retrieval.rerank.stage import (
     CANDIDATES,
@@ -62,9 +62,9 @@ class SearchResult:
 
 def search(
     connection: Connection,
-    embedder: Embedder | str | None = None,
-    question: str = "",
+    question: str,
     *,
+    embedder: Embedder | None = None,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
     k: int | None = None,
@@ -79,9 +79,9 @@ def search(
 
     Args:
         connection: The database; it is left open.
+        question: At most 10,000 characters.
         embedder: The model that the corpus was embedded with; None loads the one
             of the settings, or else the one that the corpus names, once a process.
-        question: At most 10,000 characters; may stand in the embedder's place.
         corpus: Name of the corpus; may be left out where there is only one.
         algorithm: Name of the algorithm.
         k: Hits wanted; takes the place of `max_sentences`, and a walk that ends
@@ -102,7 +102,6 @@ def search(
         CorpusDriftError: If the corpus was embedded with another model.
         DatabaseError: If the database fails.
     """
-    embedder, question = asked_of(embedder, question)
     task = check_question(
         question, algorithm=algorithm, k=k, granularity=granularity, **asked
     )
@@ -124,9 +123,9 @@ def search(
 
 async def asearch(
     connection: AsyncConnection,
-    embedder: Embedder | str | None = None,
-    question: str = "",
+    question: str,
     *,
+    embedder: Embedder | None = None,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
     k: int | None = None,
@@ -141,7 +140,6 @@ async def asearch(
 
     An embedder without `aembed_query` runs in a thread.
     """
-    embedder, question = asked_of(embedder, question)
     task = check_question(
         question, algorithm=algorithm, k=k, granularity=granularity, **asked
     )

@@ -18,7 +18,6 @@ from knowtrail.retrieval.driving import arun, run
 from knowtrail.retrieval.questions import (
     Task,
     WalkSettings,
-    asked_of,
     check_question,
     refused,
 )
@@ -92,9 +91,9 @@ class Overlap:
 
 def traverse(
     connection: Connection,
-    embedder: Embedder | str | None = None,
-    question: str = "",
+    question: str,
     *,
+    embedder: Embedder | None = None,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
     record: bool = True,
@@ -107,9 +106,9 @@ def traverse(
 
     Args:
         connection: The database; it is left open.
+        question: At most 10,000 characters.
         embedder: The model that the corpus was embedded with; None loads the one
             of the settings, or else the one that the corpus names, once a process.
-        question: At most 10,000 characters; may stand in the embedder's place.
         corpus: Name of the corpus; may be left out where there is only one.
         algorithm: Name of the algorithm.
         record: Whether the walk is stored as Traversal and Steps.
@@ -128,7 +127,6 @@ def traverse(
         ModelError: If the language model does not answer.
         DatabaseError: If the database fails during the walk.
     """
-    embedder, question = asked_of(embedder, question)
     task = check_question(question, algorithm=algorithm, **asked)
     start = ground(connection, embedder, question, corpus=corpus, settings=settings)
     walker = _Walker(record=record, trace=trace, model=model, settings=settings)
@@ -137,9 +135,9 @@ def traverse(
 
 async def atraverse(
     connection: AsyncConnection,
-    embedder: Embedder | str | None = None,
-    question: str = "",
+    question: str,
     *,
+    embedder: Embedder | None = None,
     corpus: str | None = None,
     algorithm: str = DEFAULT_ALGORITHM,
     record: bool = True,
@@ -149,7 +147,6 @@ async def atraverse(
     **asked: Unpack[WalkSettings],
 ) -> TraverseResult:
     """Do as `traverse` does, without blocking; see there."""
-    embedder, question = asked_of(embedder, question)
     task = check_question(question, algorithm=algorithm, **asked)
     start = await aground(
         connection, embedder, question, corpus=corpus, settings=settings
@@ -175,9 +172,9 @@ def walked(
 
 def compare(
     connection: Connection,
-    embedder: Embedder | str | None = None,
-    question: str = "",
+    question: str,
     *,
+    embedder: Embedder | None = None,
     algorithms: Sequence[str] | None = None,
     corpus: str | None = None,
     record: bool = True,
@@ -193,8 +190,8 @@ def compare(
 
     Args:
         connection: The database; it is left open.
-        embedder: As for `traverse`.
         question: What is asked.
+        embedder: As for `traverse`.
         algorithms: Names of the algorithms; None takes all that need no language
             model, and with `model` all.
         corpus: As for `traverse`, and so are the rest.
@@ -211,7 +208,6 @@ def compare(
         InputError: If question, a name, corpus, filter or a number is no good.
         DatabaseError: If the database fails.
     """
-    embedder, question = asked_of(embedder, question)
     tasks = _tasks(question, compared_algorithms(algorithms, model, asked), asked)
     start = ground(connection, embedder, question, corpus=corpus, settings=settings)
     walker = _Walker(record=record, trace=trace, model=model, settings=settings)
@@ -226,9 +222,9 @@ def compare(
 
 async def acompare(
     connection: AsyncConnection,
-    embedder: Embedder | str | None = None,
-    question: str = "",
+    question: str,
     *,
+    embedder: Embedder | None = None,
     algorithms: Sequence[str] | None = None,
     corpus: str | None = None,
     record: bool = True,
@@ -238,7 +234,6 @@ async def acompare(
     **asked: Unpack[WalkSettings],
 ) -> tuple[TraverseResult, ...]:
     """Do as `compare` does, without blocking; see there."""
-    embedder, question = asked_of(embedder, question)
     tasks = _tasks(question, compared_algorithms(algorithms, model, asked), asked)
     start = await aground(
         connection, embedder, question, corpus=corpus, settings=settings

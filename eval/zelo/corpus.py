@@ -167,8 +167,8 @@ def candidates(
         rankings = [
             search(
                 connection,
-                embedder,
                 question,
+                embedder=embedder,
                 corpus=corpus,
                 algorithm=algorithm,
                 k=count,

@@ -387,7 +387,9 @@ def call(
     if on_text is not None and procedure.speaks:
         asked["on_text"] = on_text
     try:
-        result = procedure.run(connection, embedder, settings=settings, **asked)
+        result = procedure.run(
+            connection, embedder=embedder, settings=settings, **asked
+        )
     except InputError as error:
         raise type(error)(camel_case_message(str(error))) from error
     return _told(procedure, result)
@@ -410,7 +412,9 @@ async def acall(
     if on_text is not None and procedure.speaks:
         asked["on_text"] = on_text
     try:
-        result = await procedure.arun(connection, embedder, settings=settings, **asked)
+        result = await procedure.arun(
+            connection, embedder=embedder, settings=settings, **asked
+        )
     except InputError as error:
         raise type(error)(camel_case_message(str(error))) from error
     return _told(procedure, result)

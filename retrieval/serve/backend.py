@@ -161,7 +161,7 @@ class GraphBackend:
         """
         options = self._with_corpus(options)
         asked = keywords(name, arguments, options, settings=self._settings)
-        pieces = aask_stream(self._connection, None, settings=self._settings, **asked)
+        pieces = aask_stream(self._connection, settings=self._settings, **asked)
         try:
             async for piece in pieces:
                 if isinstance(piece, Answer):

@@ -98,8 +98,8 @@ class ChunkSearch:
         where = None if classes is None else {"className": {"$in": list(classes)}}
         found = search(
             self._connection,
-            self._embedder,
             question,
+            embedder=self._embedder,
             corpus=self.corpus,
             algorithm="basic_retrieval",
             k=k,

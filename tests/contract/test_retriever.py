@@ -259,7 +259,11 @@ def test_without_k_the_walk_is_returned_as_it_is(
 
     assert not any(d.metadata["filled"] for d in documents)
     found = search(
-        retriever.connection, EMBEDDER, QUESTION, corpus="voyage", max_sentences=4
+        retriever.connection,
+        QUESTION,
+        embedder=EMBEDDER,
+        corpus="voyage",
+        max_sentences=4,
     )
     assert len(found.walk.sentences) <= 4
     assert [d.page_content for d in documents] == [h.text for h in found.hits]
@@ -292,10 +296,16 @@ async def test_asearch_is_search(
     """Both return the same hits."""
     async with await AsyncConnection.open(server) as connection:
         found = await asearch(
-            connection, EMBEDDER, QUESTION, corpus="voyage", algorithm=algorithm
+            connection,
+            QUESTION,
+            embedder=EMBEDDER,
+            corpus="voyage",
+            algorithm=algorithm,
         )
 
-    same = search(stored, EMBEDDER, QUESTION, corpus="voyage", algorithm=algorithm)
+    same = search(
+        stored, QUESTION, embedder=EMBEDDER, corpus="voyage", algorithm=algorithm
+    )
     assert found.hits == same.hits
 
 
@@ -337,7 +347,9 @@ async def test_the_published_rules_can_be_asked_for(
 
     documents = await retriever.ainvoke(QUESTION, None, **asked)
 
-    found = search(retriever.connection, EMBEDDER, QUESTION, corpus="voyage", **asked)
+    found = search(
+        retriever.connection, QUESTION, embedder=EMBEDDER, corpus="voyage", **asked
+    )
     assert [d.page_content for d in documents] == [hit.text for hit in found.hits]
 
 
@@ -562,7 +574,9 @@ def test_the_command_answers(
     stored: Connection, server: Settings, as_json: bool
 ) -> None:
     """`knowtrail search` prints what `search` returns, as a table or as JSON."""
-    found = search(stored, EMBEDDER, QUESTION, corpus="voyage", max_sentences=4)
+    found = search(
+        stored, QUESTION, embedder=EMBEDDER, corpus="voyage", max_sentences=4
+    )
     settings = replace(server, embedder="hash:64", corpus="voyage")
     arguments = [QUESTION, "--max-sentences", "4", *(["--json"] if as_json else [])]
 
@@ -577,7 +591,11 @@ def test_the_command_answers(
 def test_a_picture_has_the_considered_chunks(stored: Connection) -> None:
     """Texts of all chunks that the walk could have gone to are fetched."""
     walk = search(
-        stored, EMBEDDER, QUESTION, corpus="voyage", algorithm="query_traversal"
+        stored,
+        QUESTION,
+        embedder=EMBEDDER,
+        corpus="voyage",
+        algorithm="query_traversal",
     ).walk
 
     chunks = considered_chunks(stored, walk)
@@ -591,7 +609,7 @@ def test_an_index_without_the_corpus_is_read_all_the_same(
     stored: Connection,
 ) -> None:
     """An index that an older server made serves; a missing one is told."""
-    found = search(stored, EMBEDDER, QUESTION, corpus="voyage")
+    found = search(stored, QUESTION, embedder=EMBEDDER, corpus="voyage")
     options = {
         "indexConfig": {
             "vector.dimensions": 64,
@@ -601,10 +619,10 @@ def test_an_index_without_the_corpus_is_read_all_the_same(
     stored.run_schema("DROP INDEX chunk_embedding")
     try:
         with pytest.raises(DatabaseError, match="chunk_embedding"):
-            search(stored, EMBEDDER, QUESTION, corpus="voyage")
+            search(stored, QUESTION, embedder=EMBEDDER, corpus="voyage")
         stored.run_schema(statement("schema/vector_chunk_lts"), options=options)
         stored.query("CALL db.awaitIndexes(60)")
-        again = search(stored, EMBEDDER, QUESTION, corpus="voyage")
+        again = search(stored, QUESTION, embedder=EMBEDDER, corpus="voyage")
     finally:
         stored.run_schema("DROP INDEX chunk_embedding IF EXISTS")
         apply_schema(stored, dimensions=64)

@@ -102,8 +102,8 @@ def test_py2neo_example_prints_the_walk_as_a_table(
     """Corpus, question, and a row for each step of the stored walk."""
     walk = traverse(
         scripts.connection,
-        EMBEDDER,
         QUESTION,
+        embedder=EMBEDDER,
         algorithm="query_traversal",
         corpus="quickstart",
         settings=server,

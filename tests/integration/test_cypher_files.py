@@ -89,8 +89,8 @@ def test_the_long_term_line_is_ingested_searched_and_walked(servers: Servers) ->
             settings=settings,
             options=IngestOptions(themes="none"),
         )
-        found = search(connection, EMBEDDER, QUESTION, corpus="isles").walk
-        walked = traverse(connection, EMBEDDER, QUESTION, corpus="isles")
+        found = search(connection, QUESTION, embedder=EMBEDDER, corpus="isles").walk
+        walked = traverse(connection, QUESTION, embedder=EMBEDDER, corpus="isles")
         rows = connection.query(
             statement("inspect/traversal_steps"),
             {"corpus": "isles", "traversal": walked.traversal_id},

@@ -485,8 +485,8 @@ def test_answer_rests_on_blocks(stored: Connection, server: Settings) -> None:
 
     answer = ask(
         stored,
-        EMBEDDER,
         "What shapes the glacier?",
+        embedder=EMBEDDER,
         model=told(say),
         context="skn",
         settings=server,
@@ -514,8 +514,8 @@ def test_answer_says_where_there_are_no_blocks(
 
     answer = ask(
         stored,
-        EMBEDDER,
         "What shapes the glacier?",
+        embedder=EMBEDDER,
         model=told(lambda _: said),
         context="skn",
         settings=server,

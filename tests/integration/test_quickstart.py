@@ -348,7 +348,7 @@ def test_commands_spare_what_the_server_has(home: Path, connection: Connection) 
     """None imports a model's libraries, and what is found is what the model finds."""
     own = load_embedder(DEFAULT_EMBEDDER)
     own.embed_query(MICE)
-    wanted = search(connection, own, MICE, corpus="tales")
+    wanted = search(connection, MICE, embedder=own, corpus="tales")
     changed = _write(home / "changed.jsonl", TALES | {"Fox": "The fox sleeps by day."})
     search_as_json = ["search", "--json", MICE]
     commands: list[list[str]] = [

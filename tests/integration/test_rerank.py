@@ -88,13 +88,15 @@ class TestStandardWithReranker(RetrieversIntegrationTests):
 
 def _ids(connection: Connection, **options: Any) -> list[str]:
     """Return the chunks that a search finds, in their order."""
-    found = search(connection, EMBEDDER, QUESTION, corpus="parts", **options)
+    found = search(connection, QUESTION, embedder=EMBEDDER, corpus="parts", **options)
     return [hit.chunk.id for hit in found.hits]
 
 
 def test_the_reranker_says_the_order(stored: Connection) -> None:
     """Of all candidates the best are taken, by its numbers."""
-    found = search(stored, EMBEDDER, QUESTION, corpus="parts", k=5, rerank=Shortest())
+    found = search(
+        stored, QUESTION, embedder=EMBEDDER, corpus="parts", k=5, rerank=Shortest()
+    )
 
     scores = [hit.rerank_score or 0 for hit in found.hits]
     assert scores == sorted(scores, reverse=True)
@@ -105,7 +107,7 @@ def test_the_reranker_says_the_order(stored: Connection) -> None:
 
 def test_a_search_without_a_reranker_is_as_it_was(stored: Connection) -> None:
     """The stage changes nothing unless it is asked for."""
-    found = search(stored, EMBEDDER, QUESTION, corpus="parts", k=5)
+    found = search(stored, QUESTION, embedder=EMBEDDER, corpus="parts", k=5)
 
     assert found.reranked is None
     assert [hit.rerank_score for hit in found.hits] == [None] * 5
@@ -116,7 +118,7 @@ async def test_both_ways_find_the_same(stored: Connection, server: Settings) -> 
     """Synchronously and without blocking."""
     async with await AsyncConnection.open(server) as connection:
         found = await asearch(
-            connection, EMBEDDER, QUESTION, corpus="parts", k=4, rerank="bm25"
+            connection, QUESTION, embedder=EMBEDDER, corpus="parts", k=4, rerank="bm25"
         )
 
     assert [hit.chunk.id for hit in found.hits] == _ids(stored, k=4, rerank="bm25")
@@ -124,7 +126,9 @@ async def test_both_ways_find_the_same(stored: Connection, server: Settings) -> 
 
 def test_embedding_orders_by_the_cosine(stored: Connection) -> None:
     """A walk goes where edges lead; its results are then sorted."""
-    found = search(stored, EMBEDDER, QUESTION, corpus="parts", k=9, rerank="embedding")
+    found = search(
+        stored, QUESTION, embedder=EMBEDDER, corpus="parts", k=9, rerank="embedding"
+    )
 
     scores = [hit.score for hit in found.hits]
     assert scores == sorted(scores, reverse=True)
@@ -135,8 +139,8 @@ def test_more_candidates_can_find_a_better_one(stored: Connection) -> None:
     few, many = (
         search(
             stored,
-            EMBEDDER,
             QUESTION,
+            embedder=EMBEDDER,
             corpus="parts",
             k=1,
             rerank=Shortest(),

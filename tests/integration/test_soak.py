@@ -104,8 +104,8 @@ class Traffic:
     def _search(self, number: int) -> str:
         found = search(
             self.connection,
-            EMBEDDER,
             f"What is near {article(number % 9).title}?",
+            embedder=EMBEDDER,
             corpus="steady",
             algorithm=ALGORITHMS[number % 3],
             k=3,
@@ -116,8 +116,8 @@ class Traffic:
     def _walk(self, number: int) -> str:
         walked = traverse(
             self.connection,
-            EMBEDDER,
             f"What shapes {article(number % 9).title}?",
+            embedder=EMBEDDER,
             corpus="steady",
             algorithm=ALGORITHMS[number % 3],
         )

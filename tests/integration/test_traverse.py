@@ -115,7 +115,7 @@ class Counting:
 @pytest.mark.parametrize("algorithm", DETERMINISTIC)
 def test_a_walk_is_recorded_as_it_was(isles: Connection, algorithm: str) -> None:
     """The stored path has the walk's chunks and sentences in the walk's order."""
-    result = traverse(isles, EMBEDDER, QUESTION, algorithm=algorithm)
+    result = traverse(isles, QUESTION, embedder=EMBEDDER, algorithm=algorithm)
 
     rows = isles.query(
         """
@@ -136,10 +136,10 @@ def test_a_walk_is_recorded_as_it_was(isles: Connection, algorithm: str) -> None
 
 def test_the_walk_is_that_of_the_search(isles: Connection) -> None:
     """A search goes the same way and records nothing."""
-    found = search(isles, EMBEDDER, QUESTION).walk
+    found = search(isles, QUESTION, embedder=EMBEDDER).walk
     before = stored(isles)
 
-    walked = traverse(isles, EMBEDDER, QUESTION).walk
+    walked = traverse(isles, QUESTION, embedder=EMBEDDER).walk
 
     assert before == 0
     assert (found.steps, found.stop_reason) == (walked.steps, walked.stop_reason)
@@ -147,7 +147,7 @@ def test_the_walk_is_that_of_the_search(isles: Connection) -> None:
 
 def test_without_record_nothing_is_written(isles: Connection) -> None:
     """The walk is returned without an id, and the graph stays as it was."""
-    result = traverse(isles, EMBEDDER, QUESTION, record=False, trace=True)
+    result = traverse(isles, QUESTION, embedder=EMBEDDER, record=False, trace=True)
 
     assert (result.traversal_id, result.warning, stored(isles)) == (None, "", 0)
     assert result.walk.steps
@@ -155,7 +155,7 @@ def test_without_record_nothing_is_written(isles: Connection) -> None:
 
 def test_a_trace_has_every_candidate(isles: Connection) -> None:
     """Each chunk considered, at the anchor and at each step, with its score."""
-    result = traverse(isles, EMBEDDER, QUESTION, trace=True)
+    result = traverse(isles, QUESTION, embedder=EMBEDDER, trace=True)
 
     rows = isles.query(
         "MATCH (n)-[r:CONSIDERED]->(c:Chunk) RETURN coalesce(n.index, -1) AS at,"
@@ -173,8 +173,8 @@ def test_options_are_in_force_and_recorded(isles: Connection) -> None:
     """Budgets, anchors and filter shape the walk and are properties of it."""
     result = traverse(
         isles,
-        EMBEDDER,
         QUESTION,
+        embedder=EMBEDDER,
         algorithm="query_traversal",
         max_sentences=6,
         max_hops=4,
@@ -195,8 +195,14 @@ def test_options_are_in_force_and_recorded(isles: Connection) -> None:
 
 def test_published_rules_are_recorded(isles: Connection) -> None:
     """The preset is a property, and only of walks that had it."""
-    traverse(isles, EMBEDDER, QUESTION)
-    traverse(isles, EMBEDDER, QUESTION, algorithm="query_traversal", preset="published")
+    traverse(isles, QUESTION, embedder=EMBEDDER)
+    traverse(
+        isles,
+        QUESTION,
+        embedder=EMBEDDER,
+        algorithm="query_traversal",
+        preset="published",
+    )
 
     rows = isles.query(
         "MATCH (t:Traversal) RETURN t.preset AS preset ORDER BY t.createdAt"
@@ -209,12 +215,17 @@ async def test_the_asynchronous_twins_walk_alike(
 ) -> None:
     """Same steps, same reasons, recorded too."""
     async with await AsyncConnection.open(server) as connection:
-        walked = await atraverse(connection, EMBEDDER, QUESTION, algorithm="auto")
+        walked = await atraverse(
+            connection, QUESTION, embedder=EMBEDDER, algorithm="auto"
+        )
         compared = await acompare(
-            connection, EMBEDDER, QUESTION, algorithms=["kg_traversal", GUIDED],
+            connection, QUESTION, embedder=EMBEDDER,
+            algorithms=["kg_traversal", GUIDED],
             model=NO_MODEL, record=False,
         )  # fmt: skip
-    expected = compare(isles, EMBEDDER, QUESTION, algorithms=["auto", "kg_traversal"])
+    expected = compare(
+        isles, QUESTION, embedder=EMBEDDER, algorithms=["auto", "kg_traversal"]
+    )
 
     assert walked.walk.steps == expected[0].walk.steps
     assert walked.traversal_id is not None
@@ -226,7 +237,7 @@ def test_a_comparison_embeds_the_question_once(isles: Connection) -> None:
     """All algorithms in their order, each recorded under one question."""
     embedder = Counting()
 
-    results = compare(isles, embedder, QUESTION)
+    results = compare(isles, QUESTION, embedder=embedder)
 
     rows = isles.query(
         "MATCH (t:Traversal)-[:FOR_QUERY]->(q:Query)"
@@ -242,8 +253,8 @@ def test_a_failing_algorithm_does_not_lose_the_others(isles: Connection) -> None
     """A language model that does not answer is told beside the other walks."""
     results = compare(
         isles,
-        EMBEDDER,
         QUESTION,
+        embedder=EMBEDDER,
         algorithms=["query_traversal", GUIDED, "kg_traversal"],
         model=NO_MODEL,
     )
@@ -256,7 +267,7 @@ def test_a_failing_algorithm_does_not_lose_the_others(isles: Connection) -> None
 def test_a_language_model_that_is_down_is_an_error(isles: Connection) -> None:
     """Alone, the guided walk fails, and nothing is written."""
     with pytest.raises(ModelError):
-        traverse(isles, EMBEDDER, QUESTION, algorithm=GUIDED, model=NO_MODEL)
+        traverse(isles, QUESTION, embedder=EMBEDDER, algorithm=GUIDED, model=NO_MODEL)
 
     assert stored(isles) == 0
 
@@ -279,7 +290,7 @@ def test_mistakes_write_nothing(isles: Connection, tmp_path: Path) -> None:
 
     for arguments, error in MISTAKES:
         with pytest.raises(error, match=r"\A.+\Z"):
-            traverse(isles, EMBEDDER, QUESTION, settings=settings, **arguments)
+            traverse(isles, QUESTION, embedder=EMBEDDER, settings=settings, **arguments)
 
     assert stored(isles) == 0
 
@@ -488,7 +499,9 @@ def test_a_document_is_deleted_during_a_walk(
         lambda *_args, **_more: OpenReader(reader=reader, name="cypher"),
     )
 
-    result = traverse(own_isles, EMBEDDER, QUESTION, algorithm="query_traversal")
+    result = traverse(
+        own_isles, QUESTION, embedder=EMBEDDER, algorithm="query_traversal"
+    )
 
     recorded = result.traversal_id is not None
     gone = {step.chunk.document_id for step in result.walk.steps} & set(reader.deleted)
@@ -504,7 +517,7 @@ def test_a_corpus_without_edges(connection: Connection, server: Settings) -> Non
     one = RawDocument(source_id="one", title="One", raw="Only this is said.")
     ingest(connection, server, "alone", [one])
 
-    results = compare(connection, EMBEDDER, "What is said?")
+    results = compare(connection, "What is said?", embedder=EMBEDDER)
 
     assert {result.error for result in results} == {""}
     assert {len(result.walk.sentences) for result in results} == {1}
@@ -521,7 +534,7 @@ def test_an_empty_corpus(connection: Connection, server: Settings) -> None:
     one = RawDocument(source_id="one", title="One", raw="Only this is said.")
     ingest(connection, server, "alone", [one])
 
-    result = traverse(connection, EMBEDDER, "What?", filter={"title": "Two"})
+    result = traverse(connection, "What?", embedder=EMBEDDER, filter={"title": "Two"})
 
     assert (result.walk.stop_reason, result.walk.steps) == ("no_anchor", ())
     assert result.traversal_id is not None
@@ -531,7 +544,7 @@ def test_a_replaced_document_leaves_its_walks_readable(
     own_isles: Connection, server: Settings
 ) -> None:
     """An ingest of new texts takes the links to the old ones, not the steps."""
-    result = traverse(own_isles, EMBEDDER, QUESTION, trace=True)
+    result = traverse(own_isles, QUESTION, embedder=EMBEDDER, trace=True)
 
     ingest(own_isles, server, "isles", [article(n, version=1) for n in range(8)])
 
@@ -541,7 +554,7 @@ def test_a_replaced_document_leaves_its_walks_readable(
     )
     assert [row["text"] for row in rows] == [s.chunk.text for s in result.walk.steps]
     assert {row["stored"] for row in rows} == {False}
-    assert traverse(own_isles, EMBEDDER, QUESTION).warning == ""
+    assert traverse(own_isles, QUESTION, embedder=EMBEDDER).warning == ""
 
 
 def test_a_current_snapshot_is_walked_in(
@@ -551,10 +564,12 @@ def test_a_current_snapshot_is_walked_in(
     at_home = Settings(home=tmp_path)
     build_snapshot(tmp_path, CorpusSource(own_isles, "isles"))
 
-    copied = traverse(own_isles, EMBEDDER, QUESTION, settings=at_home)
-    stored = traverse(own_isles, EMBEDDER, QUESTION, settings=at_home, reader="cypher")
+    copied = traverse(own_isles, QUESTION, embedder=EMBEDDER, settings=at_home)
+    stored = traverse(
+        own_isles, QUESTION, embedder=EMBEDDER, settings=at_home, reader="cypher"
+    )
     ingest(own_isles, server, "isles", [article(n) for n in range(9)])
-    later = traverse(own_isles, EMBEDDER, QUESTION, settings=at_home)
+    later = traverse(own_isles, QUESTION, embedder=EMBEDDER, settings=at_home)
 
     results = (copied, stored, later)
     assert copied.walk.steps == stored.walk.steps
@@ -565,4 +580,6 @@ def test_a_current_snapshot_is_walked_in(
     ]
     assert all(result.traversal_id for result in results)
     with pytest.raises(SnapshotError, match="of version 1"):
-        traverse(own_isles, EMBEDDER, QUESTION, settings=at_home, reader="snapshot")
+        traverse(
+            own_isles, QUESTION, embedder=EMBEDDER, settings=at_home, reader="snapshot"
+        )

@@ -100,8 +100,8 @@ def walked(connection: Connection, **recorded: bool) -> Any:
     """Return what the walk of these tests gives, recorded or not."""
     return traverse(
         connection,
-        EMBEDDER,
         QUESTION,
+        embedder=EMBEDDER,
         algorithm="query_traversal",
         corpus="isles",
         max_sentences=12,
