@@ -205,11 +205,25 @@ def test_traversal_candidates_of_a_traced_walk(analyst: Analyst) -> None:
     assert len(rows) == 2 + 3 + 2 + 1
 
 
-def test_a_walk_without_trace_has_no_candidates(analyst: Analyst) -> None:
-    """Nothing was recorded, nothing is shown."""
-    named = f"traversal={analyst.ids['query']}"
+@pytest.mark.parametrize("name", ["traversal_candidates", "passages_missed"])
+def test_a_walk_without_trace_has_no_candidates(analyst: Analyst, name: str) -> None:
+    """Nothing was recorded, nothing is shown; it is told why, and what keeps one."""
+    walk = analyst.ids["query"]
 
-    assert analyst.ask("traversal_candidates", named) == []
+    done = analyst.run("cypher", "--saved", name, "-p", f"traversal={walk}")
+
+    assert done.out == ""
+    assert done.errors[0].startswith(f"No rows. The walk {walk} has no trace; ")
+    assert done.errors[0].endswith(" traverse --trace")
+
+
+def test_the_latest_walk_with_a_trace_is_taken(analyst: Analyst) -> None:
+    """Later ones that have none are passed over."""
+    traced = f"traversal={analyst.ids['kg']}"
+
+    for name, *title in [("traversal_candidates",), ("passages_missed", "title=Owl")]:
+        rows = analyst.ask(name, *title)
+        assert rows == analyst.ask(name, traced, *title) != []
 
 
 def test_passages_missed_says_how_each_fared(analyst: Analyst) -> None:
@@ -226,14 +240,15 @@ def test_passages_missed_says_how_each_fared(analyst: Analyst) -> None:
     ] == [
         (
             "Text of owl0",
-            "never weighed, or the walk has no trace",
+            "never weighed",
             None,
             None,
             None,
         ),
         ("Text of owl1", "found at step 2", 1, 1, "Owl"),
     ]
-    assert [r["why"] for r in untraced] == ["never weighed, or the walk has no trace"]
+    why = "unknown: the walk has no trace (traverse --trace)"
+    assert [r["why"] for r in untraced] == [why]
 
 
 def test_walks_apart_names_the_first_difference(analyst: Analyst) -> None:
@@ -403,6 +418,16 @@ def test_walks_apart_of_a_walk_that_ended_before(
             None,
         ),
     ]
+
+
+def test_a_walk_without_steps_is_told(writer: Analyst, connection: Connection) -> None:
+    """It is stored: that nothing matches its id would be wrong."""
+    nothing = recording(walk_over(stop_reason="no_anchor"), minute=9)
+    walk, _ = record(connection, nothing)
+
+    done = writer.run("cypher", "--saved", "traversal_steps", "-p", f"traversal={walk}")
+
+    assert done.errors == [f"No rows. The walk {walk} has no steps."]
 
 
 def test_hops_to_a_document_alike_by_theme_stay(
