@@ -120,6 +120,7 @@ def test_walks_lists_the_latest_first(analyst: Analyst) -> None:
         ("hops_off_theme", {"themeSimilarity", "title", "otherTitle", "traversal"}),
         ("walks_across_documents", {"question", "traversal", "crossings"}),
         ("walks_died_early", {"question", "stopReason", "traversal"}),
+        ("walks_apart", {"walks", "apart", "title", "otherTitle"}),
     ],
 )
 def test_what_names_a_row_fits_in_80_columns(
@@ -255,6 +256,7 @@ def test_walks_apart_names_the_first_difference(analyst: Analyst) -> None:
     """The latest walks of two algorithms for one question agree up to step 1."""
     assert analyst.ask("walks_apart") == [
         {
+            "walks": "kg_traversal, query_traversal",
             "question": NIGHT,
             "algorithm": "kg_traversal",
             "other": "query_traversal",
@@ -409,7 +411,7 @@ def test_walks_apart_of_a_walk_that_ended_before(
     assert [
         (r["algorithm"], r["other"], r["step"], r["apart"], r["title"]) for r in rows
     ] == [
-        ("kg_traversal", "query_traversal", 1, "query_traversal ended before", "Owl"),
+        ("kg_traversal", "query_traversal", 1, "the second ended before", "Owl"),
         (
             "query_traversal",
             "triangulation_average",
