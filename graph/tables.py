@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-__all__ = ["draw_rows", "table_console"]
+__all__ = ["draw_rows", "table_console", "write_wrapped"]
 
 PIPE_WIDTH = 199
 """Columns where the output is no terminal and `COLUMNS` is not set."""
@@ -56,6 +56,18 @@ def table_console(file: TextIO | None = None, *, wide: bool = False) -> Console:
     width = _WIDEST if wide else asked_width() or PIPE_WIDTH
     out: Any = console.file if console.is_terminal else _Unpadded(console.file)
     return Console(file=out, highlight=False, width=width)
+
+
+def write_wrapped(text: str, file: TextIO) -> None:
+    """Write a text with its lines broken between words, as wide as tables are.
+
+    Args:
+        text: Text without controls, see `plain_text`.
+        file: Where it goes, such as standard output.
+    """
+    from rich.text import Text
+
+    table_console(file).print(Text(text, overflow="fold"))
 
 
 def draw_rows(
@@ -102,7 +114,8 @@ def draw_rows(
     with console.pager() if paged else nullcontext():
         console.print(table)
     if hidden := [name for i, name in enumerate(cells[0]) if i not in widths]:
-        click.echo(f"Not shown: {', '.join(hidden)}. {more} shows them.", err=True)
+        said = f"Not shown: {', '.join(hidden)}. {more} shows them."
+        write_wrapped(said, sys.stderr)
 
 
 def _is_number(value: Any) -> bool:

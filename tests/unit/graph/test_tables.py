@@ -50,6 +50,20 @@ def test_piped_rows_are_as_wide_as_columns_says(
     assert any(line.startswith(f"{NAME} ") for line in lines)
 
 
+def test_what_is_not_shown_is_named_in_lines_of_the_width(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However many columns there are."""
+    monkeypatch.setenv("COLUMNS", "40")
+    names = [f"column{number:012}" for number in range(9)]
+
+    draw_rows(names, [names])
+
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= 40
+    assert " ".join(lines).startswith("Not shown: column000000000001, ")
+
+
 def test_a_time_is_shown_to_the_second() -> None:
     """In a table; other forms of output have all of it."""
     time = DateTime(2026, 1, 2, 3, 4, 5, 678_901_234)
