@@ -323,6 +323,7 @@ def _show(running: RunningStatement, limit: int, *, wide: bool, saved: bool) -> 
             [*compress(running.columns, full)],
             [[*compress(row, full)] for row in shown],
             wide=wide,
+            once=saved,
             more="--wide",
         )
     if running.plan:

@@ -115,7 +115,7 @@ def test_walks_lists_the_latest_first(analyst: Analyst) -> None:
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
-        ("walks", {"question", "algorithm", "traversal"}),
+        ("walks", {"question", "algorithm", "hops", "sentences", "stopReason"}),
         ("traversal_steps", {"step", "title", "found"}),
         ("hops_off_theme", {"themeSimilarity", "title", "otherTitle", "traversal"}),
         ("walks_across_documents", {"question", "traversal", "crossings"}),
@@ -132,9 +132,33 @@ def test_what_names_a_row_fits_in_80_columns(
     done = analyst.run("cypher", "--saved", name)
 
     lines = done.out.splitlines()
-    assert shown <= set(lines[0].split())
+    told = done.out.partition("In all rows: ")[2].replace(":", "")
+    assert shown <= {*lines[0].split(), *told.split()}
     assert max(map(len, lines)) <= 80
-    assert "traversal" not in shown or any(i in done.out for i in analyst.ids.values())
+    assert name in {"traversal_steps", "walks_apart"} or any(
+        i in done.out for i in analyst.ids.values()
+    )
+
+
+def test_what_all_rows_have_is_told_once(
+    analyst: Analyst, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below a table that is narrow; what was found has the room; pipes have all."""
+    kg = analyst.ids["kg"]
+    steps = ("cypher", "--saved", "traversal_steps", "-p", f"traversal={kg}")
+    walks = ("cypher", "--saved", "walks", "-p", f"question={NIGHT}")
+
+    piped = analyst.run(*steps)
+    monkeypatch.setenv("COLUMNS", "60")
+    narrow = analyst.run(*steps)
+    below = analyst.run(*walks)
+
+    assert "In all rows" not in piped.out
+    assert "algorithm" in piped.out.splitlines()[0]
+    assert "algorithm" not in narrow.out.splitlines()[0]
+    assert "algorithm: kg_traversal" in narrow.out.rpartition("In all rows: ")[2]
+    assert f"question: {NIGHT}" in below.out.rpartition("In all rows: ")[2]
+    assert below.out.splitlines()[3] == f"  traversal {kg}"
 
 
 def test_traversal_steps_are_rows(analyst: Analyst) -> None:

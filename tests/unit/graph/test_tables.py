@@ -50,6 +50,26 @@ def test_piped_rows_are_as_wide_as_columns_says(
     assert any(line.startswith(f"{NAME} ") for line in lines)
 
 
+def test_what_was_found_has_the_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of a narrow table, though columns behind it would fit beside it."""
+    monkeypatch.setenv("COLUMNS", "80")
+    names = ["step", "title", "found", "reason", "milliseconds", "stored"]
+    rows = [
+        [n, f"Tide {n}", f"It is {n} and so. " * 20, f"near to {n}", 12.5 + n, True]
+        for n in range(2)
+    ]
+    file = io.StringIO()
+
+    draw_rows(names, rows, file=file, once=True)
+
+    lines = file.getvalue().splitlines()
+    assert lines[0].split()[:3] == names[:3]
+    assert "milliseconds" not in lines[0]
+    assert max(map(len, lines)) <= 80
+    assert lines[-1] == "In all rows: stored: true"
+    assert len(lines) < 20
+
+
 def test_what_is_not_shown_is_named_in_lines_of_the_width(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
