@@ -16,6 +16,7 @@ from knowtrail.graph.settings import own_command
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from knowtrail.graph.connection import Connection
     from knowtrail.graph.settings import Settings
     from knowtrail.graph.statements import Statement
     from knowtrail.graph.user_statements import RunningStatement
@@ -113,9 +114,6 @@ def cypher(
     from knowtrail.graph.settings import as_typed
     from knowtrail.graph.user_statements import run_statement
 
-    fills = "" if saved is None else as_typed(_filled_by(saved), settings.home)
-    if wanted := [a for a in assignments if not a.startswith("limit=")]:
-        fills = f" Nothing that is stored matches {', '.join(wanted)}."
     with (
         open_connection(settings) as connection,
         run_statement(connection, text, params, write=write) as running,
@@ -125,7 +123,10 @@ def cypher(
         elif as_csv:
             write_csv(running.columns, running, sys.stdout)
         else:
-            _show(running, rows, wide=wide, saved=saved is not None, fills=fills)
+            empty = not _show(running, rows, wide=wide, saved=saved is not None)
+            if empty and running.columns and not running.plan:
+                why = "" if saved is None else _why_empty(connection, saved, params)
+                click.echo(f"No rows.{as_typed(why, settings.home)}", err=True)
         running.finish()
         if saved is None:
             for line in dict.fromkeys(running.warnings):
@@ -258,11 +259,32 @@ def _saved_query(name: str) -> Statement:
     raise InputError(msg)
 
 
-def _filled_by(name: str) -> str:
-    """Say which command stores what a saved query looks for."""
+def _why_empty(connection: Connection, name: str, params: dict[str, Any]) -> str:
+    """Say why a saved query has no rows: what it asks for, or what it reads, lacks."""
     text = _saved_query(name).text
+    given = {k: v for k, v in params.items() if k != "limit" and v is not None}
+    corpora = [row["name"] for row in connection.read("retrieval/corpora")]
+    if given.get("traversal") and "title" not in given:
+        walks = connection.read("retrieval/view_traversal", id=given["traversal"])
+        if walks and given.get("corpus") in {None, walks[0]["corpus"]}:
+            return _why_nothing_of_walk(connection, text, given["traversal"])
+    if given and (given.keys() != {"corpus"} or given["corpus"] not in corpora):
+        wanted = ", ".join(f"{key}={value}" for key, value in given.items())
+        said = f" Nothing that is stored matches {wanted}."
+        exact = "title" in given and "toLower($title)" not in text
+        return f"{said} Titles are matched exactly as written." if exact else said
     filler = next(filler for mark, filler in _FILLED_BY.items() if mark in text)
     return f" What it reads comes from: knowtrail {filler}"
+
+
+def _why_nothing_of_walk(connection: Connection, text: str, walk: str) -> str:
+    """Say why a saved query has no rows for a walk that is stored."""
+    if ":CONSIDERED" not in text:
+        return f" The walk {walk} has no steps."
+    candidates = "inspect/traversal_candidates"
+    if connection.read(candidates, corpus=None, traversal=walk, limit=1):
+        return ""
+    return f" The walk {walk} has no trace; one is kept by: knowtrail traverse --trace"
 
 
 def _list_saved(home: Path, *, as_json: bool) -> None:
@@ -282,12 +304,11 @@ def _list_saved(home: Path, *, as_json: bool) -> None:
         click.echo(f"  {own} cypher --saved {name} {options}".rstrip())
 
 
-def _show(
-    running: RunningStatement, limit: int, *, wide: bool, saved: bool, fills: str
-) -> None:
+def _show(running: RunningStatement, limit: int, *, wide: bool, saved: bool) -> bool:
     """Draw the first rows as a table, and the plan of an explained statement.
 
     A saved query may have columns for some parameters alone: empty ones are left out.
+    Return whether there are rows.
     """
     from knowtrail.graph.tables import draw_rows
 
@@ -302,10 +323,9 @@ def _show(
             [*compress(running.columns, full)],
             [[*compress(row, full)] for row in shown],
             wide=wide,
+            once=saved,
             more="--wide",
         )
-    elif running.columns and not running.plan:
-        click.echo(f"No rows.{fills}", err=True)
     if running.plan:
         click.echo(running.plan)
     if more:
@@ -313,3 +333,4 @@ def _show(
             f"The first {limit} rows: --rows shows more, --csv and --json all.",
             err=True,
         )
+    return bool(shown)

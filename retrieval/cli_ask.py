@@ -11,6 +11,7 @@ import click
 
 from knowtrail.graph.rows import plain_text
 from knowtrail.graph.settings import DEFAULT_LANGUAGE_MODEL, as_typed, own_command
+from knowtrail.graph.tables import write_wrapped
 from knowtrail.retrieval.cli_options import (
     algorithm_option,
     load_model,
@@ -148,10 +149,10 @@ def _show(answer: Answer, settings: Settings, *, as_json: bool) -> None:
     else:
         _show_sources(answer)
     if answer.note:
-        click.echo(as_typed(answer.note, settings.home), err=True)
+        write_wrapped(as_typed(answer.note, settings.home), sys.stderr)
     if answer.warning:
         click.echo(f"Warning: {answer.warning}", err=True)
-    elif answer.traversal_id is not None and not as_json:
+    elif answer.traversal_id is not None and answer.walk.steps and not as_json:
         own = own_command(settings.home)
         click.echo("\nThe walk step by step:")
         click.echo(
@@ -195,8 +196,8 @@ def _shown(pieces: Iterator[str | Answer], *, streams: bool) -> Answer:
     for piece in pieces:
         if not isinstance(piece, str):
             if streams and not wrote:
-                click.echo(plain_text(piece.text, lines=True), nl=False)
-            if streams:
+                write_wrapped(plain_text(piece.text, lines=True), sys.stdout)
+            elif streams:
                 click.echo()
             answer = piece
         elif streams:
@@ -218,6 +219,6 @@ def _show_sources(answer: Answer) -> None:
         line = f"- {title}: {source['text']}"
         if answer.model is None:
             line = f"[{number}] {title}, score {source['score']:.3f}"
-        click.echo(plain_text(line))
+        write_wrapped(plain_text(line), sys.stdout)
     if answer.confidence is not None:
         click.echo(f"Confidence, as {answer.model} says: {answer.confidence:.2f}")

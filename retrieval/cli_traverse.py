@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
@@ -91,7 +92,7 @@ def traverse(
         show_walk(result.walk, sys.stdout)
     if result.warning:
         click.echo(f"Warning: {result.warning}", err=True)
-    elif result.traversal_id is not None and not as_json:
+    elif result.traversal_id is not None and result.walk.steps and not as_json:
         _tell_saved(settings, result.traversal_id, trace=trace)
 
 
@@ -186,11 +187,12 @@ def _show_comparison(
     for result in results:
         if said := result.error or result.warning:
             click.echo(f"{result.walk.algorithm}: {said}", err=True)
-    if not as_json and any(result.traversal_id for result in results):
+    stored = [r for r in results if r.traversal_id and r.walk.steps]
+    if stored and not as_json:
         click.echo("Where they part, and one walk step by step:")
-        own = own_command(settings.home)
-        first = next(r.traversal_id for r in results if r.traversal_id)
-        click.echo(f"  {own} cypher --saved walks_apart")
+        own, first = own_command(settings.home), stored[0].traversal_id
+        question = shlex.quote(f"question={stored[0].walk.question}")
+        click.echo(f"  {own} cypher --saved walks_apart -p {question}")
         click.echo(f"  {own} cypher --saved traversal_steps -p traversal={first}")
 
 

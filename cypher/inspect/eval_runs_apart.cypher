@@ -1,5 +1,5 @@
 // @title: Two evaluations side by side
-// purpose: metrics of two runs, the largest difference first; the last complete one and the one of its kind before where none is named
+// purpose: metrics of two runs, measures of quality first, then times and extents, each the largest difference first; the last complete one and the one of its kind before where none is named
 // params: first, second, limit
 // since: 5.26
 MATCH (r:EvalRun)
@@ -22,9 +22,11 @@ WITH
   two
 WHERE one IS NOT NULL AND two IS NOT NULL
 UNWIND [{run: one, at: 0}, {run: two, at: 1}] AS side
-WITH side.run AS r, side.at AS at
+WITH one, two, side.run AS r, side.at AS at
 MATCH (r)-[:HAS_METRIC]->(m:Metric)
 WITH
+  one,
+  two,
   m.name AS metric,
   m.path AS field,
   max(CASE WHEN at = 0 THEN m.value END) AS first,
@@ -34,6 +36,16 @@ RETURN
   field,
   round(first, 4) AS first,
   round(second, 4) AS second,
-  round(second - first, 4) AS difference
-ORDER BY field <> '', abs(second - first) IS NULL, abs(second - first) DESC, metric, field
+  round(second - first, 4) AS difference,
+  coalesce(one.system, one.variant, one.ranking, one.extracted, one.dataset) AS firstSystem,
+  coalesce(two.system, two.variant, two.ranking, two.extracted, two.dataset) AS secondSystem,
+  one.id AS firstRun,
+  two.id AS secondRun
+ORDER BY
+  field <> '',
+  metric =~ 'milliseconds.*|documents.*|sentences|hops|usable_extractions|.*_(tokens|time_s|latency_s)',
+  abs(second - first) IS NULL,
+  abs(second - first) DESC,
+  metric,
+  field
 LIMIT coalesce($limit, 50)

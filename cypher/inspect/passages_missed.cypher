@@ -1,12 +1,15 @@
 // @title: Why a traced walk did not find a passage
-// purpose: for each chunk of the documents of a title, the step that visited it or how it fared: its place by cosine among the anchors, and its place and score after the last step that weighed it, beside what was taken there; without a title the chunks weighed and never visited
+// purpose: for each chunk of the documents of a title, the step that visited it or how it fared: its place by cosine among the anchors, and its place and score after the last step that weighed it, beside what was taken there; without a title the chunks weighed and never visited; without a traversal the latest that has a trace, or the latest where none has
 // params: corpus, traversal, title, limit
 // since: 5.26
 MATCH (t:Traversal)
 WHERE (t.corpus = $corpus OR $corpus IS NULL AND ($traversal IS NOT NULL OR NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}'))
   AND ($traversal IS NULL OR t.id = $traversal)
-WITH t
-ORDER BY t.createdAt DESC, t.id
+WITH
+  t,
+  EXISTS { (t)-[:CONSIDERED]->(:Chunk) }
+    OR EXISTS { (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(:Step)-[:CONSIDERED]->(:Chunk) } AS traced
+ORDER BY traced DESC, t.createdAt DESC, t.id
 LIMIT 1
 CALL (t) {
   MATCH (d:Document {corpus: t.corpus})<-[:FROM_DOCUMENT]-(c:Chunk)
@@ -24,7 +27,7 @@ CALL (t) {
   RETURN c, d
 }
 WITH
-  t, c, d,
+  t, traced, c, d,
   COLLECT {
     MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step)-[:VISITED]->(c)
     RETURN s.index
@@ -46,7 +49,8 @@ RETURN
   c.index AS chunk,
   CASE
     WHEN size(visits) > 0 THEN 'found at step ' + visits[0]
-    WHEN last IS NULL AND anchor IS NULL THEN 'never weighed, or the walk has no trace'
+    WHEN NOT traced THEN 'unknown: the walk has no trace (traverse --trace)'
+    WHEN last IS NULL AND anchor IS NULL THEN 'never weighed'
     WHEN last IS NULL THEN 'among the nearest, and not reached'
     WHEN last.taken IS NULL THEN 'left when the walk ended: ' + t.stopReason
     ELSE 'another was taken'

@@ -1,12 +1,15 @@
 // @title: What a traced walk could have chosen
-// purpose: the chunks considered at each step, best first; taken is about that choice, an anchor being any step without a hop, and visited is the step that came to the chunk at some time; score is a cosine for the anchor, and after a step of auto what it ranks by; of a walk recorded with its trace, without a traversal the latest
+// purpose: the chunks considered at each step, best first; taken is about that choice, an anchor being any step without a hop, and visited is the step that came to the chunk at some time; score is a cosine for the anchor, and after a step of auto what it ranks by; without a traversal the latest walk that has a trace
 // params: corpus, traversal, limit
 // since: 5.26
 MATCH (t:Traversal)
 WHERE (t.corpus = $corpus OR $corpus IS NULL AND ($traversal IS NOT NULL OR NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}'))
   AND ($traversal IS NULL OR t.id = $traversal)
-WITH t
-ORDER BY t.createdAt DESC, t.id
+WITH
+  t,
+  EXISTS { (t)-[:CONSIDERED]->(:Chunk) }
+    OR EXISTS { (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(:Step)-[:CONSIDERED]->(:Chunk) } AS traced
+ORDER BY traced DESC, t.createdAt DESC, t.id
 LIMIT 1
 CALL (t) {
   MATCH (t)-[r:CONSIDERED]->(c:Chunk)

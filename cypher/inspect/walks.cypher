@@ -9,12 +9,12 @@ WHERE (t.corpus = $corpus OR $corpus IS NULL AND NOT t.corpus =~ 'eval-.+-[0-9a-
 RETURN
   q.text AS question,
   t.algorithm AS algorithm,
+  t.hops AS hops,
+  t.sentences AS sentences,
+  t.stopReason AS stopReason,
   t.id AS traversal,
   t.createdAt AS time,
-  t.sentences AS sentences,
   t.documents AS documents,
-  t.hops AS hops,
-  t.stopReason AS stopReason,
   round(t.milliseconds, 1) AS milliseconds
 ORDER BY time DESC, traversal
 LIMIT coalesce($limit, 25)

@@ -33,18 +33,19 @@ WITH
     WHERE coalesce(a.steps[i].chunkId, '') <> coalesce(b.steps[i].chunkId, '')
   ][0] AS step
 RETURN
+  a.algorithm + ', ' + b.algorithm AS walks,
+  CASE
+    WHEN step IS NULL THEN 'never: the steps are the same'
+    WHEN step >= size(a.steps) THEN 'the first ended before'
+    WHEN step >= size(b.steps) THEN 'the second ended before'
+    ELSE 'other passages'
+  END AS apart,
+  step,
+  a.steps[step].title AS title,
+  b.steps[step].title AS otherTitle,
   q.text AS question,
   a.algorithm AS algorithm,
   b.algorithm AS other,
-  step,
-  CASE
-    WHEN step IS NULL THEN 'never: the steps are the same'
-    WHEN step >= size(a.steps) THEN a.algorithm + ' ended before'
-    WHEN step >= size(b.steps) THEN b.algorithm + ' ended before'
-    ELSE 'other passages'
-  END AS apart,
-  a.steps[step].title AS title,
-  b.steps[step].title AS otherTitle,
   left(a.steps[step].text, 80) AS text,
   left(b.steps[step].text, 80) AS otherText
 ORDER BY a.time DESC, question, algorithm, other

@@ -318,6 +318,29 @@ class TestCommand:
         assert shown == f"[1] {source['title']}, score {source['score']:.3f}"
         assert 0 < source["score"] < 1
 
+    def test_lines_are_broken_where_the_terminal_ends(
+        self, command: CommandLine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Sentences, sources and the note, between words."""
+        monkeypatch.setenv("KNOWTRAIL_OLLAMA_URL", "http://127.0.0.1:9")
+        monkeypatch.delenv("KNOWTRAIL_LANGUAGE_MODEL")
+        monkeypatch.setenv("COLUMNS", "40")
+
+        done = command.run("ask", QUESTION, "--no-record")
+
+        assert " ".join(done.errors) == NO_MODEL
+        assert max(map(len, [*done.out.splitlines(), *done.errors])) <= 40
+
+    @pytest.mark.parametrize("words", ["ask", "traverse", "compare"])
+    def test_no_steps_are_offered_of_a_walk_without(
+        self, command: CommandLine, words: str
+    ) -> None:
+        """Where no chunk passed, nothing would come out."""
+        done = command.run(words, QUESTION, "--filter", '{"title": "Nowhere"}')
+
+        assert done.code == 0
+        assert "cypher --saved" not in done.out
+
     def test_a_model_that_is_missing_has_one_exit_code(
         self, command: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -184,6 +184,21 @@ def test_saved_query_without_rows_says_what_fills_it(
     assert asked[2] == "No rows. Nothing that is stored matches corpus=nope.\n"
 
 
+def test_saved_query_of_a_corpus_without_rows_says_why(
+    run: Run, tales: Connection, server: Settings
+) -> None:
+    """A corpus that exists lacks what a command stores; titles are matched exactly."""
+    empty = run("cypher", "--saved", "walks", "-p", "corpus=tales", "-p", "limit=3")[2]
+    lower = run("cypher", "--saved", "mentions", "-p", "title=owl")[2]
+
+    stores = f"{own_command(server.home)} traverse, or {own_command(server.home)}"
+    assert empty == f"No rows. What it reads comes from: {stores} compare\n"
+    assert lower == (
+        "No rows. Nothing that is stored matches title=owl. "
+        "Titles are matched exactly as written.\n"
+    )
+
+
 def test_table_stops_at_its_limit_and_says_so(run: Run) -> None:
     """A long answer is cut, and the hint says how to get all of it."""
     code, out, err = run("cypher", "UNWIND range(1, 9) AS x RETURN x", "--rows", "3")

@@ -5,6 +5,7 @@ Most tests share two runs; those that write have their own, and stand at the end
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -169,6 +170,27 @@ def test_worst_fields_of_the_latest_run(own_two: Connection) -> None:
     rows = ask(own_two, "eval_worst_fields", limit=1)
 
     assert [(r["run"], r["score"]) for r in rows] == [(run_of("better", 2).id, 0.4)]
+
+
+def test_runs_are_told_by_their_systems(own_two: Connection) -> None:
+    """Listed before the id, and beside their metrics; quality comes before time."""
+    for system, value in (("bm25", 0.3), ("auto", 0.4)):
+        run = replace(
+            run_of("q", int(value * 10), kind="retrieval"),
+            configuration={"system": system},
+        )
+        with open_run(own_two, run) as writer:
+            writer.metric(Metric(name="mrr", value=value))
+            writer.metric(Metric(name="milliseconds_p50", value=100 * value))
+
+    (listed, *_) = ask(own_two, "eval_runs", kind="retrieval")
+    rows = ask(own_two, "eval_runs_apart")
+
+    assert list(listed)[:3] == ["dataset", "kind", "system"]
+    assert listed["system"] == "auto"
+    assert [r["metric"] for r in rows] == ["mrr", "milliseconds_p50"]
+    assert {(r["firstSystem"], r["secondSystem"]) for r in rows} == {("bm25", "auto")}
+    assert rows[0]["secondRun"] == listed["run"]
 
 
 def test_runs_of_one_kind_stand_side_by_side(own_two: Connection) -> None:

@@ -115,11 +115,12 @@ def test_walks_lists_the_latest_first(analyst: Analyst) -> None:
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
-        ("walks", {"question", "algorithm", "traversal"}),
+        ("walks", {"question", "algorithm", "hops", "sentences", "stopReason"}),
         ("traversal_steps", {"step", "title", "found"}),
         ("hops_off_theme", {"themeSimilarity", "title", "otherTitle", "traversal"}),
         ("walks_across_documents", {"question", "traversal", "crossings"}),
         ("walks_died_early", {"question", "stopReason", "traversal"}),
+        ("walks_apart", {"walks", "apart", "title", "otherTitle"}),
     ],
 )
 def test_what_names_a_row_fits_in_80_columns(
@@ -131,9 +132,33 @@ def test_what_names_a_row_fits_in_80_columns(
     done = analyst.run("cypher", "--saved", name)
 
     lines = done.out.splitlines()
-    assert shown <= set(lines[0].split())
+    told = done.out.partition("In all rows: ")[2].replace(":", "")
+    assert shown <= {*lines[0].split(), *told.split()}
     assert max(map(len, lines)) <= 80
-    assert "traversal" not in shown or any(i in done.out for i in analyst.ids.values())
+    assert name in {"traversal_steps", "walks_apart"} or any(
+        i in done.out for i in analyst.ids.values()
+    )
+
+
+def test_what_all_rows_have_is_told_once(
+    analyst: Analyst, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below a table that is narrow; what was found has the room; pipes have all."""
+    kg = analyst.ids["kg"]
+    steps = ("cypher", "--saved", "traversal_steps", "-p", f"traversal={kg}")
+    walks = ("cypher", "--saved", "walks", "-p", f"question={NIGHT}")
+
+    piped = analyst.run(*steps)
+    monkeypatch.setenv("COLUMNS", "60")
+    narrow = analyst.run(*steps)
+    below = analyst.run(*walks)
+
+    assert "In all rows" not in piped.out
+    assert "algorithm" in piped.out.splitlines()[0]
+    assert "algorithm" not in narrow.out.splitlines()[0]
+    assert "algorithm: kg_traversal" in narrow.out.rpartition("In all rows: ")[2]
+    assert f"question: {NIGHT}" in below.out.rpartition("In all rows: ")[2]
+    assert below.out.splitlines()[3] == f"  traversal {kg}"
 
 
 def test_traversal_steps_are_rows(analyst: Analyst) -> None:
@@ -205,11 +230,25 @@ def test_traversal_candidates_of_a_traced_walk(analyst: Analyst) -> None:
     assert len(rows) == 2 + 3 + 2 + 1
 
 
-def test_a_walk_without_trace_has_no_candidates(analyst: Analyst) -> None:
-    """Nothing was recorded, nothing is shown."""
-    named = f"traversal={analyst.ids['query']}"
+@pytest.mark.parametrize("name", ["traversal_candidates", "passages_missed"])
+def test_a_walk_without_trace_has_no_candidates(analyst: Analyst, name: str) -> None:
+    """Nothing was recorded, nothing is shown; it is told why, and what keeps one."""
+    walk = analyst.ids["query"]
 
-    assert analyst.ask("traversal_candidates", named) == []
+    done = analyst.run("cypher", "--saved", name, "-p", f"traversal={walk}")
+
+    assert done.out == ""
+    assert done.errors[0].startswith(f"No rows. The walk {walk} has no trace; ")
+    assert done.errors[0].endswith(" traverse --trace")
+
+
+def test_the_latest_walk_with_a_trace_is_taken(analyst: Analyst) -> None:
+    """Later ones that have none are passed over."""
+    traced = f"traversal={analyst.ids['kg']}"
+
+    for name, *title in [("traversal_candidates",), ("passages_missed", "title=Owl")]:
+        rows = analyst.ask(name, *title)
+        assert rows == analyst.ask(name, traced, *title) != []
 
 
 def test_passages_missed_says_how_each_fared(analyst: Analyst) -> None:
@@ -226,20 +265,22 @@ def test_passages_missed_says_how_each_fared(analyst: Analyst) -> None:
     ] == [
         (
             "Text of owl0",
-            "never weighed, or the walk has no trace",
+            "never weighed",
             None,
             None,
             None,
         ),
         ("Text of owl1", "found at step 2", 1, 1, "Owl"),
     ]
-    assert [r["why"] for r in untraced] == ["never weighed, or the walk has no trace"]
+    why = "unknown: the walk has no trace (traverse --trace)"
+    assert [r["why"] for r in untraced] == [why]
 
 
 def test_walks_apart_names_the_first_difference(analyst: Analyst) -> None:
     """The latest walks of two algorithms for one question agree up to step 1."""
     assert analyst.ask("walks_apart") == [
         {
+            "walks": "kg_traversal, query_traversal",
             "question": NIGHT,
             "algorithm": "kg_traversal",
             "other": "query_traversal",
@@ -394,7 +435,7 @@ def test_walks_apart_of_a_walk_that_ended_before(
     assert [
         (r["algorithm"], r["other"], r["step"], r["apart"], r["title"]) for r in rows
     ] == [
-        ("kg_traversal", "query_traversal", 1, "query_traversal ended before", "Owl"),
+        ("kg_traversal", "query_traversal", 1, "the second ended before", "Owl"),
         (
             "query_traversal",
             "triangulation_average",
@@ -403,6 +444,16 @@ def test_walks_apart_of_a_walk_that_ended_before(
             None,
         ),
     ]
+
+
+def test_a_walk_without_steps_is_told(writer: Analyst, connection: Connection) -> None:
+    """It is stored: that nothing matches its id would be wrong."""
+    nothing = recording(walk_over(stop_reason="no_anchor"), minute=9)
+    walk, _ = record(connection, nothing)
+
+    done = writer.run("cypher", "--saved", "traversal_steps", "-p", f"traversal={walk}")
+
+    assert done.errors == [f"No rows. The walk {walk} has no steps."]
 
 
 def test_hops_to_a_document_alike_by_theme_stay(

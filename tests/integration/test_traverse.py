@@ -382,8 +382,10 @@ def test_compare_shows_a_row_an_algorithm(user: CommandLine) -> None:
     assert (done.code, done.errors) == (0, [])
     assert [name for name in DETERMINISTIC if f"{name} " not in done.out] == []
     assert "Sentences in common" in done.out
-    answers = [user.run(*words) for words in printed_commands(done.out)]
-    assert [answer.code for answer in answers] == [0, 0]
+    apart, steps = printed_commands(done.out)
+    assert apart[-1] == f"question={QUESTION}"
+    assert json.loads(user.run(*apart, "--json").out)
+    assert user.run(*steps).code == 0
 
 
 def test_compare_writes_json(user: CommandLine) -> None:

@@ -50,6 +50,40 @@ def test_piped_rows_are_as_wide_as_columns_says(
     assert any(line.startswith(f"{NAME} ") for line in lines)
 
 
+def test_what_was_found_has_the_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of a narrow table, though columns behind it would fit beside it."""
+    monkeypatch.setenv("COLUMNS", "80")
+    names = ["step", "title", "found", "reason", "milliseconds", "stored"]
+    rows = [
+        [n, f"Tide {n}", f"It is {n} and so. " * 20, f"near to {n}", 12.5 + n, True]
+        for n in range(2)
+    ]
+    file = io.StringIO()
+
+    draw_rows(names, rows, file=file, once=True)
+
+    lines = file.getvalue().splitlines()
+    assert lines[0].split()[:3] == names[:3]
+    assert "milliseconds" not in lines[0]
+    assert max(map(len, lines)) <= 80
+    assert lines[-1] == "In all rows: stored: true"
+    assert len(lines) < 20
+
+
+def test_what_is_not_shown_is_named_in_lines_of_the_width(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However many columns there are."""
+    monkeypatch.setenv("COLUMNS", "40")
+    names = [f"column{number:012}" for number in range(9)]
+
+    draw_rows(names, [names])
+
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= 40
+    assert " ".join(lines).startswith("Not shown: column000000000001, ")
+
+
 def test_a_time_is_shown_to_the_second() -> None:
     """In a table; other forms of output have all of it."""
     time = DateTime(2026, 1, 2, 3, 4, 5, 678_901_234)
