@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.model_files import model_shape
-from knowtrail.ingest.prepare import prepare
+from knowtrail.ingest.prepare import document_id, prepare, too_long
 from knowtrail.ingest.reading import begun, position
 from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument
 
@@ -91,6 +91,7 @@ def estimate_ingest(
     counts: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
     failures: list[str] = []
+    seen: set[str] = set()
     whole = True
     with begun([source]) as items:
         for item in items:
@@ -104,6 +105,14 @@ def estimate_ingest(
             if not isinstance(item, RawDocument):
                 continue
             document = prepare(item, corpus=corpus, options=options)
+            told = too_long(document)
+            if (identity := document_id(corpus, item.source_id)) in seen:
+                told = f"the id {item.source_id!r} occurs twice in the source"
+            if told:
+                counts["failed"] += 1
+                failures.append(f"{item.title}: {told}")
+                continue
+            seen.add(identity)
             counts["documents"] += 1
             counts["sentences"] += len(document.sentences)
             counts["chunks"] += len(document.chunks)
