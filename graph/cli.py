@@ -163,8 +163,10 @@ def knowtrail(
     from knowtrail.graph.settings import Settings
 
     level = [logging.WARNING, logging.INFO, logging.DEBUG][min(verbose, 2)]
-    told = "%(levelname)s %(name)s: %(message)s" if verbose else "Warning: %(message)s"
-    logging.basicConfig(level=level, stream=sys.stderr, format=told)
+    told = logging.Formatter("%(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(told if verbose else _Plain())
+    logging.basicConfig(level=level, handlers=[handler])
     if verbose < 2:
         # The driver logs what it then raises; an error is told once.
         logging.getLogger("neo4j").setLevel(logging.CRITICAL)
@@ -173,6 +175,15 @@ def knowtrail(
     homes = [] if ctx.obj is None else ctx.obj
     ctx.obj = Settings.from_env(config=config, password=password, **explicit)
     homes.append(ctx.obj.home)
+
+
+class _Plain(logging.Formatter):
+    """Writes messages as people read them: only what is wrong says so."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a message."""
+        told = super().format(record)
+        return f"Warning: {told}" if record.levelno >= logging.WARNING else told
 
 
 class _Notices(logging.Handler):

@@ -20,6 +20,9 @@ def completion(ctx: click.Context, /, *, shell: str) -> None:
     In ~/.bashrc:                  eval "$(knowtrail completion bash)"
     In ~/.zshrc, after compinit:   eval "$(knowtrail completion zsh)"
     In ~/.config/fish/config.fish: knowtrail completion fish | source
+
+    It completes knowtrail where that is on the path: in a checkout, for instance, after
+    source .venv/bin/activate.
     """  # noqa: D301 - click reads the backspace
     root = ctx.find_root().command
     click.echo(_KINDS[shell](root, {}, "knowtrail", "_KNOWTRAIL_COMPLETE").source())

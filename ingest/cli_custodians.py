@@ -102,7 +102,9 @@ def custodians(
     )
     if dry_run:
         tell_estimate(
-            custodian_source(file, corpus=name, country=country, guess=guess),
+            custodian_source(
+                file, corpus=name, country=country, guess=guess, failures=True
+            ),
             corpus=name,
             options=IngestOptions(themes="none"),
             embedder=embedder,

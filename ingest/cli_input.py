@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.embedders import Embedder
     from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.estimate import Estimate
     from knowtrail.ingest.options import IngestOptions
     from knowtrail.ingest.records import Source
 
@@ -74,9 +76,8 @@ def tell_estimate(
     embedder: Embedder | None,
     as_json: bool,
 ) -> None:
-    """Write what an ingest would do."""
+    """Write what an ingest would do, and exit 1 where it would."""
     from knowtrail.graph.embedders import embedder_name
-    from knowtrail.graph.rows import counted
     from knowtrail.ingest.estimate import estimate_ingest
 
     name = None if embedder is None else embedder_name(embedder)
@@ -85,7 +86,18 @@ def tell_estimate(
         click.echo(f"Warning: {line}", err=True)
     if as_json:
         click.echo(json.dumps(found.as_dict(), ensure_ascii=False, indent=2))
-        return
+    else:
+        _tell_counts(source, found, themes=options.themes, embedder=name)
+    if found.failures:
+        sys.exit(1)
+
+
+def _tell_counts(
+    source: Source, found: Estimate, *, themes: str, embedder: str | None
+) -> None:
+    """Write an estimate for people."""
+    from knowtrail.graph.rows import counted
+
     much = "about" if found.documents > found.read else "at least"
     about = "" if found.whole else f"by its first {found.read:,}, {much} "
     click.echo(
@@ -100,15 +112,15 @@ def tell_estimate(
     if reasons:
         click.echo(f"Left out: {', '.join(reasons)}")
     if found.seconds is None or found.megabytes is None:
-        takes = f"How long that takes is not known before {name} is used"
+        takes = f"How long that takes is not known before {embedder} is used"
     else:
-        takes = (
-            f"That takes about {found.seconds:,.0f} s after the start and "
-            f"{found.megabytes:,.0f} MB"
-        )
+        few, small = found.seconds < 10, found.megabytes < 1
+        long = "a few seconds" if few else f"about {found.seconds:,.0f} s"
+        large = "under 1 MB" if small else f"{found.megabytes:,.0f} MB"
+        takes = f"That takes {long} after the start and {large}"
     click.echo(
         f"{takes}. Nothing was stored; what the corpus has already was not looked at, "
         "nor what a cleanup would delete."
     )
-    if options.themes == "llm":
+    if themes == "llm":
         click.echo("The language model's time for themes is not counted.")

@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.model_files import model_shape
-from knowtrail.ingest.prepare import prepare
+from knowtrail.ingest.prepare import prepare, too_long
 from knowtrail.ingest.reading import begun, position
 from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument
 
 if TYPE_CHECKING:
     from knowtrail.ingest.options import IngestOptions
+    from knowtrail.ingest.prepare import PreparedDocument
     from knowtrail.ingest.records import Source
 
 __all__ = ["Estimate", "estimate_ingest"]
@@ -91,6 +92,7 @@ def estimate_ingest(
     counts: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
     failures: list[str] = []
+    seen: set[str] = set()
     whole = True
     with begun([source]) as items:
         for item in items:
@@ -104,14 +106,11 @@ def estimate_ingest(
             if not isinstance(item, RawDocument):
                 continue
             document = prepare(item, corpus=corpus, options=options)
-            counts["documents"] += 1
-            counts["sentences"] += len(document.sentences)
-            counts["chunks"] += len(document.chunks)
-            counts["characters"] += len(item.raw)
-            counts["texts"] += document.size
-            counts["embedded"] += sum(
-                len(row["text"]) for row in (*document.sentences, *document.chunks)
-            )
+            if told := _refusal(document, item.source_id, seen):
+                counts["failed"] += 1
+                failures.append(f"{item.title}: {told}")
+                continue
+            _count(counts, document, characters=len(item.raw))
             if counts["documents"] == _SAMPLE:
                 whole = False
                 break
@@ -133,6 +132,28 @@ def estimate_ingest(
         read=counts["documents"],
         whole=whole,
         failures=failures[:_KEPT],
+    )
+
+
+def _refusal(document: PreparedDocument, source_id: str, seen: set[str]) -> str | None:
+    """Return why a document would not be stored; note its id."""
+    if source_id in seen:
+        return f"the id {source_id!r} occurs twice in the source"
+    seen.add(source_id)
+    return too_long(document)
+
+
+def _count(
+    counts: Counter[str], document: PreparedDocument, *, characters: int
+) -> None:
+    """Add a document to the counts."""
+    counts["documents"] += 1
+    counts["sentences"] += len(document.sentences)
+    counts["chunks"] += len(document.chunks)
+    counts["characters"] += characters
+    counts["texts"] += document.size
+    counts["embedded"] += sum(
+        len(row["text"]) for row in (*document.sentences, *document.chunks)
     )
 
 

@@ -23,7 +23,13 @@ from knowtrail.ingest.corpus import check_dimensions, known_corpus, open_corpus
 from knowtrail.ingest.embedding import embed_documents
 from knowtrail.ingest.keys import Seen, normalise_title
 from knowtrail.ingest.linking import link_corpus
-from knowtrail.ingest.prepare import content_hash, document_id, prepare, redirect_id
+from knowtrail.ingest.prepare import (
+    content_hash,
+    document_id,
+    prepare,
+    redirect_id,
+    too_long,
+)
 from knowtrail.ingest.reading import begun, position, settled
 from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
 from knowtrail.ingest.report import IngestReport
@@ -55,8 +61,6 @@ TEXTS = 512
 _LOOKUP_DOCUMENTS = 32
 _LOOKUP_CHARACTERS = 8_000_000
 _OTHERS = 1000
-_SENTENCES = 15_000
-"""Most of a document: it is written in one transaction, in the server's memory."""
 
 
 def ingest_corpus(
@@ -289,11 +293,8 @@ class _Run:
             document = self._prepared(raw, old)
             if document is None:
                 continue
-            if (count := len(document.sentences)) > _SENTENCES:
-                self._report.fail(
-                    raw.title,
-                    f"it has {count:,} sentences, more than {_SENTENCES:,}: split it",
-                )
+            if told := too_long(document):
+                self._report.fail(raw.title, told)
             elif document.sentences:
                 out.append((document, old is not None))
             else:

@@ -37,6 +37,7 @@ __all__ = [
     "prepare",
     "redirect_id",
     "theme_id",
+    "too_long",
 ]
 
 PIPELINE_VERSION = 2
@@ -49,6 +50,8 @@ RESERVED = frozenset({
     "themeEmbedding", "title", "titleKey", "url",
 })  # fmt: skip
 """Properties of a document's node that are ours, not its source's."""
+_SENTENCES = 15_000
+"""Most of a document: it is written in one transaction, in the server's memory."""
 _GIVEN = "meta_"
 """What a metadata name begins with where a property of ours has its name."""
 
@@ -94,6 +97,13 @@ def given_metadata(
         free = bare if bare in RESERVED else name
         found[f"{_GIVEN}{free}" if free in taken else free] = plain_value(value)
     return found
+
+
+def too_long(document: PreparedDocument) -> str | None:
+    """Return why a document is too long to be stored, None where it is not."""
+    if (count := len(document.sentences)) <= _SENTENCES:
+        return None
+    return f"it has {count:,} sentences, more than {_SENTENCES:,}: split it"
 
 
 def document_id(corpus: str, source_id: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import groupby
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +13,7 @@ from knowtrail.graph.rows import counted, plain_text
 from knowtrail.graph.tables import draw_rows, table_console
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import TextIO
 
     from rich.table import Table
@@ -54,9 +55,17 @@ _STEPS = ("Step", "Hop", "Document", "Sentences", "New", "Score", "ms", "Chosen 
 _COMPARED = ("Algorithm", "Found", "Docs", "Hops", "ms", "Ended by")
 
 
-def stop_text(reason: StopReason) -> str:
-    """Return a stop reason in words."""
-    return _STOPS[reason]
+def stop_text(
+    reason: StopReason, given: Mapping[str, Any] = MappingProxyType({})
+) -> str:
+    """Return a stop reason in words.
+
+    Args:
+        reason: Why the walk ended.
+        given: Parameters of the walk, which tell whether there was a filter.
+    """
+    what = " the filter" if given.get("filter") and reason == "no_anchor" else ""
+    return _STOPS[reason] + what
 
 
 def show_result(result: SearchResult, file: TextIO) -> None:
@@ -165,7 +174,7 @@ def _headline(walk: Walk) -> Text:
     return Text(
         f"{walk.algorithm} on {plain_text(walk.corpus)}: {walk.extent}, "
         f"{walk.milliseconds:.0f} ms; it ended because "
-        f"{stop_text(walk.stop_reason)}."
+        f"{stop_text(walk.stop_reason, walk.parameters)}."
     )
 
 

@@ -102,7 +102,7 @@ def _data(walk: Walk, neighbours: Mapping[str, ChunkText]) -> dict[str, Any]:
         "about": (
             f"{walk.algorithm} on {walk.corpus}: {walk.extent} in "
             f"{walk.milliseconds:.0f} ms. It ended because "
-            f"{stop_text(walk.stop_reason)}."
+            f"{stop_text(walk.stop_reason, walk.parameters)}."
         ),
         "legend": _legend(walk),
         "others": any(c["color"] == _FAINT for s in steps for c in s["considered"]),

@@ -1,4 +1,4 @@
-// purpose: the strongest similarities between chunks of two documents
+// purpose: the 25 strongest pairs of chunks of two documents
 // params: title, other
 // since: 5.26
 MATCH (:Document {title: $title})<-[:FROM_DOCUMENT]-(a:Chunk)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.rdf.vocabulary import Vocabulary
 from knowtrail.ingest.keys import content_key
-from knowtrail.ingest.records import RawDocument
+from knowtrail.ingest.records import Failure, RawDocument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -197,7 +197,7 @@ class CustodianSource:
     def __init__(
         self,
         name: str,
-        custodians: Callable[[], Iterator[Custodian]],
+        custodians: Callable[[], Iterator[Custodian | Failure]],
         *,
         corpus: str,
         rows: int,
@@ -206,7 +206,7 @@ class CustodianSource:
 
         Args:
             name: Name of the file.
-            custodians: Makes them anew, in their order.
+            custodians: Makes them anew, in their order, with failures to tell.
             corpus: Name of the corpus, for their ids.
             rows: How many there are at most, for progress.
         """
@@ -236,6 +236,9 @@ class CustodianSource:
         self._position = 0
         for custodian in self._custodians():
             self._position += 1
+            if isinstance(custodian, Failure):
+                yield custodian
+                continue
             yield _document_of(custodian, corpus=self._corpus)
 
 

@@ -22,6 +22,7 @@ from knowtrail.ingest.keys import Seen
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.prepare import document_id
+from knowtrail.ingest.records import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -181,7 +182,12 @@ def _read_custodians(
 
 
 def custodian_source(
-    file: CustodianFile, *, corpus: str, country: str | None = None, guess: bool = True
+    file: CustodianFile,
+    *,
+    corpus: str,
+    country: str | None = None,
+    guess: bool = True,
+    failures: bool = False,
 ) -> CustodianSource:
     """Return the documents of the institutions of a file.
 
@@ -190,19 +196,28 @@ def custodian_source(
         corpus: Name of the corpus that they belong to.
         country: ISO 3166-1 code of rows that neither state nor imply one.
         guess: Whether type and city are guessed from title and address.
+        failures: Whether rows that cannot be used are told as well.
     """
 
-    def once() -> Iterator[Custodian]:
+    def once() -> Iterator[Custodian | Failure]:
+        failed: list[Failure] = []
+
+        def fail(place: str, message: str) -> None:
+            failed.extend([Failure(title=place, message=message)] * failures)
+
         with Seen() as seen:
             for custodian in _read_custodians(
                 file,
                 country=country,
                 guess=guess,
                 findings=Findings(),
-                fail=lambda *_: None,
+                fail=fail,
             ):
+                yield from failed
+                failed.clear()
                 if seen.add(custodian.id(corpus)):
                     yield custodian
+        yield from failed
 
     return CustodianSource(file.name, once, corpus=corpus, rows=file.rows_total)
 

@@ -242,7 +242,8 @@ class FilesSource:
         told = kind in _READERS or data.startswith(_UTF16)
         if not told and b"\0" in data[:_HEAD]:
             raise _OtherError
-        text = _text(data, self._encoding_of(data, kind))
+        encoding = self._encoding_of(data, kind)
+        text = _text(data, encoding, named=self._encoding)
         return _READERS[kind](text) if kind in _READERS else Page(title=None, text=text)
 
     def _encoding_of(self, data: bytes, kind: str) -> str | None:
@@ -365,8 +366,13 @@ def _bytes(path: Path, *, limit: int) -> bytes:
     return data
 
 
-def _text(data: bytes, encoding: str | None) -> str:
+def _text(data: bytes, encoding: str | None, *, named: str | None) -> str:
     """Return the text of a file.
+
+    Args:
+        data: What it holds.
+        encoding: How it is encoded, as it is known.
+        named: What the user said of files that are no UTF-8.
 
     Raises:
         _UnreadableError: If it is no text.
@@ -376,10 +382,18 @@ def _text(data: bytes, encoding: str | None) -> str:
     except UnicodeError as error:
         at = f" at byte {error.start}" if isinstance(error, UnicodeDecodeError) else ""
         name = (encoding or "utf-8").upper()
-        msg = f"invalid {name}{at}: save it as UTF-8, or name its encoding: --encoding"
+        msg = (
+            f"invalid {name}{at}: save it as UTF-8, or name its encoding, such as "
+            "--encoding windows-1252"
+        )
+        if encoding and encoding == named:
+            msg = f"invalid UTF-8, and it is not {name} either, or not text"
+        wide = data.startswith(_UTF16) or name.startswith(("UTF-16", "UTF-32"))
+        if b"\0" in data and not wide:
+            msg = "not text: it has NUL bytes"
         raise _UnreadableError(msg) from error
     if "\0" in text:
-        msg = "looks like a binary file: it has NUL characters"
+        msg = "not text: it has NUL bytes"
         raise _UnreadableError(msg)
     return text
 

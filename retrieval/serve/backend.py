@@ -186,7 +186,10 @@ class GraphBackend:
         try:
             async with asyncio.timeout(READY_SECONDS):
                 stored = await acorpora(self._connection)
-        except (TimeoutError, KnowtrailError):
+        except TimeoutError:
+            waited = f"no answer yet: waited {READY_SECONDS:g} s for its corpora"
+            return self._ready(waited, "unknown")
+        except KnowtrailError:
             return self._ready("no answer", "unknown")
         wanted = self._settings.corpus
         names = [info.name for info in stored]

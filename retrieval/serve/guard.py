@@ -306,7 +306,8 @@ class Guard:
         except Exception as error:  # an answer is due whatever happened
             await self._fail(scope, receive, watched, error)
         finally:
-            _LOG.info(
+            _LOG.log(
+                logging.WARNING if (watched.status or 0) >= 400 else logging.INFO,
                 "%s %s %s %s %.0f ms",
                 request_id,
                 scope["method"],

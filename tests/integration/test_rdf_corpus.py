@@ -158,6 +158,9 @@ def test_answers_are_shown_in_every_form(full: Connection, run: Run) -> None:
     (row,) = json.loads(data[1])["results"]["bindings"]
     assert row["f"]["datatype"].endswith("gYear")
     assert asked[1] == "true\n"
+    ask = "ASK { ?d schema:name 'Rope Museum' ; ktp:corpus '%s' }"
+    in_corpus = [run("rdf", "query", ask % name)[1] for name in ("heritage", "made")]
+    assert in_corpus == ["true\n", "false\n"]
     assert len(Graph().parse(data=made[1], format="turtle")) == 2
 
 

@@ -364,6 +364,22 @@ def test_debug_shows_the_traceback() -> None:
     assert "UnavailableError" in done.stderr
 
 
+def test_only_what_is_wrong_is_told_as_a_warning() -> None:
+    """What `serve` logs of a request that went well is a plain line."""
+    script = (
+        "import logging; from knowtrail.graph.cli import main\n"
+        "try: main(['cypher', '--list'])\n"
+        "except SystemExit: log = logging.getLogger('knowtrail.retrieval.serve')\n"
+        "log.setLevel('INFO'); log.info('GET 200'); log.warning('GET 404')"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert done.stderr.splitlines() == ["GET 200", "Warning: GET 404"]
+
+
 def test_defect_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

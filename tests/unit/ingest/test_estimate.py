@@ -35,6 +35,7 @@ def test_a_source_that_is_all_read_is_counted() -> None:
         *left,
         Failure(title="c", message="no"),
         article(2),
+        article(1),
     ])
 
     found = estimate_ingest(source, corpus="c", options=OPTIONS, embedder="hash:384")
@@ -45,8 +46,9 @@ def test_a_source_that_is_all_read_is_counted() -> None:
         embedder="hash:384",
     )
 
-    assert (found.documents, found.failed, found.read, found.whole) == (2, 1, 2, True)
-    assert found.failures == ["c: no"]
+    assert (found.documents, found.failed, found.read, found.whole) == (2, 2, 2, True)
+    assert found.failures[0] == "c: no"
+    assert "occurs twice" in found.failures[1]
     assert found.left_out == {".png": 1, "empty": 1}
     assert found.sentences - found.chunks == 2 * (OPTIONS.window - 1)
     assert more.sentences == 20 * found.sentences
@@ -73,13 +75,14 @@ def test_no_model_is_loaded_for_an_estimate(tmp_path: Path) -> None:
             [sys.executable, "-c", program, f"--embedder={name}", *words],
             capture_output=True,
             text=True,
-            check=True,
+            check=False,
             cwd=tmp_path,
         )
         for name in ("m384", "bf16:m768", "ollama:all-minilm")
     )
 
     for done in (small, large, unknown):
+        assert done.returncode == 1
         assert done.stderr.splitlines()[0].startswith("Warning: b.txt: invalid UTF-8")
         assert done.stderr.splitlines()[-1] == "False"
     seconds = [json.loads(done.stdout)["seconds"] for done in (small, large, unknown)]
@@ -180,5 +183,18 @@ def test_a_dry_run_stores_nothing(
 
     assert (found["documents"], found["whole"]) == (2 if kind == "files" else 3, True)
     assert "would be ingested: 1 document, " in told
-    assert "MB. Nothing was stored; what the corpus has already was not" in told
+    assert "That takes a few seconds after the start and under 1 MB. Nothing" in told
+    assert "was stored; what the corpus has already was not" in told
     assert not home.exists()
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "custodians"])
+def test_a_dry_run_exits_as_the_ingest_would(kind: str, tmp_path: Path) -> None:
+    """With 1 where a line cannot be used, so that it serves as a check."""
+    rows = [{"id": "a", "name": "House", "text": "Old."}, {"id": "b"}]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+    with pytest.raises(SystemExit) as ended:
+        main(["ingest", kind, f"{tmp_path}/in.jsonl", "--corpus=c", "--dry-run"])
+
+    assert ended.value.code == 1

@@ -110,14 +110,18 @@ def test_steps_of_auto_say_that_scores_do_not_rank_them(algorithm: str) -> None:
     assert ("auto ranks by" in file.getvalue()) is (algorithm == "auto")
 
 
-def test_a_walk_without_a_step_is_shown() -> None:
-    """Nothing found is one line."""
+@pytest.mark.parametrize(
+    ("given", "what"), [({"title": "Moon"}, " the filter"), (None, "")]
+)
+def test_a_walk_without_a_step_is_shown(given: object, what: str) -> None:
+    """Nothing found is one line, which names the filter where there is one."""
     file = io.StringIO()
 
-    show_walk(walk_over(stop_reason="no_anchor"), file)
+    show_walk(walk_over(stop_reason="no_anchor", filter=given), file)
 
     assert "0 sentences" in file.getvalue()
-    assert "it ended because no chunk passed" in " ".join(file.getvalue().split())
+    told = f"it ended because no chunk passed{what}."
+    assert told in " ".join(file.getvalue().split())
 
 
 def test_json_has_candidates_with_a_trace() -> None:

@@ -204,12 +204,18 @@ def test_encodings_are_told_or_declared(tmp_path: Path) -> None:
         b_html="<meta charset='windows-1252'><p>café".encode("cp1252"),
         c_html="<meta charset='no-such'><p>café",
         d_txt="naïve café",
+        e_txt=b"a \x81 b",
+        f_txt=b"a \x81\0 b",
+        g_txt=b"a \0 b",
     )
 
     told, found = _read(tmp_path, encoding="CP1252"), _read(tmp_path)
 
     assert (told["a.txt"].raw, told["d.txt"].raw) == ("café", "naïve café")
-    assert "name its encoding" in found["a.txt"].message
+    assert "name its encoding, such as --encoding windows" in found["a.txt"].message
+    assert "it is not CP1252 either, or not text" in told["e.txt"].message
+    nul = {read[name].message for read in (told, found) for name in ("f.txt", "g.txt")}
+    assert nul == {"not text: it has NUL bytes"}
     assert (found["b.html"].raw, found["c.html"].raw) == ("café", "café")
     with pytest.raises(SettingsError, match="'latin-x' is no encoding"):
         FilesSource(tmp_path, encoding="latin-x")

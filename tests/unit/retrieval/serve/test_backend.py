@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from knowtrail.graph.errors import ModelError
+from knowtrail.graph.errors import ModelError, UnavailableError
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval import corpora
 from knowtrail.retrieval.serve import backend
@@ -63,6 +63,29 @@ def test_model_that_does_not_load_is_told_without_its_place(
         "corpus": "ok",
         "model": NOT_LOADED,
     }
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (TimeoutError(), "no answer yet: waited 2 s for its corpora"),
+        (UnavailableError("bolt://10.0.0.1 does not answer."), "no answer"),
+    ],
+)
+async def test_a_database_that_is_slow_is_told_apart(
+    error: Exception, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From one that cannot be reached; neither is ready."""
+
+    async def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(backend, "acorpora", fail)
+    served = GraphBackend(Connection(), Settings(home=tmp_path))  # type: ignore[arg-type]
+
+    ready = await served.readiness()
+
+    assert (ready.parts["database"], ready.ready) == (said, False)
 
 
 class _Slow:

@@ -138,6 +138,7 @@ async def test_log_has_ids_and_no_secrets(
         d.headers["x-request-id"] for d in done
     ]
     assert "/procedures/search.csv 200" in lines[0]
+    assert [r.levelname for r in told] == ["INFO", "WARNING"]
     assert [line for line in lines if KEY in line or "Private" in line] == []
     assert [line for line in lines if "\n" in line] == []
     assert KEY not in repr(Rules(keys={"": KEY}))
