@@ -28,14 +28,7 @@ with open_connection(settings) as connection, bundled_source() as source:
         connection, [source], corpus=CORPUS, embedder=embedder, settings=settings
     )
 
-    walks = compare(
-        connection,
-        QUESTION,
-        embedder=embedder,
-        corpus=CORPUS,
-        trace=True,
-        settings=settings,
-    )
+    walks = compare(connection, QUESTION, corpus=CORPUS, trace=True, settings=settings)
     for result in walks:
         walk = result.walk
         print(f"{walk.algorithm}: {len(walk.sentences)} sentences, {walk.stop_reason}")

@@ -149,7 +149,8 @@ def _show(answer: Answer, settings: Settings, *, as_json: bool) -> None:
     else:
         _show_sources(answer)
     if answer.note:
-        write_wrapped(as_typed(answer.note, settings.home), sys.stderr)
+        # Whole: a terminal breaks it, and a command in it can still be copied.
+        click.echo(as_typed(answer.note, settings.home), err=True)
     if answer.warning:
         click.echo(f"Warning: {answer.warning}", err=True)
     elif answer.traversal_id is not None and answer.walk.steps and not as_json:

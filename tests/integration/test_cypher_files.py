@@ -62,7 +62,14 @@ def _prepared(connection: Connection) -> None:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize(
+    "line",
+    [
+        # Where other tests of the first tier run the statements, they need no plan.
+        pytest.param(line, marks=[pytest.mark.thorough] * (line == LINES[0]))
+        for line in LINES
+    ],
+)
 def test_statements_are_understood(servers: Servers, line: str) -> None:
     """A line plans every statement that says it runs there, with every index."""
     with Connection.open(servers.settings(line)) as connection:

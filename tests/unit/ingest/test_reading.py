@@ -46,7 +46,7 @@ def test_a_folder_of_no_use_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"\0\0")
     (tmp_path / "b.txt").write_bytes(b"\xff")
 
-    with pytest.raises(SourceError, match=r"Nothing in .*: a.txt: looks like"):
+    with pytest.raises(SourceError, match=r"Nothing in .*: a.txt: not text"):
         begun([FilesSource(tmp_path)]).__enter__()
 
 
