@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from knowtrail.graph.files.whole import private_folder
+from knowtrail.graph.files import private_folder
 from knowtrail.graph.rows import plain_text
 from knowtrail.graph.settings import own_command
 
