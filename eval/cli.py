@@ -6,9 +6,6 @@ import click
 
 from knowtrail.graph.lazy_group import LazyGroup
 
-__all__ = ["evaluation"]
-
-
 _COMMANDS = {
     "fields": (
         "knowtrail.eval.fields.cli:fields",

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["LineJournal"]
-
 _LOG = logging.getLogger(__name__)
 
 

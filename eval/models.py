@@ -37,24 +37,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.model_requests import AnswerForm
     from knowtrail.graph.settings import Settings
 
-__all__ = [
-    "DEFAULT_MODEL",
-    "Answer",
-    "KeptRespondent",
-    "ModelOptions",
-    "Respondent",
-    "State",
-    "as_model",
-    "ask",
-    "call_llm",
-    "checked_reply",
-    "fitted",
-    "is_refusal",
-    "parse_json_reply",
-    "patiently",
-]
-
-
 _LOG = logging.getLogger(__name__)
 STATE_FILE = "state.jsonl"
 

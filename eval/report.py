@@ -22,21 +22,6 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.statistics import Interval
 
-__all__ = [
-    "Table",
-    "as_number",
-    "draw_columns",
-    "draw_table",
-    "facts",
-    "html_page",
-    "interval_cells",
-    "interval_dict",
-    "json_text",
-    "shown_text",
-    "table",
-]
-
-
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 

@@ -34,29 +34,6 @@ from knowtrail.graph.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "EXACT",
-    "RESAMPLES",
-    "SHARE",
-    "Bounds",
-    "Comparison",
-    "Correction",
-    "Interval",
-    "Method",
-    "Statistic",
-    "bootstrap_interval",
-    "bootstrap_intervals",
-    "compare_paired",
-    "corrected",
-    "exact_ends",
-    "first_mean",
-    "ratio_f1",
-    "ratio_precision",
-    "ratio_recall",
-    "resample_blocks",
-]
-
-
 Statistic = Callable[["NDArray[np.float64]"], "NDArray[np.float64]"]
 """Takes m x k column means and returns m numbers."""
 

@@ -42,26 +42,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.statistics import Interval
     from knowtrail.graph.connection import Connection
 
-__all__ = [
-    "LONGEST_TEXT",
-    "EvalRecord",
-    "EvalRun",
-    "Metric",
-    "RunWriter",
-    "StoreLevel",
-    "StoredField",
-    "StoredRun",
-    "code_version",
-    "delete_run",
-    "open_run",
-    "property_name",
-    "sendable",
-    "store_run",
-    "stored_runs",
-    "value_text",
-]
-
-
 _ROOT = Path(knowtrail.__file__).absolute().parent
 _PACKAGES = ("cypher", "eval", "graph", "ingest", "retrieval")
 

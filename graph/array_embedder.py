@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     Vectors = npt.NDArray[np.float32]
 
-__all__ = ["QUERY_PROMPTS", "ArrayEmbedder"]
-
 QUERY_PROMPTS = {
     "mixedbread-ai/mxbai-embed-large-v1": (
         "Represent this sentence for searching relevant passages: "

@@ -30,8 +30,6 @@ from knowtrail.graph.rows import plain_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["main"]
-
 _COMMANDS = {
     "quickstart": (
         "knowtrail.retrieval.cli_quickstart:quickstart",

@@ -5,8 +5,6 @@ from __future__ import annotations
 import click
 from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
-__all__ = ["completion"]
-
 _KINDS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.statements import Statement
     from knowtrail.graph.user_statements import RunningStatement
 
-__all__ = ["cypher"]
-
 TABLE_ROWS = 100
 _SAVED = "inspect/"
 _WHOLE = frozenset({"limit", "links"})

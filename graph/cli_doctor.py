@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.doctor import Finding
     from knowtrail.graph.settings import Settings
 
-__all__ = ["doctor"]
-
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 

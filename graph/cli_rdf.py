@@ -13,8 +13,6 @@ from knowtrail.graph.lazy_group import NearGroup
 if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
 
-__all__ = ["rdf"]
-
 _FORMATS = click.Choice(["turtle", "nt", "json-ld", "xml"])
 _BASE = click.option(
     "--base",

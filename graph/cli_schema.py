@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.schema import SchemaItem
     from knowtrail.graph.settings import Settings
 
-__all__ = ["schema"]
-
 _JSON = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 
 

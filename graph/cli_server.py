@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.server import ServerInfo
     from knowtrail.graph.settings import Settings
 
-__all__ = ["server"]
-
 _HOME = click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
-__all__ = ["connect", "open_connection", "served"]
-
-
 @contextmanager
 def served(settings: Settings, *, stay: bool = False) -> Iterator[Settings]:
     """Yield settings that point to a running server.

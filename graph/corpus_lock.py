@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.connection import Connection
 
-__all__ = ["corpus_lock"]
-
-
 @contextmanager
 def corpus_lock(home: Path, connection: Connection, name: str) -> Iterator[None]:
     """Hold the right to write to a corpus.

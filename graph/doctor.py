@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.connection import Connection
     from knowtrail.graph.settings import Settings
 
-__all__ = ["Finding", "examine"]
-
 MINIMUM_PYTHON = (3, 11)
 NEEDED_BYTES = 500_000_000
 COMFORTABLE_BYTES = 3_000_000_000

@@ -29,16 +29,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.settings import Settings
 
-__all__ = [
-    "DRIVER_OPTIONS",
-    "Counters",
-    "credentials",
-    "driver_options",
-    "is_loopback",
-    "server_address",
-    "translate_errors",
-]
-
 _SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 DRIVER_OPTIONS: dict[str, Any] = {
     "user_agent": "knowtrail",

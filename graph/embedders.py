@@ -21,17 +21,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.array_embedder import Vectors
     from knowtrail.graph.settings import Settings
 
-__all__ = [
-    "DeferredEmbedder",
-    "Embedder",
-    "dimensions_of",
-    "embed_texts",
-    "embedder_name",
-    "load_embedder",
-    "named_embedder",
-    "query_prompt",
-]
-
 _PROVIDERS = {"sentence-transformers", "bf16", "ollama", "static", "hash"}
 
 

@@ -23,8 +23,6 @@ from knowtrail.graph.model_files import model_places
 if TYPE_CHECKING:
     from knowtrail.graph.array_embedder import Vectors
 
-__all__ = ["HashEmbedder", "OllamaEmbedder", "SentenceTransformerEmbedder"]
-
 _LOG = logging.getLogger(__name__)
 _LOADING_LOG = logging.getLogger("knowtrail.graph.embedders.loading")
 BATCH = 16

@@ -13,8 +13,6 @@ from knowtrail.graph.errors import MissingExtraError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["extra", "installing"]
-
 _ROOT = Path(__file__).resolve().parents[1]
 
 

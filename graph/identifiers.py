@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from knowtrail.graph.errors import InputError
 
-__all__ = ["TYPE_LETTERS", "Ghcid", "country_exists", "parse_ghcid", "parse_isil"]
-
 TYPE_LETTERS = "GLAMORCUBESFIXPHDNT"
 """One letter for each type of institution."""
 

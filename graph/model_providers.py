@@ -20,8 +20,6 @@ from knowtrail.graph.settings import environment
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-__all__ = ["PROVIDERS", "Provider", "address_of", "provider_of", "without_keys"]
-
 _FOREIGN = "langchain"
 _SECRETS = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 _SHORTEST_KEY = 8

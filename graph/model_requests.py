@@ -12,8 +12,6 @@ from knowtrail.graph.prompts import estimated_tokens
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["AnswerForm", "ModelRequest"]
-
 AnswerForm: TypeAlias = "Mapping[str, Any] | Literal['json'] | None"
 """A JSON schema, `json` for any JSON, None for text."""
 

@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
     from langchain_ollama import ChatOllama
 
-__all__ = [
-    "ANSWER_TOKENS",
-    "CONTEXT_TOKENS",
-    "MOST_CONTEXT",
-    "is_absent",
-    "limited",
-    "offered_context",
-    "ollama_chat",
-]
-
 CONTEXT_TOKENS = 4_096
 """Prompt and answer together, of short requests; Ollama loads a model anew for more."""
 

@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Progress", "progress_bars", "silent"]
-
-
 _TOLD_EVERY = 10.0
 """Seconds between two lines where no bar can be drawn."""
 _SILENT = 3

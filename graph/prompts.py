@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 
-__all__ = ["estimated_tokens", "fitting", "marked", "whole_characters"]
-
 _HALVES = re.compile("[\ud800-\udfff]")
 
 

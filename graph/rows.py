@@ -12,16 +12,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "cell_text",
-    "counted",
-    "plain_text",
-    "plain_value",
-    "shown_value",
-    "write_csv",
-    "write_json",
-]
-
 _TURNING = "\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff"
 _UNFIT = re.compile(rf"[\x00-\x09\x0b-\x1f\x7f-\x9f{_TURNING}]+")
 _UNFIT_OR_NEWLINE = re.compile(rf"[\x00-\x1f\x7f-\x9f{_TURNING}]+")

@@ -25,19 +25,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.connection import Connection
     from knowtrail.graph.progress import Progress
 
-__all__ = [
-    "SCHEMA_VERSION",
-    "SchemaItem",
-    "apply_schema",
-    "delete_data",
-    "drop_schema",
-    "indexed_properties",
-    "migrations",
-    "schema_version",
-    "show_schema",
-    "vector_dimensions",
-]
-
 _LOG = logging.getLogger(__name__)
 _FULL_WAIT = 300.0
 _SHORT_WAIT = 5.0

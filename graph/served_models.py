@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.connection import AsyncConnection, Connection
     from knowtrail.graph.embedders import Embedder
 
-__all__ = ["MOST_TEXTS", "ServedEmbedder", "aserved_query", "served_embedder"]
-
 _LOG = logging.getLogger(__name__)
 _STATEMENT = "models/embed"
 MOST_TEXTS = 256

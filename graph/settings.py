@@ -22,19 +22,6 @@ from knowtrail.graph.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "DEFAULT_EMBEDDER",
-    "DEFAULT_LANGUAGE_MODEL",
-    "DEFAULT_NEO4J",
-    "Settings",
-    "as_typed",
-    "environment",
-    "keep_deepeval_quiet",
-    "keep_litellm_local",
-    "keep_rows_whole_in_less",
-    "own_command",
-]
-
 DEFAULT_EMBEDDER = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_LANGUAGE_MODEL = "qwen2.5:7b"
 DEFAULT_NEO4J = "2026.08.1"

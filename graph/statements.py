@@ -21,9 +21,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = ["Statement", "statement", "statement_names", "statement_record"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
     """One statement file.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["draw_rows", "table_console", "write_wrapped"]
-
 PIPE_WIDTH = 199
 """Columns where the output is no terminal and `COLUMNS` is not set."""
 _WIDEST = 100_000

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.connection import Connection
 
-__all__ = ["RunningStatement", "run_statement"]
-
 FETCH_ROWS = 500
 """Rows that the driver holds at once."""
 

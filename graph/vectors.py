@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.connection import Capabilities
 
-__all__ = ["vector_array", "vector_parameter"]
-
-
 def vector_parameter(
     vector: npt.NDArray[np.float32], capabilities: Capabilities
 ) -> Any:

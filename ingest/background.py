@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
-__all__ = ["Background", "ahead"]
-
 T = TypeVar("T")
 
 

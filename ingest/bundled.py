@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from knowtrail.ingest.records import Source
 
-__all__ = ["articles", "bundled_source", "questions"]
-
 _PACKAGE = "knowtrail.ingest.data.quickstart"
 
 

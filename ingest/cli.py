@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.records import Source
     from knowtrail.ingest.report import IngestReport
 
-__all__ = ["ingest"]
-
 _DEFAULTS = IngestOptions()
 
 

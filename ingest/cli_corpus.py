@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.settings import Settings
 
-__all__ = ["corpus"]
-
 _JSON = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.custodians import CustodianFile, CustodianReport
     from knowtrail.ingest.options import Cleanup
 
-__all__ = ["custodians"]
-
 _SHOWN = 20
 
 

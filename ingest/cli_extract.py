@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.extraction.batch import ExtractionReport
     from knowtrail.ingest.extraction.stored_knowledge import ExtractionSource
 
-__all__ = ["extract"]
-
 VARIANT_NAMES = (
     "json",
     "json_conf",

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.options import IngestOptions
     from knowtrail.ingest.records import Source
 
-__all__ = ["corpus_named", "input_options", "tell_estimate"]
-
 _OPTIONS = (
     click.option("--corpus", help="Name of the corpus (KNOWTRAIL_CORPUS)."),
     click.option(

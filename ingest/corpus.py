@@ -23,21 +23,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.embedders import Embedder
     from knowtrail.graph.progress import Progress
 
-__all__ = [
-    "StoredCorpus",
-    "asked_corpora",
-    "check_corpus",
-    "check_dimensions",
-    "delete_corpus",
-    "known_corpus",
-    "list_corpora",
-    "only_corpus",
-    "open_corpus",
-    "refuse_bare",
-    "stored_corpus",
-    "textless",
-]
-
 _OPTION_KEYS = {
     "window": "window",
     "stride": "stride",

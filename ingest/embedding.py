@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.prepare import PreparedDocument
     from knowtrail.ingest.themes import ThemeSource
 
-__all__ = ["embed_documents"]
-
 _AT_ONCE = 256
 """Texts between two words of progress."""
 

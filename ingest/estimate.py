@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.prepare import PreparedDocument
     from knowtrail.ingest.records import Source
 
-__all__ = ["Estimate", "estimate_ingest"]
-
 _SAMPLE = 500
 """Documents that are read; of more, as many are taken to be like these."""
 _KEPT = 50

@@ -10,8 +10,6 @@ from typing import Self
 
 from knowtrail.graph.errors import StorageError
 
-__all__ = ["Seen", "content_key", "document_key", "normalise_name", "normalise_title"]
-
 _SPACES = re.compile(r"[\s_]+")
 
 

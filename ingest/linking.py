@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.progress import Progress
     from knowtrail.ingest.options import IngestOptions
 
-__all__ = ["link_corpus"]
-
 _DOCUMENTS = 50
 """Documents whose texts and links are read at a time."""
 

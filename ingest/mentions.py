@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Mention", "TitleFinder", "TitleIndex", "chunk_mentions"]
-
 _SHORTEST = 4
 """Characters of the shortest title that is looked for; shorter ones are ambiguous."""
 _LONGEST_CHAIN = 5

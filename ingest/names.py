@@ -18,16 +18,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "MOST_WORDS",
-    "Name",
-    "is_nameable",
-    "name_key",
-    "names_in",
-    "small_words",
-    "words_of",
-]
-
 MOST_WORDS = 8
 """Words of the longest name: longer runs of capitals are headings and lists."""
 _MOST_BYTES = 1_000

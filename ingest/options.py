@@ -7,8 +7,6 @@ from typing import Literal
 
 from knowtrail.graph.errors import SettingsError
 
-__all__ = ["Cleanup", "IngestOptions"]
-
 Cleanup = Literal["none", "incremental", "full"]
 
 

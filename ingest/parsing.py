@@ -14,8 +14,6 @@ from knowtrail.graph.errors import SourceError
 from knowtrail.ingest.records import ParsedDocument, RawDocument, Span
 from knowtrail.ingest.sentences import split_sentences
 
-__all__ = ["clean_plain", "parse", "sentence_spans"]
-
 _REPLACED: dict[int, str] = (
     {
         code: " "

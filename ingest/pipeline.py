@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.prepare import PreparedDocument
     from knowtrail.ingest.records import Item, Source
 
-__all__ = ["ingest_corpus"]
-
 _LOG = logging.getLogger(__name__)
 TEXTS = 512
 """Texts embedded together and then written: what a run that is killed has to redo."""

@@ -26,20 +26,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.options import IngestOptions
     from knowtrail.ingest.records import Link, ParsedDocument, RawDocument
 
-__all__ = [
-    "PIPELINE_VERSION",
-    "RESERVED",
-    "PreparedDocument",
-    "category_name",
-    "content_hash",
-    "document_id",
-    "given_metadata",
-    "prepare",
-    "redirect_id",
-    "theme_id",
-    "too_long",
-]
-
 PIPELINE_VERSION = 2
 """Raised when the same raw text would give another graph."""
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from knowtrail.ingest.records import Item, Source
 
-__all__ = ["Limited", "begun", "position", "settled"]
-
 _LOOKED_AT = 100_000
 """Failures in a row after which a source is begun all the same."""
 

@@ -14,22 +14,6 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = [
-    "Damage",
-    "Failure",
-    "Item",
-    "LeftOut",
-    "Link",
-    "Metadata",
-    "ParsedDocument",
-    "RawDocument",
-    "RawRedirect",
-    "Scalar",
-    "Section",
-    "Source",
-    "Span",
-]
-
 Scalar: TypeAlias = str | int | float | bool
 """A single value that Neo4j stores as a property."""
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from knowtrail.graph.connection import Counters
 
-__all__ = ["IngestReport"]
-
 _KEPT = 50
 
 

@@ -44,8 +44,6 @@ from knowtrail.ingest.records import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MAX_SENTENCE", "split_sentences"]
-
 MAX_SENTENCE = 1_000
 """Longest sentence in characters: about what a model of 256 tokens still reads."""
 

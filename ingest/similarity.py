@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float32]
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["SCORE_DECIMALS", "Neighbours", "cosines", "top_neighbours"]
-
 SCORE_DECIMALS = 6
 ROWS = 512
 COLUMNS = 4096

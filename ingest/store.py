@@ -26,14 +26,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.options import IngestOptions
     from knowtrail.ingest.prepare import PreparedDocument
 
-__all__ = [
-    "EmbeddedDocument",
-    "extractions_of",
-    "intra_edges",
-    "similar_rows",
-    "write_documents",
-]
-
 Step = tuple[str, "Mapping[str, Any]"]
 ROWS = 1000
 """Rows a statement takes at a time."""

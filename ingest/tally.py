@@ -21,8 +21,6 @@ from knowtrail.ingest.names import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["NameTally", "title_names"]
-
 _HELD = 200_000
 """Names or words counted in memory before they go to disk."""
 _PARENTHESES = re.compile(r"\s*\([^()]*\)\s*\Z")

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.connection import Connection
     from knowtrail.graph.progress import Progress
 
-__all__ = ["link_terms", "term_id"]
-
 _DOCUMENTS = 50
 """Documents whose texts are read at a time."""
 _CHUNKS = 4000

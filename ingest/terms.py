@@ -14,20 +14,6 @@ from knowtrail.ingest.tally import NameTally, title_names
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
-__all__ = [
-    "LINKED_SHARE",
-    "MOST_LINKED",
-    "TERM_RULES",
-    "Term",
-    "TermFinder",
-    "TermIndex",
-    "find_terms",
-    "is_linked",
-    "is_term",
-    "names_of_chunks",
-    "segments",
-]
-
 TERM_RULES = 2
 """Raised when the same texts would give other terms."""
 MOST_LINKED = 100

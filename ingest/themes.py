@@ -31,21 +31,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.embedders import Embedder
     from knowtrail.graph.language_models import LanguageModel
 
-__all__ = [
-    "THEMES",
-    "WORDS",
-    "KeyphraseThemes",
-    "LlmThemes",
-    "NoThemes",
-    "ThemeSource",
-    "candidate_phrases",
-    "clean_themes",
-    "distinct",
-    "first_words",
-    "theme_prompt",
-    "theme_source",
-]
-
 _LOG = logging.getLogger(__name__)
 
 THEMES = 5

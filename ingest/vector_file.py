@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["VectorFile", "storage_errors"]
-
-
 _REFUSED = frozenset({
     *(errno.EACCES, errno.EROFS, errno.EPERM),
     *(errno.EEXIST, errno.ENOTDIR),

@@ -14,8 +14,6 @@ from knowtrail.ingest.terms import LINKED_SHARE, MOST_LINKED
 if TYPE_CHECKING:
     from knowtrail.graph.connection import Connection
 
-__all__ = ["CorpusDigest", "Finding", "corpus_digest", "verify_corpus"]
-
 _PREFIX = "corpus/verify_"
 
 

@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.knowledge import KnowledgeBlock
     from knowtrail.retrieval.walk import FoundSentence
 
-__all__ = [
-    "AnswerRequest",
-    "AnswerText",
-    "ParsedAnswer",
-    "answer_request",
-    "answer_schema",
-    "numbered_prompt",
-    "parse_answer",
-]
-
 T = TypeVar("T")
 NO_CITATIONS = (
     "The model named no sentence that it was given: compare the answer with the text."

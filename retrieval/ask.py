@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.traverse import TraverseResult
     from knowtrail.retrieval.walk import FoundSentence, Walk
 
-__all__ = ["Answer", "aask", "aask_stream", "ask", "ask_stream"]
-
 ANSWER_SECONDS = 180.0
 NOTHING_FOUND = "No sentence of the corpus was found to answer from."
 NO_MODEL = (

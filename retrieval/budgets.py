@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["BUDGETS", "Budget"]
-
-
 @dataclass(frozen=True, slots=True)
 class Budget:
     """An option of walks that is a whole number.

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.ask import Answer
     from knowtrail.retrieval.knowledge import AnswerContext
 
-__all__ = ["ask"]
-
-
 @click.command()
 @click.argument("question", required=False)
 @algorithm_option

@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
 
-__all__ = [
-    "algorithm_option",
-    "complete_algorithm",
-    "load_model",
-    "read_filter",
-    "tell_unknown_fields",
-    "walk_options",
-]
-
 _ALGORITHMS = (
     *("auto", "query_traversal", "kg_traversal", "triangulation_average"),
     *("triangulation_geometric_3d", "triangulation_fulldim", "basic_retrieval"),

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.walk import Walk
 
-__all__ = ["quickstart"]
-
 CORPUS = "quickstart"
 QUESTION = (
     "How did the man who proposed Jupiter's moons as a clock for sailors explain the "

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.search import SearchResult
 
-__all__ = ["search"]
-
-
 @click.command()
 @click.argument("question")
 @algorithm_option

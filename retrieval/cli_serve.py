@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.serve.guard import Rules
 
-__all__ = ["serve"]
-
-
 @click.command()
 @click.option(
     "--host",

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.corpora import CorpusInfo
 
-__all__ = ["snapshot"]
-
-
 @click.command()
 @click.argument("name", required=False)
 @click.option("--full", is_flag=True, help="Copy everything anew.")

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.traverse import TraverseResult
     from knowtrail.retrieval.walk import RankedChunk
 
-__all__ = ["compare", "traverse"]
-
 _RECORD = click.option(
     "--record/--no-record",
     default=True,

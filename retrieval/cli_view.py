@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.views.walks import PicturedWalk
 
-__all__ = ["view"]
-
 _F = TypeVar("_F", bound="Callable[..., Any]")
 _STATIC = (".png", ".svg", ".html")
 _PAGE = (".html",)

@@ -35,15 +35,6 @@ if TYPE_CHECKING:
 
     OpenReader = Callable[[MemoryGraph, Filter | None], GraphReader]
 
-__all__ = [
-    "GraphReaderConformance",
-    "ScriptedModel",
-    "close",
-    "differing",
-    "random_graph",
-    "random_query",
-]
-
 _WINDOW = 3
 _TOLERANCE = 1e-9
 _THEMES = ("birds", "tides", "lenses", "looms")

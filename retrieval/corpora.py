@@ -30,21 +30,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.protocols import Vector
 
-__all__ = [
-    "CorpusInfo",
-    "Ground",
-    "acorpora",
-    "afind_corpus",
-    "agreed_embedder",
-    "aground",
-    "corpora",
-    "find_corpus",
-    "ground",
-    "loaded_embedder",
-    "pick_corpus",
-    "question_vector",
-]
-
 _LOADING = threading.Lock()
 
 

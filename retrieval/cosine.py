@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.protocols import Vector
 
-__all__ = ["cosines", "ranked"]
-
 _LEAST = 5e-324
 """The least number above 0: what a zero vector's product, 0, is divided by."""
 

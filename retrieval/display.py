@@ -30,8 +30,6 @@ if TYPE_CHECKING:
         Walk,
     )
 
-__all__ = ["show_comparison", "show_result", "show_walk", "stop_text"]
-
 _STOPS: dict[StopReason, str] = {
     "sentence_limit": "enough sentences were found",
     "chunk_limit": "enough chunks were found",

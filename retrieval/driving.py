@@ -25,8 +25,6 @@ if TYPE_CHECKING:
         Walking,
     )
 
-__all__ = ["arun", "run"]
-
 T = TypeVar("T")
 
 

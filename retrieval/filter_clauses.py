@@ -8,20 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "OPERATORS",
-    "AllOf",
-    "AnyOf",
-    "Clause",
-    "Compare",
-    "Field",
-    "count_tests",
-    "cypher_of",
-    "fields_of",
-    "holds",
-    "touches_document",
-]
-
 OPERATORS = (
     "$eq",
     "$ne",

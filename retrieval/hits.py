@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     )
     from knowtrail.retrieval.walk import ChunkText, FoundSentence, Trail
 
-__all__ = ["Granularity", "Hit", "searching"]
-
 Granularity: TypeAlias = Literal["chunk", "sentence"]
 
 

@@ -13,17 +13,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.walk import FoundSentence, Walk
 
-__all__ = [
-    "BLOCKS",
-    "CONTEXTS",
-    "AnswerContext",
-    "KnowledgeBlock",
-    "knowledge_blocks",
-    "knowledge_request",
-    "no_blocks_note",
-    "walked_documents",
-]
-
 AnswerContext: TypeAlias = Literal["sentences", "skn"]
 CONTEXTS: tuple[AnswerContext, ...] = ("sentences", "skn")
 BLOCKS = "extraction/blocks"

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.hits import Hit
     from knowtrail.retrieval.search import SearchResult
 
-__all__ = ["KnowtrailRetriever"]
-
 _PER_CALL = (
     "algorithm",
     "anchors",

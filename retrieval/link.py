@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.settings import Settings
 
-__all__ = ["Link"]
-
-
 class Link:
     """Connections that are opened when they are needed, and closed if opened here.
 

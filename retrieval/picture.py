@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.connection import Connection
     from knowtrail.retrieval.walk import RankedChunk, Step, Walk
 
-__all__ = ["considered_chunks", "walk_html"]
-
 _COLORS = (
     ("#0072b2", "#fff"),
     ("#e69f00", "#000"),

@@ -14,8 +14,6 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AXES", "Moments", "Projection", "fit_projection"]
-
 AXES = 3
 _LEAST = 1e-12
 """Variance that an axis must have, of the mean square length of the vectors: what is

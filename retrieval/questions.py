@@ -32,15 +32,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Algorithm, Vector, Walking
     from knowtrail.retrieval.walk import Trail
 
-__all__ = [
-    "Preset",
-    "ReaderName",
-    "Task",
-    "WalkSettings",
-    "check_question",
-    "refused",
-]
-
 LONGEST_QUESTION = 10_000
 LARGEST_K = 10_000
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector
     from knowtrail.retrieval.walk import RankedChunk, Step, Walk
 
-__all__ = ["Recording", "arecord", "question_id", "record"]
-
 _STATEMENT = "retrieval/record_walk"
 
 

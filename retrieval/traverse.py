@@ -34,19 +34,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.corpora import Ground
 
-__all__ = [
-    "Overlap",
-    "TraverseResult",
-    "acompare",
-    "atraverse",
-    "compare",
-    "compared_algorithms",
-    "overlaps",
-    "traverse",
-    "walked",
-]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraverseResult:
     """A walk and where it is recorded.

@@ -15,16 +15,6 @@ from knowtrail.graph.rows import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "ChunkText",
-    "FoundSentence",
-    "RankedChunk",
-    "Step",
-    "StopReason",
-    "Trail",
-    "Walk",
-]
-
 StopReason: TypeAlias = Literal[
     "sentence_limit",
     "chunk_limit",

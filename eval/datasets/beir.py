@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.retrieval.dataset import RetrievalDataset, SourceFile
 
-__all__ = ["load_beir"]
-
 _SPLITS = ("test", "dev", "train")
 
 

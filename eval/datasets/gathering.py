@@ -31,24 +31,6 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.retrieval.dataset import ProblemKind
 
-__all__ = [
-    "JsonObject",
-    "PassageIndex",
-    "Problems",
-    "as_list",
-    "as_object",
-    "dataset_of",
-    "folded",
-    "json_lines",
-    "json_text",
-    "read_json",
-    "read_table",
-    "read_text",
-    "shown",
-    "text_of",
-]
-
-
 _LONGEST_FIELD = 50_000_000
 
 

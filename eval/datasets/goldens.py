@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.retrieval.dataset import RetrievalDataset, SourceFile
 
-__all__ = ["Contexts", "load_goldens"]
-
 Contexts: TypeAlias = Literal["groups", "items"]
 
 _DELIMITER = "|"

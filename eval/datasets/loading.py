@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.datasets.goldens import Contexts
     from knowtrail.eval.retrieval.dataset import RetrievalDataset
 
-__all__ = ["DATASET_KINDS", "load_dataset", "read_specification"]
-
 _PAIR = "QUESTIONS.json,CORPUS.json"
 
 _LOADERS: dict[str, tuple[Callable[..., RetrievalDataset], int, int, str]] = {

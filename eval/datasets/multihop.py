@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.datasets.gathering import JsonObject
     from knowtrail.eval.retrieval.dataset import RetrievalDataset
 
-__all__ = ["load_musique", "load_supporting"]
-
-
 def load_musique(questions: Path, corpus: Path) -> RetrievalDataset:
     """Return a data set in the form of MuSiQue.
 

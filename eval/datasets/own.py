@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.datasets.gathering import JsonObject
     from knowtrail.eval.retrieval.dataset import RetrievalDataset
 
-__all__ = ["load_own"]
-
-
 def load_own(questions: Path, passages: Path) -> RetrievalDataset:
     """Return a data set in our own form.
 

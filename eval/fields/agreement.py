@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.fields.results import FieldResult
     from knowtrail.eval.fields.schema import SchemaNode
 
-__all__ = ["FieldAgreement", "annotator_agreement"]
-
 _BOTH = frozenset({MATCH, MISMATCH, PENDING})
 _NOTHING = "(nothing)"
 """The category of an annotator who wrote nothing; JSON texts never look like it."""

@@ -48,19 +48,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.fields.results import FieldResult
     from knowtrail.eval.fields.schema import Plan
 
-__all__ = [
-    "MAX_BATCHED",
-    "MAX_PAIRS",
-    "Pairing",
-    "Scorer",
-    "Tallies",
-    "aligned",
-    "best_pairs",
-    "process_batches",
-    "quick_tallies",
-]
-
-
 _LOG = logging.getLogger(__name__)
 
 

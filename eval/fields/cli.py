@@ -27,13 +27,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.connection import Connection
     from knowtrail.graph.settings import Settings
 
-__all__ = [
-    "RecordRows",
-    "draw_run",
-    "fields",
-]
-
-
 SHOWN_FIELDS = 25
 
 

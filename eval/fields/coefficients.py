@@ -21,8 +21,6 @@ from knowtrail.graph.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-__all__ = ["Level", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha"]
-
 Level = Literal["interval", "nominal"]
 
 

@@ -19,27 +19,6 @@ from knowtrail.graph.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
-__all__ = [
-    "BatchComparator",
-    "BatchItem",
-    "Comparator",
-    "ComparatorResult",
-    "ComparatorSpec",
-    "CompoundComparator",
-    "Transform",
-    "TransformSpec",
-    "check_comparator_params",
-    "check_registration",
-    "compare_exact",
-    "compare_numeric",
-    "compare_oneof",
-    "get_comparator",
-    "is_batch",
-    "register",
-    "same",
-]
-
-
 @dataclass(slots=True)
 class ComparatorSpec:
     """Which comparator a field has; an empty name is none.

@@ -20,8 +20,6 @@ from knowtrail.graph.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["FieldContamination", "TextIndex", "contamination"]
-
 WORDS = 5
 """Length of the runs of words that are looked up."""
 _EXAMPLES = 5

@@ -25,20 +25,6 @@ from knowtrail.graph.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "MAX_DEPTH",
-    "ArgumentError",
-    "ComparatorNotFoundError",
-    "GoldValidationError",
-    "NestingError",
-    "RecordIdError",
-    "SchemaError",
-    "ScoringError",
-    "TransformNotFoundError",
-    "refuse_one",
-    "too_deep_told",
-]
-
 MAX_DEPTH = 100
 """Levels that a schema may have, and a value from which one is inferred."""
 

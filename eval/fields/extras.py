@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.fields.shift import FieldShift
     from knowtrail.eval.statistics import Comparison
 
-__all__ = ["Extras", "Rival", "as_dict"]
-
-
 @dataclass(slots=True)
 class Rival:
     """Another extraction of the same gold, evaluated.

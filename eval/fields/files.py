@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["RecordFile", "check_gold", "infer_eval_schema", "load_eval_schema"]
-
 _LOG = logging.getLogger(__name__)
 _USUAL_ID = "id"
 INFERRED_FROM = 10_000

@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.fields.comparators import BatchItem
     from knowtrail.graph.language_models import LanguageModel
 
-__all__ = [
-    "DEFAULT_PROMPT_TEMPLATE",
-    "FakeJudge",
-    "Judge",
-    "JudgeItem",
-    "JudgementFile",
-    "ModelJudge",
-    "SemanticBatchComparator",
-]
-
-
 _LOG = logging.getLogger(__name__)
 
 

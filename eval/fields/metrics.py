@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.fields.results import FieldResult
 
-__all__ = [
-    "OTHER_PATHS",
-    "RunAccumulator",
-    "build_record_result",
-    "build_run_result",
-    "precision_recall_f1",
-    "tally",
-]
-
 OTHER_PATHS = "(other paths)"
 """Where an accumulator with a limit puts the results of further paths."""
 

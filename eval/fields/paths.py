@@ -16,9 +16,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["child_path", "key_step", "last_key", "leaves", "parent_path", "schema_path"]
-
-
 _SPECIAL = re.compile(r'[.\[\]"]')
 _INDEX = re.compile(r'(\["(?:[^"\\]|\\.)*"\])|\[-?\d+\]')
 _LAST = re.compile(r'\["(?:[^"\\]|\\.)*"\]|\[-?\d*\]|\.?[^.\[\]"]+')

@@ -38,16 +38,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.fields.results import FieldResult
     from knowtrail.eval.fields.scoring import PostProcess
 
-__all__ = [
-    "NullHandling",
-    "Plugin",
-    "in_turn",
-    "load_plugin",
-    "propagate_batch_errors",
-    "reclassify_nulls",
-]
-
-
 @dataclass(frozen=True, slots=True)
 class NullHandling:
     """What counts as absent.

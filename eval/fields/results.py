@@ -23,21 +23,6 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.fields.schema import Plan
 
-__all__ = [
-    "BATCH_ERROR",
-    "HALLUCINATION",
-    "MATCH",
-    "MISMATCH",
-    "OMISSION",
-    "PENDING",
-    "SCORED",
-    "SKIPPED",
-    "FieldAggregation",
-    "FieldResult",
-    "RecordResult",
-    "RunResult",
-]
-
 MATCH = "match"
 MISMATCH = "mismatch"
 OMISSION = "omission"

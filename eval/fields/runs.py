@@ -38,21 +38,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.connection import Connection
     from knowtrail.graph.progress import Progress
 
-__all__ = [
-    "METRICS",
-    "FieldNumbers",
-    "FieldsRun",
-    "Finished",
-    "RunNumbers",
-    "compare_fields",
-    "compare_runs",
-    "run_fields",
-    "run_intervals",
-    "run_metrics",
-    "stored_record",
-]
-
-
 def _mean_precision(means: NDArray[np.float64]) -> NDArray[np.float64]:
     return means[:, 3]
 

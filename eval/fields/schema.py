@@ -37,23 +37,6 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.fields.comparators import Comparator, Transform
 
-__all__ = [
-    "Plan",
-    "SchemaNode",
-    "annotate_xeval",
-    "batch_params",
-    "declared_type",
-    "iter_schema",
-    "parse_eval_schema",
-    "parse_xeval_entry",
-    "plan",
-    "reset_type_defaults",
-    "resolve_schema_references",
-    "schema_children",
-    "set_type_default",
-]
-
-
 @dataclass(slots=True)
 class SchemaNode:
     """One place of an eval schema.

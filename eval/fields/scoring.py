@@ -45,16 +45,6 @@ if TYPE_CHECKING:
 
     PostProcess = Callable[[list[FieldResult]], list[FieldResult]]
 
-__all__ = [
-    "evaluate",
-    "evaluate_stream",
-    "iter_records",
-    "read_jsonl",
-    "score_pair",
-    "score_record",
-]
-
-
 def score_record(schema: SchemaNode, gold: Any, extracted: Any) -> list[FieldResult]:
     """Return the results of every field of one record.
 

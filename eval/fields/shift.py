@@ -43,8 +43,6 @@ if TYPE_CHECKING:
         [NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]
     ]
 
-__all__ = ["FieldShift", "shifts"]
-
 Aspect = Literal["length", "numbers", "presence", "values"]
 
 _FREE_TEXT = 0.5

@@ -16,18 +16,6 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.fields.comparators import Transform
 
-__all__ = [
-    "check_transform_params",
-    "get_transform",
-    "register_transform",
-    "transform_lowercase",
-    "transform_normalize_whitespace",
-    "transform_round_digits",
-    "transform_sort_tokens",
-    "transform_strip",
-    "transform_type_convert",
-]
-
 _MOST_DIGITS = 1_000
 """More than any float has; rounding integers to a million places takes seconds."""
 _TARGETS = ("bool", "float", "int", "str")

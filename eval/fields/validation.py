@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.fields.schema import SchemaNode
 
-__all__ = ["infer_schema", "json_type", "validate_gold"]
-
-
 _LOG = logging.getLogger(__name__)
 
 

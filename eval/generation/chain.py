@@ -19,29 +19,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.generation.contexts import ContextGroup, ContextSentence
     from knowtrail.eval.models import Respondent
 
-__all__ = [
-    "CRITIQUE",
-    "DEFAULT_EVOLUTIONS",
-    "EVOLUTIONS",
-    "EVOLUTION_RULES",
-    "PROMPT_VERSION",
-    "SYSTEM",
-    "ChainError",
-    "GeneratedQuestion",
-    "QuestionFailure",
-    "QuestionOptions",
-    "answer_prompt",
-    "answer_schema",
-    "chain_question",
-    "critique_prompt",
-    "draft_prompt",
-    "evolution_plan",
-    "evolve_prompt",
-    "question_schema",
-    "rewrite_prompt",
-]
-
-
 EVOLUTIONS = ("reasoning", "multi-context", "comparative")
 """How a question may be made harder."""
 

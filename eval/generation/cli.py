@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.connection import Connection
     from knowtrail.graph.settings import Settings
 
-__all__ = ["dataset", "show", "write_groups", "write_made"]
-
-
 def write_groups(output: Path, grouped: Grouped, *, as_json: bool) -> None:
     """Write the contexts, one a line.
 

@@ -12,18 +12,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.connection import Connection
 
-__all__ = [
-    "ContextChunk",
-    "ContextGroup",
-    "ContextSentence",
-    "ContextSource",
-    "CorpusPassage",
-    "GraphContexts",
-    "Neighbour",
-    "corpus_passages",
-]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextSentence:
     """A sentence that a question may be asked about.

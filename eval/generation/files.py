@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.generation.contexts import CorpusPassage
     from knowtrail.eval.retrieval.dataset import Passage, RetrievalDataset
 
-__all__ = [
-    "FORMATS",
-    "ExportedQuestion",
-    "dataset_questions",
-    "generated_questions",
-    "passages_beside",
-    "write_passages",
-    "write_questions",
-]
-
 FORMATS = (".jsonl", ".json", ".csv")
 """Ends of file names, each a form: ours, DeepEval's JSON, DeepEval's CSV."""
 

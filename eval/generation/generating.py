@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.progress import Progress
     from knowtrail.graph.settings import Settings
 
-__all__ = ["GeneratedQuestions", "Writer", "chain_writer", "generate_questions"]
-
 _LOG = logging.getLogger(__name__)
 
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
 
-__all__ = ["deepeval_writer"]
-
 LONGEST_CONTEXT = 8_000
 """Characters that the synthesizer is shown."""
 

@@ -30,19 +30,6 @@ if TYPE_CHECKING:
     )
     from knowtrail.graph.progress import Progress
 
-__all__ = [
-    "DEFAULT_WEIGHTS",
-    "GROUPINGS",
-    "Gathered",
-    "GroupPlan",
-    "Grouped",
-    "WalkParameters",
-    "context_groups",
-    "gather",
-    "shares",
-]
-
-
 LONGEST_WALK = 50
 LONGEST_SEARCH = 100_000
 

@@ -28,23 +28,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.models import KeptRespondent, Respondent
     from knowtrail.graph.progress import Progress
 
-__all__ = [
-    "ANSWER_MEASURES",
-    "JUDGED_MEASURES",
-    "PASS_THRESHOLD",
-    "Judged",
-    "JudgedAnswer",
-    "JudgedRecord",
-    "UselessAnswerError",
-    "deepeval_model",
-    "deepeval_version",
-    "judge_answers",
-    "need_deepeval",
-    "quiet_deepeval",
-    "word_measures",
-]
-
-
 class UselessAnswerError(InputError):
     """A model's answer was not of the form that DeepEval asked for, twice."""
 

@@ -48,16 +48,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.progress import Progress
     from knowtrail.graph.settings import Settings
 
-__all__ = [
-    "GivenAnswer",
-    "JudgedResults",
-    "JudgingOptions",
-    "answer_question",
-    "judge_results",
-    "judged_measure_names",
-]
-
-
 _LOG = logging.getLogger(__name__)
 _SPACES = re.compile(r"\s+")
 _SYSTEM = (

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.questions import ReaderName
     from knowtrail.retrieval.readers.opening import OpenReader
 
-__all__ = ["Bench", "BenchChunk", "corpus_name", "open_bench"]
-
 _SHOWN = 40
 _TOGETHER = 64
 

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.retrieval.system import System
     from knowtrail.graph.settings import Settings
 
-__all__ = ["retrieval"]
-
-
 _PATH = click.Path(dir_okay=False, path_type=Path)
 
 

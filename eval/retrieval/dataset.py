@@ -27,25 +27,6 @@ if TYPE_CHECKING:
 
     from knowtrail.ingest.records import Item
 
-__all__ = [
-    "DatasetProblem",
-    "GoldChunk",
-    "GoldSentence",
-    "Passage",
-    "PassageSource",
-    "ProblemKind",
-    "RetrievalDataset",
-    "RetrievalQuestion",
-    "SourceFile",
-    "Unit",
-    "UnitName",
-    "halves",
-    "passage_sentences",
-    "raw_document",
-    "sentence_numbers",
-]
-
-
 ProblemKind: TypeAlias = Literal[
     "gold_missing", "gold_ambiguous", "no_gold", "duplicate", "unreadable"
 ]

@@ -50,19 +50,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.questions import ReaderName
 
-__all__ = [
-    "Evaluation",
-    "EvaluationOptions",
-    "Journal",
-    "Part",
-    "SystemResult",
-    "check_ks",
-    "evaluate_retrieval",
-    "parts_of",
-    "run_systems",
-]
-
-
 class Journal:
     """The rankings that an interrupted run has left behind, and those that come."""
 

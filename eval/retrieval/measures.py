@@ -43,17 +43,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.retrieval.evaluation import SystemResult
     from knowtrail.eval.retrieval.system import Ranking, ReturnedChunk
 
-__all__ = [
-    "QUANTITIES",
-    "SystemSummary",
-    "differences",
-    "measure_names",
-    "measure_rankings",
-    "quantile_interval",
-    "summarise",
-]
-
-
 QUANTITIES = ("milliseconds", "sentences", "hops", "documents_crossed", "filled")
 """What is counted rather than judged: smaller is no worse."""
 

@@ -37,22 +37,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.statistics import Interval
     from knowtrail.graph.connection import Connection
 
-__all__ = [
-    "JUDGED",
-    "TITLES",
-    "as_dict",
-    "facts_of",
-    "lines",
-    "main_k",
-    "mean_text",
-    "per_cent",
-    "rankings_of",
-    "run_of",
-    "store_evaluation",
-    "table_facts",
-]
-
-
 _DIGITS = 6
 _IDS = 20
 

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.retrieval.system import Ranking
     from knowtrail.eval.statistics import Interval
 
-__all__ = ["matrix", "retrieval_page", "worst_cases"]
-
-
 _ROWS = 200
 _WORST = 15
 _STEPS = 12

@@ -19,22 +19,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Walking
     from knowtrail.retrieval.walk import RankedChunk
 
-__all__ = [
-    "SENTENCES",
-    "RankedDocument",
-    "Ranking",
-    "ReturnedChunk",
-    "ReturnedSentence",
-    "System",
-    "WalkStep",
-    "chunks_of",
-    "documents_of",
-    "filled_up",
-    "nearest",
-    "sentences_of",
-]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedDocument:
     """A passage in a ranking.

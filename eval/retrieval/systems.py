@@ -55,20 +55,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector, Walking
     from knowtrail.retrieval.walk import RankedChunk
 
-__all__ = [
-    "Bm25Index",
-    "Bm25System",
-    "DenseSystem",
-    "ExpansionSystem",
-    "FusionSystem",
-    "asked_names",
-    "asks_model",
-    "fused",
-    "system_names",
-    "systems_of",
-]
-
-
 class DenseSystem:
     """The vector index, its best hits scored again exactly.
 

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.questions import Task
     from knowtrail.retrieval.walk import RankedChunk, Trail
 
-__all__ = ["PUBLISHED", "OrderedWalkSystem", "PublishedWalkSystem", "WalkSystem"]
-
 _LOG = logging.getLogger(__name__)
 
 PUBLISHED = ":published"

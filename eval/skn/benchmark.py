@@ -51,16 +51,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.language_models import LanguageModel
     from knowtrail.graph.progress import Progress
 
-__all__ = [
-    "BenchmarkOptions",
-    "ModelOutcome",
-    "ModelRun",
-    "check_models",
-    "run_benchmark",
-    "run_models",
-]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkOptions:
     """How a benchmark is run.

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.skn.benchmark import BenchmarkOptions, ModelOutcome
     from knowtrail.graph.settings import Settings
 
-__all__ = ["skn"]
-
-
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 

@@ -23,33 +23,6 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.statistics import Bounds
 
-__all__ = [
-    "ABSTENTION_PHRASES",
-    "BINS",
-    "DIGITS",
-    "MEASURES",
-    "RESAMPLES",
-    "SEED",
-    "Measure",
-    "Scored",
-    "abstains",
-    "abstention_counts",
-    "abstention_metrics",
-    "abstention_rows",
-    "accuracy",
-    "bootstrap_ci",
-    "bootstrap_rows",
-    "calibration_rows",
-    "expected_calibration_error",
-    "is_usable",
-    "mean",
-    "normalized_hallucination",
-    "scored",
-    "summed_gaps",
-    "token_estimate",
-]
-
-
 ABSTENTION_PHRASES = (
     "insufficient information",
     "not enough information",

@@ -31,27 +31,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.skn.samples import Sample
     from knowtrail.graph.language_models import LanguageModel
 
-__all__ = [
-    "ABLATION_PIPELINES",
-    "AGENT_HASH",
-    "DEFAULT_PIPELINES",
-    "EXTRACTORS",
-    "PUBLISHED_INSTRUCTIONS",
-    "Phases",
-    "agent_reason",
-    "context_text",
-    "empty_extraction",
-    "extract_json",
-    "extract_json_conf",
-    "extract_skn",
-    "extract_skn_no_causal",
-    "extract_skn_no_gaps",
-    "extract_skn_no_risk",
-    "no_reply",
-    "reason",
-]
-
-
 DEFAULT_PIPELINES = ["json", "skn"]
 ABLATION_PIPELINES = [
     "json",

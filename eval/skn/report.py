@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.skn.benchmark import ModelOutcome
     from knowtrail.eval.skn.metrics import Measure, Scored
 
-__all__ = ["benchmark_page"]
-
 WORST = 15
 LONGEST = 1_500
 _ALPHA = 0.05

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.skn.samples import Found, Sample
     from knowtrail.graph.connection import Connection
 
-__all__ = ["VERDICT", "ResultFiles", "store_outcome", "summary_text"]
-
-
 VERDICT = (
     "accuracy",
     "ece",

@@ -18,21 +18,6 @@ from knowtrail.ingest.extraction.web import WebResult, results_text, search_resu
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "NO_ANSWER",
-    "RESULTS",
-    "Found",
-    "Sample",
-    "bundled_samples",
-    "bundled_search_results",
-    "json_file",
-    "load_samples",
-    "load_search_results",
-    "search_web",
-    "searched",
-]
-
-
 NO_ANSWER = "INSUFFICIENT_INFO"
 """Ground truth of a question that has no answer."""
 

@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.differences import Difference
     from knowtrail.graph.language_models import LanguageModel
 
-__all__ = [
-    "ahead",
-    "calculate_metrics",
-    "compare_pipelines",
-    "difference_row",
-    "pipeline_metrics",
-    "pipelines_of",
-]
-
-
 _TIMES = {
     "avg_search_time_s": "search_time_s",
     "avg_extraction_time_s": "{}_extraction_time_s",

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
 
-__all__ = ["specificity"]
-
-
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 

@@ -26,14 +26,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.specificity.monitoring import Group
 
-__all__ = [
-    "FEWEST",
-    "ExperimentTable",
-    "SpecificityResults",
-    "difference_interval",
-    "read_results",
-]
-
 FEWEST = 5
 """Sessions that each group must have for an interval of the difference."""
 

@@ -31,18 +31,6 @@ if TYPE_CHECKING:
         TemplatePipeline,
     )
 
-__all__ = [
-    "LISTED",
-    "SLOTS",
-    "Key",
-    "Outcome",
-    "ask_questions",
-    "asked_facts",
-    "judge",
-    "says",
-]
-
-
 LISTED = 25
 """Names that an answer must give of a longer list; it must then say how many."""
 

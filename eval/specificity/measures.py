@@ -25,18 +25,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.connection import Connection
     from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
 
-__all__ = [
-    "FILTER_METRICS",
-    "METRICS",
-    "class_scores",
-    "labels_key",
-    "measure",
-    "store_experiment",
-    "store_outcomes",
-    "stored_groups",
-]
-
-
 FILTER_METRICS = ("precision", "recall", "class_reduction", "response_time")
 """Of one question: kept classes that are relevant, relevant classes that were kept,
 share of all classes that was left out, and seconds."""

@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.custodians import Custodian
     from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 
-__all__ = [
-    "HALVES",
-    "Answer",
-    "Question",
-    "bundled_questions",
-    "custodians_of",
-    "graph_of",
-    "key_of",
-    "load_questions",
-    "memory_pipeline",
-]
-
-
 HALVES = ("dev", "more", "test")
 """Questions to tune on, more of them, and those that are only reported on."""
 

@@ -34,20 +34,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.judgements import Judge, Judgement
     from knowtrail.graph.progress import Progress
 
-__all__ = [
-    "Annotation",
-    "Conduct",
-    "Estimate",
-    "JudgeEstimate",
-    "JudgeReport",
-    "Options",
-    "ZeloAnnotator",
-    "aannotate",
-    "annotate",
-    "estimate",
-]
-
-
 ENOUGH = 10
 """Answers below which nothing is said of a habit."""
 _HABIT = 0.95

@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.progress import Progress
     from knowtrail.retrieval.rerank.datasets import Document, Query, QueryDocuments
 
-__all__ = [
-    "Asking",
-    "Counts",
-    "Stop",
-    "check_judges",
-    "known_judgements",
-    "matchups",
-    "plan_key",
-]
-
 Stop = Literal["budget", "interrupted", "error"]
 
 STAGE = "Judging pairs"

@@ -17,8 +17,6 @@ from knowtrail.graph.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Battles", "Reading", "answers", "preferences"]
-
 Reading = Literal["votes", "magnitude", "published"]
 """How a judge's score is read: `votes` takes its sign, 0 being half a vote for each;
 `magnitude` takes (score + 1) / 2; `published` takes its sign, 0 being a vote for the

@@ -28,17 +28,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.judgements import Matchup, Price
     from knowtrail.retrieval.rerank.datasets import Document
 
-__all__ = [
-    "PROMPT_VERSION",
-    "REMINDER",
-    "SCHEMA",
-    "ChatJudge",
-    "Pace",
-    "judge_prompt",
-    "read_answer",
-]
-
-
 class Pace:
     """Spaces requests evenly, so that neither they nor their tokens are too many.
 

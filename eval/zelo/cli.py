@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.connection import Connection
     from knowtrail.graph.settings import Settings
 
-__all__ = ["annotate", "export", "import_", "judges", "zelo"]
-
-
 _COMMANDS = {
     "export": (
         "knowtrail.eval.zelo.cli:export",

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.report import Table
     from knowtrail.eval.zelo.inspection import Inspection
 
-__all__ = ["battles", "inspect"]
-
-
 _FILE = click.Path(path_type=Path)
 
 

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.training import Training
     from knowtrail.graph.settings import Settings
 
-__all__ = ["benchmark", "rerank", "train"]
-
-
 _FILE = click.Path(path_type=Path)
 
 

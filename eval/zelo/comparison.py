@@ -36,17 +36,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.statistics import Interval
     from knowtrail.eval.zelo.metrics import Ties
 
-__all__ = [
-    "Benchmark",
-    "RankingSettings",
-    "as_metrics",
-    "as_records",
-    "as_run",
-    "benchmark_files",
-    "differences",
-]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingSettings:
     """How rankings are compared with the truth.

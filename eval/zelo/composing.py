@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.pairs import PairSettings
     from knowtrail.retrieval.rerank.datasets import Document, Query
 
-__all__ = ["Composer", "FitSettings", "ScoredQuery", "pairs_of"]
-
 PAIRS = "pairs.json"
 _FITTED_AT_ONCE = 64
 

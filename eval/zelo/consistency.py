@@ -25,19 +25,6 @@ from knowtrail.eval.zelo.fit import fit_battles
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "Agreement",
-    "Concordance",
-    "JudgeFigures",
-    "Triads",
-    "agreement",
-    "judge_figures",
-    "kendall_w",
-    "rankings_concordance",
-    "triads",
-]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Triads:
     """Triads of documents.

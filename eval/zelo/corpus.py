@@ -53,16 +53,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.rerank.datasets import AnnotatedQueryDocuments
     from knowtrail.retrieval.walk import ChunkText
 
-__all__ = [
-    "Stored",
-    "bundled_questions",
-    "candidates",
-    "questions_of_file",
-    "store_annotation",
-    "stored_questions",
-]
-
-
 STAGE = "Finding candidates"
 _ALL = 1_000_000
 

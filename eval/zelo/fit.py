@@ -41,16 +41,6 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.zelo.battles import Battles
 
-__all__ = [
-    "REGULARISATION",
-    "Fit",
-    "Method",
-    "fit_battles",
-    "fit_many",
-    "fit_scores",
-    "win_matrix",
-]
-
 Method = Literal["maximum_likelihood", "published"]
 
 REGULARISATION = 0.1

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.scored_pairs import JudgedQuery
     from knowtrail.retrieval.rerank.datasets import Document
 
-__all__ = ["Fought", "Inspection", "Said", "inspected", "verdict"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
     """What one judge said of a battle.

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.zelo.judgements import Judge, Matchup
 
-__all__ = ["Journal", "State", "judgement_key"]
-
 _LOG = logging.getLogger(__name__)
 
 JOURNAL = "judgements.jsonl"

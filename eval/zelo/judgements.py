@@ -23,18 +23,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.rerank.datasets import Document, Query
 
-__all__ = [
-    "SWAPPED",
-    "Answer",
-    "Judge",
-    "Judgement",
-    "Matchup",
-    "Price",
-    "battles_of",
-    "judgement_of",
-    "swaps",
-]
-
 SWAPPED = "(SWAPPED)\n"
 """What the reasoning begins with where the judge saw the documents the other way."""
 

@@ -26,16 +26,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.judgements import Judge
     from knowtrail.graph.embedders import Embedder
 
-__all__ = [
-    "KINDS",
-    "JudgeFile",
-    "JudgeSettings",
-    "bundled_text",
-    "load_judges",
-    "read_judge_file",
-]
-
-
 KINDS = (*PROVIDERS, "ollama", "reranker")
 """Providers of judges."""
 

@@ -52,25 +52,6 @@ if TYPE_CHECKING:
     Annotated = str | Path | Iterable[AnnotatedQueryDocuments]
     from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "STANDARD",
-    "Ties",
-    "TwoScores",
-    "accuracy",
-    "benchmark_accuracy",
-    "benchmark_ndcg",
-    "grades",
-    "ndcg",
-    "ranked",
-    "recall",
-    "recall_at_k",
-    "relevant_above",
-    "standard_measures",
-    "truth_scores",
-    "two_scores",
-]
-
-
 Ties = Literal["wrong", "half"]
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.rerank.base import BaseReranker
     from knowtrail.retrieval.rerank.datasets import Document, Query
 
-__all__ = ["FunctionJudge", "RerankerJudge", "squashed"]
-
 SCALES = {"embedding": 0.1, "bm25": 2.0, "cross-encoder": 2.0}
 """Difference of scores that counts as clear (tanh 1 = 0.76), by kind of reranker."""
 

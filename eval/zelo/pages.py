@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.comparison import Benchmark, RankingSettings
     from knowtrail.eval.zelo.inspection import Fought, Inspection
 
-__all__ = [
-    "MEANING",
-    "battles_page",
-    "benchmark_page",
-    "benchmark_tables",
-    "inspection_tables",
-    "page_style",
-    "shown",
-    "summary",
-]
-
-
 MEANING = (
     "Means over the queries with 95 % bootstrap intervals: ndcg, accuracy and recall "
     "by the true scores; nDCG, RR and R by which documents are relevant."

@@ -38,18 +38,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.rerank.datasets import Document
 
-__all__ = [
-    "Coverage",
-    "Cycles",
-    "Pair",
-    "PairMode",
-    "PairSettings",
-    "coverage",
-    "cycle_pairs",
-    "dense_pairs",
-    "most_informative",
-]
-
 PairMode = Literal["cycles", "dense", "adaptive"]
 Cycles = Literal["distinct", "published"]
 Pair = tuple[int, int]

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.comparison import Benchmark
     from knowtrail.eval.zelo.inspection import Inspection
 
-__all__ = ["BATTLES", "battles_picture", "bin_counts", "histogram_picture"]
-
 LOSES_WINS = ("#67001f", "#d6604d", "#f7f7f7", "#4393c3", "#053061")
 """Brewer's red to blue; in the middle nobody wins."""
 _NONE = "#d9dde2"

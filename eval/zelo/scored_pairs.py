@@ -29,16 +29,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.battles import Battles
     from knowtrail.eval.zelo.judgements import Matchup
 
-__all__ = [
-    "JudgedQuery",
-    "PairFile",
-    "one_judged",
-    "pair_row",
-    "read_judged",
-    "scored_row",
-]
-
-
 def pair_row(matchup: Matchup) -> dict[str, Any]:
     """Return a pair as the files have it."""
     query, left, right = matchup.query, matchup.left, matchup.right

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector
     from knowtrail.retrieval.rerank.datasets import AnnotatedQueryDocuments
 
-__all__ = ["PENALTIES", "Training", "held_out", "train"]
-
 PENALTIES = tuple(float(10**power) for power in range(-2, 5))
 FOLDS = 5
 STAGE = "Embedding documents"

@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import IO, TextIO
 
-__all__ = [
-    "check_output",
-    "file_digest",
-    "private",
-    "private_folder",
-    "whole_bytes",
-    "whole_file",
-    "write_file",
-]
-
 _FAILURE = "{path} cannot be written: {reason}."
 
 

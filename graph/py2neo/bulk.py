@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-__all__ = ["create_nodes", "create_relationships", "merge_nodes", "merge_relationships"]
-
 BATCH = 10_000
 """Rows that a statement takes at a time, where it need not take all."""
 

@@ -12,14 +12,6 @@ from knowtrail.graph.py2neo.errors import UnsupportedValueError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "CypherExpression",
-    "cypher_escape",
-    "cypher_join",
-    "cypher_repr",
-    "cypher_str",
-]
-
 _SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REFUSED = re.compile(r"[\0\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")

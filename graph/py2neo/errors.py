@@ -25,25 +25,6 @@ from knowtrail.graph import errors as ours
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "AuthenticationError",
-    "ClientError",
-    "ConnectionBroken",
-    "ConnectionLimit",
-    "ConnectionUnavailable",
-    "DatabaseError",
-    "Neo4jError",
-    "ProtocolError",
-    "ServiceUnavailable",
-    "TransactionFinished",
-    "TransientError",
-    "UniquenessError",
-    "UnsupportedValueError",
-    "WriteServiceUnavailable",
-    "translated",
-]
-
-
 class Neo4jError(ours.DatabaseError):
     """The server answered a statement with a status code.
 

@@ -12,8 +12,6 @@ import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-__all__ = ["sendable"]
-
 _PLAIN = frozenset({str, int, float, bool, type(None), bytes, bytearray})
 """Classes of values that are sent as they are."""
 

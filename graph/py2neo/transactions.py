@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.py2neo.database import Graph
 
-__all__ = ["Transaction"]
-
 BATCH = 10_000
 """Rows that one statement is given."""
 F = TypeVar("F", bound=Callable[..., Any])

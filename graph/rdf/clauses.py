@@ -18,19 +18,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.rdf.mapping import Mapping
 
-__all__ = [
-    "Arm",
-    "Statement",
-    "arms_of",
-    "edges_text",
-    "incoming_text",
-    "keys_text",
-    "merge_text",
-    "node_text",
-    "page_text",
-    "pairs_text",
-]
-
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _URI_LABELS = tuple(label for label, rule in LABELS.items() if rule.uri)
 

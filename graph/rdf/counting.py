@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.rdf.plan import Component
     from knowtrail.graph.rdf.values import Solution
 
-__all__ = ["Counted", "Counting", "count", "counting_of", "rows_of"]
-
 Key = tuple["Node | None", ...]
 
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.rdf.patterns import Reading
     from knowtrail.graph.rdf.values import Solution
 
-__all__ = ["Decoder", "Edge", "Entity", "Field"]
-
 _ORDER = {label: place for place, label in enumerate(LABELS)}
 _SHORT = 24
 _REMEMBERED = 1_000

@@ -37,12 +37,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.rdf.plan import Plan
 
-__all__ = [
-    "READ_ONLY",
-    "LiveResult",
-    "answer",
-    "register",
-]
 _EXISTENCE = frozenset({"Builtin_EXISTS", "Builtin_NOTEXISTS"})
 READ_ONLY = "The graph is read-only here: change it with Cypher, ingest or rdf import."
 _NAME = "knowtrail"

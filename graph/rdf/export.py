@@ -43,16 +43,6 @@ if TYPE_CHECKING:
         [Iterable[Triple], Vocabulary, Dictionary[str, str]], Iterator[str]
     ]
 
-__all__ = [
-    "ESCAPED",
-    "FORMATS",
-    "SUFFIXES",
-    "ExportReport",
-    "export_rdf",
-    "format_of",
-    "written",
-]
-
 ESCAPED = "escaped"
 """Datatype of text in RDF/XML that XML cannot hold: it stands as a JSON string."""
 

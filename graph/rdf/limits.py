@@ -27,8 +27,6 @@ from knowtrail.graph.errors import QueryTimeoutError, RdfError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["check_query", "stopped_after"]
-
 _AGAIN = 1.0
 """Seconds after which what is not stopped is stopped once more."""
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.progress import Progress
     from knowtrail.graph.rdf.vocabulary import Value
 
-__all__ = ["Corpora", "ImportReport", "import_rdf"]
-
 _MOST = 8_000
 """Bytes of a value; the server refuses a transaction with a little more."""
 

@@ -40,17 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Mapping as Dictionary
 
-__all__ = [
-    "EMBEDDINGS",
-    "LABELS",
-    "ORDER",
-    "TERMS",
-    "Mapping",
-    "TermRule",
-    "content_of",
-    "numbered",
-]
-
 EMBEDDINGS = frozenset({"embedding", "themeEmbedding"})
 """Properties that an export without embeddings leaves out."""
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["Sink", "digest_of", "parse"]
-
 _TERM = r"<([^<>\"{}|^`\\\x00-\x20]*(?:\\u[0-9A-Fa-f]{4}[^<>\"{}|^`\\\x00-\x20]*)*)>"
 _LABEL = r"_:([A-Za-z0-9_](?:[\w.·-]*[\w·-])?)"
 _LINE = re.compile(

@@ -31,19 +31,6 @@ if TYPE_CHECKING:
 
     Pattern = tuple[Node, Node, Node]
 
-__all__ = [
-    "NODE",
-    "STATEMENT",
-    "VALUE",
-    "Alternative",
-    "Reading",
-    "block_of",
-    "is_property",
-    "is_variable",
-    "readings",
-    "table_types",
-]
-
 NODE = "node"
 STATEMENT = "statement"
 VALUE = "value"

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.rdf.translation import Message
     from knowtrail.graph.rdf.values import Runner, Solution
 
-__all__ = ["Component", "Plan", "batches", "numbered_all"]
-
 Signature = tuple[tuple[Any, ...], ...]
 
 _MOST_MADE = 32

@@ -22,8 +22,6 @@ from knowtrail.graph.rdf.vocabulary import DATES, PREFIXES, XSD, Value
 if TYPE_CHECKING:
     from collections.abc import Mapping as Dictionary
 
-__all__ = ["NodeRow", "Rows"]
-
 Facts = Iterable[tuple[str, str | Value]]
 
 _NAMESPACE = re.compile(r"^(.*[#/])([^#/]+)$", re.DOTALL)

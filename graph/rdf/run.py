@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     Terms = tuple[Any, Any, Any]
     Solver = Callable[[Any, Sequence[Any]], Iterable[tuple[int, Any]]]
 
-__all__ = ["Memory", "PrefixesChangedError", "Prepared", "Run", "Steps", "triple_terms"]
-
 _MOST_STEPS = 20_000
 _ROWS = 500
 _NEAR, _FAR = Variable("s"), Variable("o")

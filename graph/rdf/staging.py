@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.rdf.vocabulary import Vocabulary
 
-__all__ = ["Staging"]
-
 _ROWS = 5_000
 _TABLES = """
 PRAGMA journal_mode = OFF;

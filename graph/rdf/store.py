@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.connection import Connection
 
-__all__ = ["LiveStore", "live_graph", "memory_graph"]
-
-
 class LiveStore(Store):
     """An rdflib store over a Neo4j database; safe to share between threads.
 

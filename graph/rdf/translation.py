@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.rdf.mapping import Mapping
     from knowtrail.graph.rdf.values import Runner, Solution
 
-__all__ = ["Message", "Translation", "confirmed", "prefixes_text", "send"]
-
 Message = tuple["Translation", list[int], list[dict[str, Any]]]
 """A statement, the numbers of the rows it is about, and what it is told of each."""
 

@@ -31,15 +31,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.rdf.mapping import Mapping
     from knowtrail.graph.rdf.values import Runner
 
-__all__ = [
-    "NodeRecord",
-    "Triple",
-    "graph_triples",
-    "node_triples",
-    "predicates_of",
-    "triples_of",
-]
-
 _PAGE = 200
 """Nodes read at once."""
 

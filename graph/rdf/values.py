@@ -25,24 +25,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.rdf.mapping import Mapping
     from knowtrail.graph.rdf.vocabulary import Vocabulary
 
-__all__ = [
-    "Runner",
-    "Solution",
-    "candidates",
-    "decimal_text",
-    "iri_of_term",
-    "is_vector",
-    "literal_of",
-    "literal_term",
-    "node_term",
-    "order_of",
-    "ordered",
-    "sort_key",
-    "value_of",
-    "value_of_term",
-    "vector_of",
-]
-
 _INTEGER = re.compile(r"[+-]?\d+")
 _WKT = re.compile(r"(?:<([^>]+)> )?POINT(?: Z)? \(([^)]*)\)")
 _DURATION = re.compile(

@@ -14,28 +14,6 @@ from urllib.parse import quote, unquote
 
 from knowtrail.graph.errors import SettingsError
 
-__all__ = [
-    "DATES",
-    "DCTERMS",
-    "DEFAULT_BASE",
-    "DQV",
-    "GEO",
-    "NIF",
-    "OWL",
-    "PREFIXES",
-    "PROV",
-    "RDF",
-    "RDFS",
-    "SCHEMA",
-    "SKOS",
-    "XSD",
-    "Value",
-    "Vocabulary",
-    "decode_name",
-    "encode_name",
-    "is_iri",
-]
-
 DEFAULT_BASE = "https://knowtrail.example/"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"

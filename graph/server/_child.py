@@ -34,8 +34,6 @@ from knowtrail.graph.server.java import find_java
 from knowtrail.graph.server.jvm import start_jvm
 from knowtrail.graph.server.launch import ChildSpec
 
-__all__ = ["main"]
-
 CLIENT_POLL_SECONDS = 0.2
 STOP_POLL_SECONDS = 0.5
 LOCK_WAIT_SECONDS = 5.0

@@ -20,9 +20,6 @@ from knowtrail.graph.server.java import find_java
 from knowtrail.graph.server.jvm import start_jvm
 from knowtrail.graph.settings import Settings
 
-__all__ = ["main"]
-
-
 def main() -> None:
     """Train in the folder that the first argument names."""
     from jpype import JClass

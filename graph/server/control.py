@@ -21,17 +21,6 @@ from knowtrail.graph.server.folder import (
 )
 from knowtrail.graph.settings import environment
 
-__all__ = [
-    "START_TIMEOUT_SECONDS",
-    "STOP_TIMEOUT_SECONDS",
-    "answering",
-    "child_environment",
-    "kill_server",
-    "read_log",
-    "server_status",
-    "stop_server",
-]
-
 START_TIMEOUT_SECONDS = 120.0
 STOP_TIMEOUT_SECONDS = 60.0
 ANSWER_POLL_SECONDS = 0.1

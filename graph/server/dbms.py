@@ -22,15 +22,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.server.folder import ServerFolder
 
-__all__ = [
-    "DEFAULT_PORT",
-    "Dbms",
-    "DbmsSpec",
-    "choose_port",
-    "configuration",
-    "prepare_password",
-]
-
 DEFAULT_PORT = 7687
 PLUGIN_GROUP = "knowtrail.server_plugins"
 SYSTEM_DATABASE = "system"

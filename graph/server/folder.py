@@ -32,17 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = [
-    "LOCK_POLL_SECONDS",
-    "USERNAME",
-    "FolderLock",
-    "RunningServer",
-    "ServerFolder",
-    "ServerInfo",
-    "bolt_answers",
-    "write_whole",
-]
-
 USERNAME = "neo4j"
 LOCK_POLL_SECONDS = 0.05
 PASSWORD_LETTERS = string.ascii_letters + string.digits

@@ -46,19 +46,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.server.java import Java
 
-__all__ = [
-    "Jar",
-    "Progress",
-    "archive_of",
-    "check_version",
-    "fetch_jars",
-    "install_server",
-    "installed_jars",
-    "line_of",
-    "make_archive",
-    "resolve_jars",
-]
-
 ROOT_ARTIFACTS = ("org.neo4j:neo4j", "org.neo4j.app:neo4j-server")
 DOWNLOADS_AT_ONCE = 8
 FETCH_TIMEOUT_SECONDS = 60

@@ -13,8 +13,6 @@ from pathlib import Path
 from knowtrail.graph.errors import InstallError
 from knowtrail.graph.settings import environment
 
-__all__ = ["MINIMUM_JAVA", "Java", "find_java"]
-
 MINIMUM_JAVA = 21
 VECTOR_MODULE = "jdk.incubator.vector"
 

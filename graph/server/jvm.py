@@ -12,8 +12,6 @@ from knowtrail.graph.errors import InstallError, SettingsError
 if TYPE_CHECKING:
     from knowtrail.graph.server.java import Java
 
-__all__ = ["check_size", "class_path", "jvm_options", "start_jvm"]
-
 _OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.lang")
 
 

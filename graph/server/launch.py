@@ -25,8 +25,6 @@ from knowtrail.graph.server.control import (
 if TYPE_CHECKING:
     from knowtrail.graph.server.folder import RunningServer, ServerFolder
 
-__all__ = ["ChildSpec", "launch"]
-
 LOG_LIMIT_BYTES = 4 << 20
 
 _log = logging.getLogger(__name__)

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.server.folder import FolderLock, RunningServer
     from knowtrail.graph.server.install import Progress
 
-__all__ = ["ServerLease", "join_server"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wish:
     """What a caller of `join_server` asked for."""

@@ -23,18 +23,6 @@ from knowtrail.ingest.custodians.institution import CLASS_NAMES, TYPE_WORDS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = [
-    "FIELDS",
-    "Misplaced",
-    "columns_of",
-    "moved_address",
-    "read_budget",
-    "read_date",
-    "read_type",
-    "state_of",
-    "web_address",
-]
-
 FIELDS: dict[str, tuple[str, ...]] = {
     "id": ("id",),
     "uri": ("uri",),

@@ -45,13 +45,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.identifiers import Ghcid
     from knowtrail.ingest.custodians.guessing import Guess
 
-__all__ = [
-    "CustodianFile",
-    "Findings",
-    "bundled_custodians",
-    "custodian_of",
-]
-
 _KEPT = 100
 _LONGEST_VALUES = {"city": 200, "region": 200, "uri": 2_000}
 """Characters of values that are indexed: Neo4j does not store what its index cannot."""

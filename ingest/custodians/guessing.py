@@ -11,9 +11,6 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["Guess", "Towns", "guess_city", "guess_country", "guess_type"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
     """What was guessed.

@@ -15,14 +15,6 @@ if TYPE_CHECKING:
 
     from knowtrail.ingest.records import Item, Scalar
 
-__all__ = [
-    "CLASS_NAMES",
-    "TYPE_WORDS",
-    "Custodian",
-    "CustodianSource",
-    "class_uri",
-]
-
 CLASS_NAMES = {
     "G": "Gallery",
     "L": "Library",

@@ -36,12 +36,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.options import Cleanup
     from knowtrail.ingest.report import IngestReport
 
-__all__ = [
-    "CustodianReport",
-    "custodian_source",
-    "ingest_custodians",
-]
-
 _BATCH = 1000
 
 

@@ -35,15 +35,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.extraction.text_extraction import Extracted
     from knowtrail.ingest.extraction.web import WebResult
 
-__all__ = [
-    "ExtractionOptions",
-    "ExtractionReport",
-    "Unit",
-    "extract_sources",
-    "search_source",
-    "stored_sources",
-]
-
 Unit = Literal["document", "chunk"]
 
 

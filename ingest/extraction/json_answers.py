@@ -15,14 +15,6 @@ from knowtrail.ingest.extraction.skn.notation import Repair
 if TYPE_CHECKING:
     from knowtrail.ingest.extraction.variants import Variant
 
-__all__ = [
-    "CATEGORIES",
-    "json_problem",
-    "json_schema",
-    "loaded",
-    "read_json",
-]
-
 _TRIES = 200
 """Places where a cut answer is tried to be closed, from its end."""
 

@@ -6,8 +6,6 @@ import math
 import re
 import unicodedata
 
-__all__ = ["read_confidence"]
-
 WORDS = {
     "certain": 1.0,
     "very high": 0.95,

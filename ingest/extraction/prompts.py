@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from knowtrail.ingest.extraction.variants import Section, Variant
 
-__all__ = ["ExtractionPrompt", "extraction_prompt", "prompt_hash", "text_room"]
-
 MOST_TOKENS = 65_536
 """Tokens of a text that a model without a known limit is shown at a time."""
 

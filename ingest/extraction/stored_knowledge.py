@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.extraction.text_extraction import Extracted
     from knowtrail.ingest.extraction.web import WebResult
 
-__all__ = [
-    "SUPPORT",
-    "ExtractionSource",
-    "Knowledge",
-    "extraction_id",
-    "knowledge_of",
-    "store",
-    "supports",
-]
-
 Row = dict[str, Any]
 
 

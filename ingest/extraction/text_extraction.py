@@ -50,15 +50,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.extraction.skn.notation import Level
     from knowtrail.ingest.extraction.variants import Variant
 
-__all__ = [
-    "Extracted",
-    "extract_text",
-    "merged",
-    "passages",
-    "unreadable",
-]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:
     """What a model made of a text.

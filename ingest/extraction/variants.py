@@ -15,14 +15,6 @@ from knowtrail.graph.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "SKN_SECTIONS",
-    "VARIANTS",
-    "Section",
-    "Variant",
-    "variant_of",
-]
-
 Section = Literal["src", "facts", "causal", "gaps", "risk"]
 SKN_SECTIONS: tuple[Section, ...] = ("src", "facts", "causal", "gaps", "risk")
 

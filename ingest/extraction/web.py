@@ -20,15 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-__all__ = [
-    "RecordedResults",
-    "WebResult",
-    "add_recorded",
-    "read_recorded",
-    "results_text",
-    "search_results",
-]
-
 _LOG = logging.getLogger(__name__)
 TRIES = 3
 BASE_SECONDS = 2.0

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.records import Item
     from knowtrail.ingest.sources._mediawiki import MediaWikiApi
 
-__all__ = ["ArticleReader", "Found"]
-
 _MOST_HOPS = 10
 _MOST_CHARS = 5_000_000
 _SEPARATOR = "\x1f"

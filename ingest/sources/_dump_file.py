@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-__all__ = ["INVALID", "BrokenFileError", "DumpFile"]
-
 INVALID = "\U0010fffe"
 """Stands for bytes that are not text: a code point that no character ever has."""
 

@@ -14,8 +14,6 @@ from xml.parsers import expat
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["BrokenXmlError", "ForbiddenXmlError", "Page", "PageReader", "Site"]
-
 FIELD_LIMIT = 10_000
 TOKEN_LIMIT = 2_000_000
 _ENDS = frozenset({

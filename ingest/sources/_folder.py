@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-__all__ = ["Passed", "Trouble", "ending", "walk"]
 
 
 class Trouble(NamedTuple):

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from knowtrail.ingest.sources._page import Piece
 
-__all__ = ["read_html", "read_rst"]
-
 _SKIPPED = frozenset({
     "audio", "button", "canvas", "footer", "form", "head", "iframe", "math", "nav",
     "noscript", "object", "pre", "script", "select", "style", "svg", "template",

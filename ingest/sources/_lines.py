@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["STDIN", "BrokenLinesError", "LineFile"]
-
 STDIN = "-"
 _BLOCK = 1 << 16
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from knowtrail.ingest.sources._page import Piece
 
-__all__ = ["read_markdown", "read_text"]
-
 _FRONT = re.compile(
     r"---[^\S\n]*\r?\n(.*?)^(?:---|\.\.\.)[^\S\n]*(?:\r?\n|\Z)", re.S | re.M
 )

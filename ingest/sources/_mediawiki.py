@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import httpx
     from tenacity import RetryCallState
 
-__all__ = ["CONTACT", "MediaWikiApi", "user_agent"]
-
 _LOG = logging.getLogger(__name__)
 
 CONTACT = ""

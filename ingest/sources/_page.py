@@ -15,8 +15,6 @@ from knowtrail.ingest.records import Link, Section
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Page", "PageWriter", "Piece"]
-
 Piece = tuple[str, str]
 """A text, and the address that it links to or ""."""
 

@@ -9,8 +9,6 @@ import re
 from knowtrail.ingest.records import Section
 from knowtrail.ingest.sources._page import Page
 
-__all__ = ["PdfError", "read_pdf"]
-
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\n(?=[^\W\d_])")
 
 

@@ -15,8 +15,6 @@ from knowtrail.ingest.sources._values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["KEYS", "document_of"]
-
 KEYS = (
     *("id", "title", "text", "sentences", "url", "language", "revision"),
     *("links", "sections", "categories", "metadata"),

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from knowtrail.ingest.records import Metadata, Scalar
 
-__all__ = ["BadValueError", "as_text", "metadata_value", "repaired", "stored_metadata"]
-
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _LARGEST_INTEGER = 2**63
 

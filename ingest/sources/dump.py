@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from knowtrail.ingest.records import Item
 
-__all__ = ["DumpSource"]
-
 _PROJECT = re.compile(
     r"(?:wiki|wiktionary|wikibooks|wikinews|wikiquote|wikisource|wikiversity|wikivoyage)"
     r"$"

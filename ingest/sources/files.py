@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from knowtrail.ingest.records import Item
 
-__all__ = ["MAX_FILE", "PATTERNS", "FilesSource"]
-
 MAX_FILE = 20_000_000
 """Largest file in bytes."""
 

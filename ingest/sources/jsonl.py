@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from knowtrail.ingest.records import Item
 
-__all__ = ["MAX_LINE", "JsonlSource"]
-
 MAX_LINE = 20_000_000
 """Longest line in bytes; a longer one fails without being held in memory."""
 

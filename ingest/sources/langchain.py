@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from knowtrail.ingest.records import Item, Metadata
 
-__all__ = ["LangChainSource"]
-
 _LOG = logging.getLogger(__name__)
 _OWN = frozenset({"title", "source", "language", "url"})
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from knowtrail.ingest.records import Item
 
-__all__ = ["WikipediaSource"]
-
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+)*|simple")
 _TITLES_AT_ONCE = 10
 _TITLE_BYTES = 1_500

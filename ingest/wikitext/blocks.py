@@ -15,8 +15,6 @@ from knowtrail.ingest.wikitext.tables import (
     row_sentences,
 )
 
-__all__ = ["Block", "read_blocks"]
-
 TABLE_SHARE = 0.5
 """Tables are kept where they hold more than this share of a page's text."""
 

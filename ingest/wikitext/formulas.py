@@ -6,8 +6,6 @@ import re
 
 from knowtrail.ingest.wikitext.languages import words
 
-__all__ = ["readable_formula", "superscript"]
-
 _LIMIT = 400
 _HIGH, _LOW = "\ue000", "\ue001"
 _RAISED = str.maketrans("0123456789+-−=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ")

@@ -2,18 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "CATEGORY_PREFIXES",
-    "FILE_PREFIXES",
-    "INTERWIKI_PREFIXES",
-    "LANGUAGE_CODES",
-    "LANGUAGE_NAMES",
-    "OTHER_NAMESPACES",
-    "is_trailing_heading",
-    "words",
-]
-
-
 def words(text: str) -> frozenset[str]:
     """Return the words of a text in which `|` stands between them."""
     return frozenset(word.strip() for word in text.split("|"))

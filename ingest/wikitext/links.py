@@ -25,8 +25,6 @@ from knowtrail.ingest.wikitext.marks import (
 )
 from knowtrail.ingest.wikitext.templates import render_template
 
-__all__ = ["Links", "expand_brackets", "strip_external_links"]
-
 _MARKS = re.compile(MARKS)
 _NOT_IN_TITLES = frozenset("<>{}[]\n")
 _EXTERNAL = re.compile(

@@ -10,20 +10,6 @@ import re
 import unicodedata
 from html import unescape
 
-__all__ = [
-    "BREAK",
-    "DROPPED",
-    "EMPTIED",
-    "LINK_END",
-    "LINK_LIMIT",
-    "MARKS",
-    "clean_input",
-    "guard",
-    "link_number",
-    "link_start",
-    "unguard",
-]
-
 _LINK_BASE = 0xF0000
 _GUARD_BASE = 0x100000
 LINK_LIMIT = 0xFFF0

@@ -15,13 +15,6 @@ from knowtrail.ingest.wikitext.tidy import locate_links, tidy
 if TYPE_CHECKING:
     from knowtrail.ingest.wikitext.blocks import Block
 
-__all__ = [
-    "DISAMBIGUATION_TEMPLATES",
-    "is_disambiguation",
-    "parse_wikitext",
-    "redirect_target",
-]
-
 DISAMBIGUATION_TEMPLATES = frozenset({
     # English
     "disambiguation", "disambig", "disamb", "dab", "disam", "dbig", "disambiguate",

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 
 from knowtrail.ingest.wikitext.marks import BREAK, MARKS
 
-__all__ = ["Table", "find_tables", "layout_text", "row_sentences"]
-
 _OPEN = re.compile(r"[:*#;\s]*\{\|")
 _SPAN = re.compile(r"(row|col)span\s*=\s*[\"']?\s*(\d{1,4})", re.IGNORECASE)
 _HEADING = re.compile(r"={1,6}[^=].*=\s*$")

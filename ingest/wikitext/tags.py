@@ -12,8 +12,6 @@ from knowtrail.ingest.wikitext.marks import BREAK, guard
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["strip_extensions", "strip_html"]
-
 _DROPPED = words(
     "ref|references|gallery|timeline|score|imagemap|templatestyles|mapframe|maplink|"
     "graph|inputbox|indicator|syntaxhighlight|source|style|script|hiero|includeonly|"

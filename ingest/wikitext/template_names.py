@@ -10,18 +10,6 @@ import re
 from knowtrail.ingest.wikitext.languages import words
 from knowtrail.ingest.wikitext.marks import BREAK
 
-__all__ = [
-    "CONSTANTS",
-    "COUNTRIES",
-    "FIRST_NAMES",
-    "JOINED",
-    "LAST_NAMES",
-    "MONEY",
-    "PRONUNCIATIONS",
-    "QUOTES",
-    "SHIPS",
-]
-
 PRONUNCIATIONS = re.compile(
     r"ipac?-.+|age|time ago|respell|pron(?:-.*|unciation)?|usdict|audio(?:-.*)?|"
     r"pronunciation|listen|мфа|api|lautschrift|afi|fonetisch"

@@ -27,8 +27,6 @@ from knowtrail.ingest.wikitext.units import measure, with_separators
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Arguments", "render_template"]
-
 _NAMED = re.compile(r"\s*([\w .()/-]{1,40}?)\s*=(.*)", re.DOTALL)
 _Handler: TypeAlias = "Callable[[Arguments], str]"
 _SPACES = re.compile(r"[\s_]+")

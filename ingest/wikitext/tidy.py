@@ -18,8 +18,6 @@ from knowtrail.ingest.wikitext.marks import (
     unguard,
 )
 
-__all__ = ["locate_links", "tidy"]
-
 _M = rf"{MARKS}*"
 _ENTITY = re.compile(r"&(?:#\d{1,8}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _NOTES = re.compile(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["measure", "with_separators"]
-
 _SYMBOLS = {
     "sqmi": "sq mi", "sqft": "sq ft", "sqin": "sq in", "sqyd": "sq yd", "km2": "km²",
     "m2": "m²", "cm2": "cm²", "mm2": "mm²", "sqkm": "km²", "sqm": "m²", "km3": "km³",

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Walking
     from knowtrail.retrieval.walk import RankedChunk, StopReason
 
-__all__ = ["Share", "in_turn", "read_anchors", "shares", "spent"]
-
 _FARTHEST = 800
 """Chunks that are read at most to find anchors of different documents."""
 

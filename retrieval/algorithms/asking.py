@@ -25,15 +25,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.projection import Projection
     from knowtrail.retrieval.protocols import Vector, Visit, Walking
 
-__all__ = [
-    "Ranking",
-    "ask_elapsed",
-    "ask_homes",
-    "ask_model",
-    "ask_projection",
-    "ask_visits",
-]
-
 _BATCH, _LARGEST_BATCH = 4, 32
 """Chunks fetched at once: the first time, and when many are wanted."""
 

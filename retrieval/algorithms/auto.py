@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector, Visit, Walking, WalkOptions
     from knowtrail.retrieval.walk import RankedChunk, StopReason, Trail
 
-__all__ = ["Ablation", "Auto"]
-
 ANCHORS = 100
 """Chunks nearest to the question that the walk starts from."""
 UNREACHED = 1e-9

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.algorithms.auto_graph import LocalGraph
     from knowtrail.retrieval.protocols import Vector
 
-__all__ = ["Chained", "Parts", "chained"]
-
 FIRSTS = 20
 """Chunks that a chain may begin with."""
 READ = 100

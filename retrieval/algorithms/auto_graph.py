@@ -19,15 +19,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.protocols import Vector
 
-__all__ = [
-    "LocalGraph",
-    "Seeds",
-    "local_graph",
-    "seeds",
-    "standardised",
-    "worth_opening",
-]
-
 RESTART = 0.3
 """Share of a walker's steps that start again: it sees three or four steps far."""
 ROUNDS = 20

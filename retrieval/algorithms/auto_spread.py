@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Place", "joined", "spread"]
-
 REPEATED = 0.5
 """What a chunk loses for each one of its document before it, as a logarithm of rank."""
 _JOINED = 100

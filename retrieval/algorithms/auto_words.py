@@ -12,8 +12,6 @@ from knowtrail.retrieval.rerank.bm25 import words
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["as_written", "possible_names", "question_names", "stems", "stems_among"]
-
 _LONGEST = 200
 """Words of a question that names are looked for in."""
 _ENDINGS = ("ings", "ing", "ies", "edly", "ed", "es", "s", "ly")

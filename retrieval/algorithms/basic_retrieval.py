@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector, Walking, WalkOptions
     from knowtrail.retrieval.walk import Trail
 
-__all__ = ["BasicRetrieval"]
-
 _SURE_PLACES = 5
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.algorithms.rules import Rules
     from knowtrail.retrieval.protocols import Candidates, WalkOptions
 
-__all__ = ["Measure", "Way", "best_first", "keep_going"]
-
 Measure: TypeAlias = Callable[[Sight], Vector]
 """Score vectors, row by row; the greater the better."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
         WalkOptions,
     )
 
-__all__ = ["Considered", "Harvest", "ScoreOf", "scored"]
-
 ScoreOf: TypeAlias = Literal["sentences", "steps", "hops", "distances"]
 """What a walk's score is the mean of: cosines of its sentences or of its steps, or
 what the algorithm measured at each hop, negated where that is a distance."""

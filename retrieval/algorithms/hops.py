@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import WalkOptions
     from knowtrail.retrieval.walk import RankedChunk, Trail
 
-__all__ = ["Choose", "Move", "Position", "Sight", "dead_end", "hop_walk", "open_rows"]
-
 _FINAL: frozenset[StopReason] = frozenset({"model_stopped", "time_limit"})
 """Reasons that end a walk whatever anchors are left."""
 

@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import ModelReply, WalkOptions
     from knowtrail.retrieval.walk import Trail
 
-__all__ = [
-    "STOP",
-    "Candidate",
-    "LlmGuidedTraversal",
-    "Verdict",
-    "answer_schema",
-    "guiding_prompt",
-    "verdict",
-]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmGuidedTraversal:
     """Let a language model choose among the neighbours nearest to the question.

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector, Walking, WalkOptions
     from knowtrail.retrieval.walk import StopReason, Trail
 
-__all__ = ["QueryTraversal"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryTraversal:
     """Go to the unvisited neighbour that is nearest to the question.

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.protocols import StoredSentence, Vector, WalkOptions
 
-__all__ = ["OWN", "PUBLISHED", "Rules"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """Where the published code does something else than its description says.

@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector, Walking, WalkOptions
     from knowtrail.retrieval.walk import StopReason, Trail
 
-__all__ = [
-    "TriangulationAverage",
-    "TriangulationFulldim",
-    "TriangulationGeometric3D",
-    "centroids",
-    "sentence_stop",
-    "tightness",
-]
-
-
 def tightness(sight: Sight) -> Vector:
     """Return how near centroids in all dimensions are to the question, negated."""
     return centroids(sight.query, sight.here, sight.vectors)

@@ -34,21 +34,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.search import SearchResult
     from knowtrail.retrieval.traverse import TraverseResult
 
-__all__ = [
-    "OPTIONS",
-    "PROCEDURES",
-    "Field",
-    "Kind",
-    "Option",
-    "Procedure",
-    "Row",
-    "acall",
-    "call",
-    "camel_case_message",
-    "keywords",
-    "options_from_text",
-]
-
 Kind: TypeAlias = Literal[
     "STRING", "INTEGER", "FLOAT", "BOOLEAN", "MAP", "LIST<STRING>", "LIST<FLOAT>"
 ]

@@ -50,13 +50,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.procedures.registry import Kind, Row
 
-__all__ = [
-    "JavaTypes",
-    "StoppableConnection",
-    "register",
-    "stopping",
-]
-
 _PROCEDURES = "org.neo4j.internal.kernel.api.procs"
 _DEEPEST = 20
 

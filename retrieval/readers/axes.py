@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.connection import AsyncConnection, Connection
     from knowtrail.retrieval.protocols import Vector
 
-__all__ = ["acorpus_projection", "corpus_projection"]
-
 _LOG = logging.getLogger(__name__)
 _BATCH = 1_024
 _KEPT = 4

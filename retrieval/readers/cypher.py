@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.projection import Projection
     from knowtrail.retrieval.protocols import Vector
 
-__all__ = ["AsyncCypherReader", "CypherReader"]
-
 _LOG = logging.getLogger(__name__)
 _PLACE = "true /* filter */"
 _FETCH = {"anchors_search": (4, 8, 16, 32), "anchors_index": (16, 32)}

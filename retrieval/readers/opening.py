@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.questions import Task
     from knowtrail.retrieval.readers.snapshot import SnapshotReader
 
-__all__ = ["OpenReader", "open_areader", "open_reader"]
-
 _LOG = logging.getLogger(__name__)
 ReaderT = TypeVar("ReaderT")
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     Rows = npt.NDArray[np.int64]
     from knowtrail.retrieval.snapshot.mapped import TextColumn
 
-__all__ = ["SnapshotReader", "found_terms", "listed", "listed_sizes"]
-
 _MARGIN = 1e-5
 """More than a float32 product of unit vectors can be wrong by."""
 _HEADS = 10_000

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.progress import Progress
     from knowtrail.retrieval.rerank.base import BaseReranker
 
-__all__ = ["annotate", "scores_path"]
-
 STAGE = "Scoring queries"
 
 

@@ -36,13 +36,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.rerank.compressor import RerankCompressor
 
-__all__ = [
-    "RERANKERS",
-    "BaseReranker",
-    "LocalReranker",
-    "load_reranker",
-]
-
 RERANKERS: Mapping[str, tuple[str, str]] = {
     "bm25": ("knowtrail.retrieval.rerank.bm25", ""),
     "cross-encoder": ("knowtrail.retrieval.rerank.cross_encoder", "MODEL"),

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.embedders import Embedder
     from knowtrail.graph.settings import Settings
 
-__all__ = ["Bm25Reranker", "bm25_scores", "load", "words"]
-
 _ASCII = re.compile(r"[a-z0-9]+")
 _UNSPACED = re.compile(
     "["

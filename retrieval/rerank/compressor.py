@@ -18,9 +18,6 @@ from knowtrail.retrieval.rerank.order import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["RerankCompressor"]
-
-
 class RerankCompressor(BaseDocumentCompressor):
     """Puts Documents in a reranker's order, best first.
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.embedders import Embedder
     from knowtrail.graph.settings import Settings
 
-__all__ = ["CrossEncoderReranker", "load"]
-
 _LOG = logging.getLogger(__name__)
 _LOADING = threading.Lock()
 _SCORING = ("ForSequenceClassification", "ForCausalLM", "ForConditionalGeneration")

@@ -26,19 +26,6 @@ from knowtrail.graph.files import read_json_lines, whole_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = [
-    "AnnotatedDocument",
-    "AnnotatedQueryDocuments",
-    "Document",
-    "Query",
-    "QueryDocuments",
-    "read_annotated",
-    "read_queries",
-    "write_annotated",
-    "write_queries",
-]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """What is asked.

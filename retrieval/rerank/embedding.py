@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.protocols import Vector
 
-__all__ = ["EmbeddingReranker", "load", "query_and_documents"]
-
 BLANK = "-"
 """Embedded in place of a text that has nothing to embed."""
 

@@ -11,14 +11,6 @@ from knowtrail.graph.errors import InputError, ModelError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "Scoring",
-    "achecked_scores",
-    "best_first",
-    "checked_scores",
-    "reranker_name",
-]
-
 _HALVES = re.compile(r"[\ud800-\udfff]")
 
 

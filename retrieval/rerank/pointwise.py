@@ -40,17 +40,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.protocols import Vector
 
-__all__ = [
-    "FEATURES",
-    "PointwiseModel",
-    "PointwiseReranker",
-    "features",
-    "load",
-    "read_model",
-    "width",
-    "write_model",
-]
-
 FEATURES = ("product", "distance", "cosine", "bm25")
 """The blocks of a row, in order."""
 

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.hits import Hit
     from knowtrail.retrieval.questions import Task
 
-__all__ = [
-    "CANDIDATES",
-    "OPEN",
-    "Reranked",
-    "Stage",
-    "arerank_hits",
-    "check_open",
-    "rerank_hits",
-    "stage_of",
-]
-
 OPEN = ("bm25", "embedding")
 """Rerankers that whoever calls a procedure may name.
 

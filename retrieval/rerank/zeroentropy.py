@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.embedders import Embedder
     from knowtrail.graph.settings import Settings
 
-__all__ = ["ZeroEntropyReranker", "load"]
-
 _LOG = logging.getLogger(__name__)
 URL = "https://api.zeroentropy.dev/v1/models/rerank"
 CONCURRENCY = 64

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.procedures import Procedure
     from knowtrail.retrieval.serve.backend import Backend, TemplateDoor
 
-__all__ = ["create_app"]
-
 DESCRIPTION = (
     "The procedures of Knowtrail as JSON, as CSV for LOAD CSV, and `ask` line by line. "
     "Options are those of the procedures in Cypher. `traverse`, `compare` and `ask` "

@@ -26,15 +26,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.serve.request_values import Asked
     from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 
-__all__ = [
-    "Backend",
-    "GraphBackend",
-    "Readiness",
-    "StoredQuestion",
-    "TemplateDoor",
-    "metrics_response",
-]
-
 _LOG = logging.getLogger(__name__)
 READY_SECONDS = 2.0
 CORPUS_SECONDS = 5.0

@@ -13,8 +13,6 @@ from starlette.exceptions import HTTPException
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 
-__all__ = ["Gate", "Threads", "until_gone", "within"]
-
 T = TypeVar("T")
 WAITING_EACH = 4
 CLIENT_GONE = 499

@@ -40,22 +40,6 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = [
-    "LOOPBACK_NAMES",
-    "MEDIA_TYPE",
-    "Guard",
-    "Problem",
-    "Rules",
-    "caller_of",
-    "check_key",
-    "http_problem",
-    "problem_of",
-    "problem_response",
-    "read_keys",
-    "shown_key",
-    "stored_keys",
-]
-
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
 

@@ -26,14 +26,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.serve.guard import Rules
 
-__all__ = [
-    "MOST_CONNECTIONS",
-    "Limits",
-    "PatientProtocol",
-    "listen",
-    "serve",
-]
-
 HEAD_SECONDS = 10.0
 MOST_CONNECTIONS = 200
 

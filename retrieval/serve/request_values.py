@@ -24,14 +24,6 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-__all__ = [
-    "Asked",
-    "asked",
-    "read_body",
-    "read_query",
-    "read_values",
-]
-
 MOST_FIELDS = 100
 SHOWN = 80
 

@@ -29,14 +29,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.serve.gate import Gate
     from knowtrail.retrieval.serve.guard import Problem
 
-__all__ = [
-    "LINES",
-    "LineResponse",
-    "csv_text",
-    "escapes_for",
-    "started",
-]
-
 LOAD_CSV_AGENT = "NeoLoadCSV_"
 _QUOTED = frozenset(',"\r\n')
 

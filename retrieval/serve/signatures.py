@@ -16,19 +16,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.procedures import Procedure
 
-__all__ = [
-    "QUERY_ID",
-    "get_description",
-    "metrics_description",
-    "page",
-    "parameters",
-    "post_description",
-    "signature",
-    "template_description",
-    "with_keys",
-]
-
-
 def parameters(procedure: Procedure) -> tuple[Field, ...]:
     """Return what a call may give, arguments first."""
     return (

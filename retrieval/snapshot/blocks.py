@@ -20,17 +20,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.connection import Connection
 
-__all__ = [
-    "CHUNK_PLACES",
-    "LONG_PROPERTIES",
-    "BlockSource",
-    "CorpusMark",
-    "CorpusSource",
-    "DocumentBlock",
-    "DocumentMark",
-    "made_block",
-]
-
 LONG_PROPERTIES = frozenset({
     "linkEnds",
     "linkStarts",

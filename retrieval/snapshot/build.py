@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.snapshot.layout import SnapshotFacts
     from knowtrail.retrieval.snapshot.mapped import MappedSnapshot
 
-__all__ = ["SnapshotReport", "build_snapshot", "delete_snapshot"]
-
 _CHUNKS = 1000
 """Chunks that are read from the database at a time."""
 

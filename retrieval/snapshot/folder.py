@@ -44,20 +44,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.filters import Filter
 
-__all__ = [
-    "build_lock",
-    "clean",
-    "current_generation",
-    "forget_snapshots",
-    "need_snapshot",
-    "new_generation",
-    "open_generation",
-    "open_snapshot",
-    "point_at",
-    "snapshot_folder",
-    "unpoint",
-]
-
 _POINTER = "current.json"
 _READERS = "readers.lock"
 _TRIES = 20

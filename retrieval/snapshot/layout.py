@@ -34,20 +34,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.snapshot.blocks import CorpusMark, DocumentBlock
 
-__all__ = [
-    "COLUMNS",
-    "FACTS",
-    "FORMAT",
-    "STARTS",
-    "TEXTS",
-    "GenerationWriter",
-    "SnapshotFacts",
-    "column_shape",
-    "hashes_of",
-    "rebuild_hint",
-    "update_hint",
-]
-
 FORMAT = 2
 """Raised when files of an older kind cannot be read any more."""
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.filter_clauses import Clause
     from knowtrail.retrieval.filters import Filter
 
-__all__ = ["Head", "MappedSnapshot", "TextColumn", "passing"]
-
 Head: TypeAlias = tuple[str, str, str | None, str]
 """Id, title, url and source of a document."""
 

@@ -26,27 +26,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.connection import Connection
 
-__all__ = [
-    "DEFAULT_SCORE",
-    "INSTITUTION_TYPE_TO_CONTEXT",
-    "SPARQL_TO_CONTEXT",
-    "CachedScores",
-    "ClassFilter",
-    "ClassScores",
-    "ContextTemplate",
-    "FilteredClasses",
-    "RankedChunk",
-    "SPARQLToContextMapper",
-    "ScoreSource",
-    "SpecificityLookup",
-    "SpecificityRanker",
-    "check_threshold",
-    "diagram",
-    "load_lookup",
-    "write_scores",
-]
-
-
 class ContextTemplate(StrEnum):
     """The kinds of question that a class can be more or less specific to."""
 

@@ -40,14 +40,6 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.float32]
 
-__all__ = [
-    "MASK",
-    "Classification",
-    "EmbeddingTemplateClassifier",
-    "TemplateClassifier",
-    "WordLikeness",
-]
-
 MASK = re.compile(r"\{([a-z_]+)\}")
 """What stands in an example for a value: the name of its slot in braces."""
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
         TemplatePipeline,
     )
 
-__all__ = ["answered_by_template", "forget"]
-
 _LOG = logging.getLogger(__name__)
 
 _HINTS = {

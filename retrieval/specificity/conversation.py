@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.driver import Counters
     from knowtrail.retrieval.specificity.template_pipeline import PipelineResult
 
-__all__ = [
-    "BOOST",
-    "RECENCY",
-    "Conversation",
-    "PastTurn",
-    "context_boosts",
-    "delete_conversation",
-    "read_conversation",
-    "store_turn",
-]
-
 BOOST = 0.1
 RECENCY = (1.0, 0.85, 0.70, 0.55, 0.40)
 """What a boost is multiplied by, for the last turn first."""

@@ -20,14 +20,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.specificity.mention import Mention
 
-__all__ = [
-    "FykeFilter",
-    "Relevance",
-    "intents_of",
-    "residue",
-    "unanswerable",
-]
-
 _PLACES = frozenset({"city", "region", "country", "place"})
 _COUNT = re.compile(
     r"\b(?:how many|how much|hoe ?veel|numbers? of|aantal\w*|count(?:s|ed|ing)?|tel"

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.mention import Mention
     from knowtrail.retrieval.specificity.query_templates import Template
 
-__all__ = ["DspyTemplateClassifier", "ollama_lm"]
-
-
 def _dspy() -> Any:
     """Import DSPy."""
     keep_litellm_local()

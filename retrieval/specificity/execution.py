@@ -20,17 +20,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.specificity.query_templates import Instantiated
 
-__all__ = [
-    "Execution",
-    "check_reading",
-    "execute",
-    "first_of",
-    "in_order",
-    "namespaces",
-    "summed",
-    "variables_found",
-]
-
 DEFAULT_BASE = "https://knowtrail.example/"
 SECONDS = 10.0
 MOST_ROWS = 1_000

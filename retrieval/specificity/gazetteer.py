@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from rdflib import Graph
 
 
-__all__ = [
-    "Entry",
-    "Gazetteer",
-    "build_gazetteer",
-    "gazetteer_of_graph",
-    "place_name",
-]
-
-
 @lru_cache(maxsize=1)
 def _country_names() -> tuple[tuple[str, str], ...]:
     """Return names of countries in English and Dutch with their ISO 3166-1 codes."""

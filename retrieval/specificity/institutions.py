@@ -26,15 +26,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.specificity.execution import Execution
 
-__all__ = [
-    "CORPUS",
-    "SUBJECT",
-    "body_of",
-    "limited",
-    "told_apart",
-    "total_of",
-]
-
 CORPUS = "in_corpus"
 """The variable that the name of the corpus is bound to."""
 

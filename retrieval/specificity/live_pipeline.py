@@ -38,11 +38,6 @@ if TYPE_CHECKING:
     )
     from knowtrail.retrieval.specificity.query_templates import Template
 
-__all__ = [
-    "ChunkSearch",
-    "open_pipeline",
-]
-
 MOST_CLASSES = 190
 """Classes of one search, as a filter holds 200 tests; more take several searches."""
 

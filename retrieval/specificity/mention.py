@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.gazetteer import Entry, Gazetteer
     from knowtrail.retrieval.specificity.vocabulary import Token
 
-__all__ = [
-    "CUE_OF",
-    "Mention",
-    "MentionFinder",
-    "Taken",
-    "asked_name",
-    "excludes",
-    "named_kind",
-    "question_words",
-]
-
 _LEADS = re.compile(
     r"^(?:(?:please|can you|could you|kun je|kunt u|and|en)\s+)*(?:"
     r"where(?: is|'s)|what(?: is|'s| are)?(?: the \S+(?: code)? of)?|when (?:was|were)|"

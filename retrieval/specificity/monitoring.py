@@ -13,14 +13,6 @@ from knowtrail.graph.extras import extra
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-__all__ = [
-    "Group",
-    "SpecificityExperiment",
-    "SpecificityMetrics",
-    "metrics",
-    "metrics_text",
-]
-
 Group: TypeAlias = Literal["control", "treatment"]
 
 

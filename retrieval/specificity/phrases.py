@@ -22,25 +22,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.query_templates import Template
     from knowtrail.retrieval.specificity.slots import Doubt
 
-__all__ = [
-    "HISTORY",
-    "NOTHING",
-    "SHOWN",
-    "Asked",
-    "amount",
-    "answer_prompt",
-    "asking_for",
-    "build_context",
-    "doubt_text",
-    "fixed_text",
-    "joined",
-    "model_answer",
-    "plain_answer",
-    "things",
-    "unmeasured_text",
-    "where",
-]
-
 _GENERIC = {"en": ("institution", "institutions"), "nl": ("instelling", "instellingen")}
 _OR = {"en": " or ", "nl": " of "}
 _FOUNDED = {

@@ -13,18 +13,6 @@ from knowtrail.retrieval.specificity.vocabulary import data_file
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "NEWEST",
-    "OLDEST",
-    "Found",
-    "amounts",
-    "asked_limit",
-    "identifiers",
-    "in_euro",
-    "ranged",
-    "years",
-]
-
 NEWEST = (
     r"newest|youngest|latest|kortst\w*|shortest|most recent\w*|recentst?e?"
     r"|nieuwst\w*|jongst\w*"

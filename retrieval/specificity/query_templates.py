@@ -23,22 +23,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.specificity.yaml_lines import Lines, Place
 
-__all__ = [
-    "INTENTS",
-    "LANGUAGES",
-    "NONE",
-    "SLOT_TYPES",
-    "Binding",
-    "Instantiated",
-    "Run",
-    "Slot",
-    "Template",
-    "TemplateInstantiator",
-    "Variant",
-    "load_templates",
-    "missing_slots",
-]
-
 LANGUAGES = ("en", "nl")
 NONE: Final = "none"
 SLOT_TYPES = (

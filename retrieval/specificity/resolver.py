@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.conversation import Conversation
     from knowtrail.retrieval.specificity.mention import Mention, MentionFinder
 
-__all__ = [
-    "ConversationContextResolver",
-    "Frame",
-    "Resolution",
-    "sentence",
-]
-
 _GREETING = re.compile(
     r"^\W*(?:(?:hi|hello|hey|hallo|hoi|good (?:morning|afternoon|evening)|"
     r"goede?(?:morgen|middag|avond)|thanks(?: a lot| so much| very much)?|thx|"

@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.conversation import Conversation
     from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 
-__all__ = [
-    "Institutions",
-    "Route",
-    "RouteName",
-    "choose_route",
-    "institutions_of",
-    "refuse_empty",
-]
-
 _NO_INSTITUTIONS = (
     "Templates need institutions, and the graph has none: put some in with knowtrail "
     "ingest custodians, or use --route graph."

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.mention import Mention, MentionFinder
     from knowtrail.retrieval.specificity.query_templates import Slot, Template
 
-__all__ = ["Doubt", "SlotExtractor", "SlotValues", "Slots"]
-
 SlotValues = dict[str, "str | tuple[str, ...]"]
 PLACES = ("city", "region", "country")
 SHOWN = 10

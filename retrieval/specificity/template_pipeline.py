@@ -85,14 +85,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.query_templates import Instantiated, Template
     from knowtrail.retrieval.specificity.resolver import Resolution
 
-__all__ = [
-    "PipelineOptions",
-    "PipelineResult",
-    "Run",
-    "Status",
-    "TemplatePipeline",
-]
-
 Status: TypeAlias = Literal[
     "answered", "irrelevant", "none", "lost", "missing", "failed"
 ]

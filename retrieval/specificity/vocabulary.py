@@ -19,19 +19,6 @@ from knowtrail.retrieval.specificity.yaml_lines import read_lines
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "Token",
-    "TypeWords",
-    "data_file",
-    "is_asking",
-    "language_of",
-    "normal",
-    "spelling_of",
-    "tokens_of",
-    "type_words",
-    "word_list",
-]
-
 _WORD = re.compile(r"[^\W_]+(?:['\u2019](?=s\b)s)?")
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "`": "'"})
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Lines", "read_lines"]
-
 Place = tuple[str | int, ...]
 LONGEST = 2_000_000
 

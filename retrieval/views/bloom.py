@@ -17,8 +17,6 @@ from knowtrail.retrieval.views.styles import NODES, RELATIONSHIPS
 if TYPE_CHECKING:
     from knowtrail.retrieval.views.styles import NodeStyle, RelationshipStyle
 
-__all__ = ["FORMAT", "PHRASES", "grass_text", "perspective", "perspective_text"]
-
 FORMAT = "2.21.0"
 """The perspective format that is written."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.views.layout import Heading
 
-__all__ = ["drawing", "empty_figure", "picture_bytes"]
-
 _LOG = logging.getLogger(__name__)
 _FONTS = (
     "DejaVu Sans",

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Matrix: TypeAlias = NDArray[np.float32]
 
-__all__ = ["MAX_CELLS", "Grid", "Segment", "similarity_grid"]
-
 MAX_CELLS = 800
 """Cells on a side; more than this a screen does not show."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.connection import Connection
     from knowtrail.graph.progress import Progress
 
-__all__ = ["write_index"]
-
 _LOG = logging.getLogger(__name__)
 _LIMITS: dict[str, Any] = {"chunks": 3_000, "edges": 2_000, "projection": "pca"}
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.views.layout import Heading
     from knowtrail.retrieval.views.path import Hop, Mark, Panel
 
-__all__ = ["matrix_page", "path_page"]
-
 _GAP = 0.05
 """Share of the width between two matrices."""
 

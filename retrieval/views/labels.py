@@ -16,8 +16,6 @@ from knowtrail.graph.rows import plain_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["cut", "cut_apart", "markup", "plain", "width", "wrapped"]
-
 _MORE = "\N{HORIZONTAL ELLIPSIS}"
 
 

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.views.grid import Grid
 
-__all__ = ["Heading", "numbers_beside", "pooling", "rows_of", "spread", "ticks"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
     """What stands above a picture.

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.connection import Connection
     from knowtrail.retrieval.walk import Walk
 
-__all__ = ["chunks_of", "matrix_of", "path_of"]
-
 _LAYOUTS = {"sequential": sequential_panels, "windowed": windowed_panels}
 
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     _Places = npt.NDArray[np.float64]
     _Cells = list[tuple[str, str]]
 
-__all__ = ["MAX_NODES", "network_page"]
-
 _LOG = logging.getLogger(__name__)
 MAX_NODES = 2_000
 MAX_ROWS = 10_000

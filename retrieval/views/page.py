@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.views.layout import Heading
 
-__all__ = ["BASE_LAYOUT", "page_of"]
-
 BASE_LAYOUT: dict[str, Any] = {
     "paper_bgcolor": "#ffffff",
     "plot_bgcolor": "#ffffff",

@@ -13,26 +13,6 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = [
-    "ANCHOR",
-    "BOXES",
-    "COLORS",
-    "FAINT",
-    "HEAT",
-    "HOP",
-    "INK",
-    "JUMP",
-    "JUMPED",
-    "LEADER",
-    "LEADS",
-    "LINES",
-    "OTHERS",
-    "PATH",
-    "STOP",
-    "Style",
-    "style_documents",
-]
-
 COLORS = (
     "#0072b2",
     "#e69f00",

@@ -34,17 +34,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.views.grid import Grid
     from knowtrail.retrieval.walk import Step, Walk
 
-__all__ = [
-    "Hop",
-    "Mark",
-    "Panel",
-    "global_panel",
-    "lines_drawn",
-    "read_visited",
-    "sequential_panels",
-    "windowed_panels",
-]
-
 AROUND = 3
 """Chunks shown on both sides of a window."""
 

@@ -19,20 +19,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.connection import Connection
     from knowtrail.retrieval.views.grid import Matrix
 
-__all__ = [
-    "MAX_CHUNKS",
-    "Edge",
-    "Passage",
-    "Passages",
-    "PicturedDocument",
-    "find_document",
-    "read_documents",
-    "read_edges",
-    "read_passages",
-    "read_sample",
-    "segments_of",
-]
-
 MAX_CHUNKS = 60_000
 """Chunks that a matrix is made of at most: 90 MB at 384 dimensions."""
 

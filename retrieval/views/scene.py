@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.views.reading import Edge, Passage
     from knowtrail.retrieval.walk import Step, Walk
 
-__all__ = ["Scene", "hops_of", "rounded", "scene_traces"]
-
-
 _DENSE = 1_200
 """With more points than this they are smaller."""
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.views.reading import Edge, PicturedDocument
     from knowtrail.retrieval.views.walks import PicturedWalk
 
-__all__ = ["space_of", "stride", "strongest"]
-
 _RANK = 5
 """Edges of each chunk and scope among which the strongest are looked for."""
 

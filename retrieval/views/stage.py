@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     _Point = npt.NDArray[np.float64]
 
-__all__ = ["leaders", "scene_layout"]
-
 _FEW = 16
 """With so many documents each has its title written at its middle."""
 

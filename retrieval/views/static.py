@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.views.scene import Scene
     from knowtrail.retrieval.walk import Step
 
-__all__ = ["matrix_picture", "path_picture", "scene_picture"]
-
 _LEADER: dict[str, Any] = {"color": LEADER, "linewidth": 0.9, "linestyle": ":"}
 """A line from a label to what it names, which is no edge."""
 

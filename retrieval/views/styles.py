@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["NODES", "RELATIONSHIPS", "NodeStyle", "RelationshipStyle"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeStyle:
     """How nodes of a label look.

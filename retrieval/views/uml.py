@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.specificity.class_scores import ClassScores
 
-__all__ = ["uml_page", "uml_svg"]
-
 WIDTH = 236
 LINE = 15
 HEAD = 24

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["Place", "lay_out"]
-
 GAP = 10
 """Between two boxes above each other."""
 DROP = 14

@@ -27,16 +27,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.protocols import Vector
 
-__all__ = [
-    "GONE",
-    "PicturedWalk",
-    "ask_walk",
-    "has_edge",
-    "heading",
-    "read_walk",
-    "stop_words",
-]
-
 GONE = -1
 """Place of a chunk that was deleted after the walk."""
 

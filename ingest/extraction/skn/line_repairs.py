@@ -29,22 +29,6 @@ if TYPE_CHECKING:
 
     Tell = Callable[[str, str], None]
 
-__all__ = [
-    "ARROW",
-    "BRACKETED",
-    "Ending",
-    "fact_parts",
-    "has_key",
-    "is_nothing",
-    "link_parts",
-    "mapped",
-    "read_fact",
-    "read_gap",
-    "read_links",
-    "read_risk",
-    "read_source",
-]
-
 ARROW = "\N{RIGHTWARDS ARROW}"
 """What every arrow becomes that is one character."""
 

@@ -20,23 +20,6 @@ if TYPE_CHECKING:
 
     from lark import Lark, Token, Tree, UnexpectedInput
 
-__all__ = [
-    "LEVELS",
-    "SYMBOLS",
-    "Level",
-    "Priority",
-    "Repair",
-    "SknBlock",
-    "SknError",
-    "SknFact",
-    "SknLink",
-    "SknRisk",
-    "SknSource",
-    "check_sections",
-    "parse",
-    "write",
-]
-
 Level = Literal["high", "medium", "low"]
 LEVELS: tuple[Level, ...] = ("high", "medium", "low")
 

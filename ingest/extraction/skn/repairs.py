@@ -40,10 +40,6 @@ if TYPE_CHECKING:
     )
     from knowtrail.ingest.extraction.variants import Section
 
-__all__ = [
-    "parse_forgiving",
-]
-
 _NAMES: dict[str, Section] = {
     "src": "src",
     "source": "src",
