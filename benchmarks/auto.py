@@ -33,8 +33,8 @@ from knowtrail.eval.datasets.loading import load_dataset
 from knowtrail.eval.retrieval.bench import open_bench
 from knowtrail.eval.retrieval.dataset import RetrievalQuestion, Unit, halves
 from knowtrail.eval.statistics import bootstrap_interval, compare_paired
-from knowtrail.graph.embedders import load_embedder
-from knowtrail.graph.schema import apply_schema
+from knowtrail.graph.db.schema import apply_schema
+from knowtrail.graph.models.embedders import load_embedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER, Settings
 from knowtrail.retrieval.algorithms.auto import Ablation, Auto
 from knowtrail.retrieval.driving import run as drive

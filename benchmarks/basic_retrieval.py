@@ -15,7 +15,7 @@ import numpy as np
 from measure import Server, Table, served
 from sample import CORPUS, DIMENSIONS, OPTIONS, batches, embedded
 
-from knowtrail.graph.schema import apply_schema
+from knowtrail.graph.db.schema import apply_schema
 from knowtrail.ingest.linking import link_corpus
 from knowtrail.ingest.pipeline import TEXTS
 from knowtrail.ingest.store import write_documents

@@ -19,7 +19,7 @@ import numpy as np
 from measure import Table, served, warmed
 
 from knowtrail.eval.statistics import bootstrap_interval
-from knowtrail.graph.embedders import load_embedder
+from knowtrail.graph.models.embedders import load_embedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER, Settings
 from knowtrail.ingest.bundled import bundled_source
 from knowtrail.ingest.options import IngestOptions

@@ -13,7 +13,7 @@ import numpy as np
 from measure import Server, Table, Took, cpu, median, served, server_cpu, spread, walls
 from sample import CORPUS, OPTIONS, batches, embedded
 
-from knowtrail.graph.schema import apply_schema
+from knowtrail.graph.db.schema import apply_schema
 from knowtrail.ingest.pipeline import TEXTS
 from knowtrail.ingest.similarity import top_neighbours
 from knowtrail.ingest.store import batched, intra_edges, similar_rows

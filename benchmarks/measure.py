@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from knowtrail.graph.connection import Connection
+from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.models.embedders import Embedder
 
 QUIET_SHARE = 0.05
 QUIET_SECONDS = 0.5

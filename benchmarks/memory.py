@@ -122,8 +122,8 @@ def anonymous() -> int:
 
 def child() -> None:
     """Do the job given on standard input and print the peak."""
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.embedders import embed_texts, load_embedder
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.embedders import embed_texts, load_embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.pipeline import ingest_corpus
     from knowtrail.ingest.sources.jsonl import JsonlSource

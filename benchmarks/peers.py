@@ -29,9 +29,9 @@ from knowtrail.eval.retrieval.measures import differences, summarise
 from knowtrail.eval.retrieval.system import RankedDocument, Ranking
 from knowtrail.eval.retrieval.systems import system_names, systems_of
 from knowtrail.eval.store import code_version
-from knowtrail.graph.connection import Connection
-from knowtrail.graph.embedders import load_embedder
-from knowtrail.graph.progress import progress_bars
+from knowtrail.graph.cli.progress import progress_bars
+from knowtrail.graph.db.connection import Connection
+from knowtrail.graph.models.embedders import load_embedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER, Settings
 
 if TYPE_CHECKING:

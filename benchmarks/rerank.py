@@ -24,7 +24,7 @@ from measure import Table, spread, warmed
 
 from knowtrail.eval.statistics import compare_paired
 from knowtrail.eval.zelo.training import train
-from knowtrail.graph.embedders import embed_texts, load_embedder
+from knowtrail.graph.models.embedders import embed_texts, load_embedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.rerank import checked_scores, load_reranker
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.retrieval.rerank import BaseReranker
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared/data/musique"
@@ -327,7 +327,7 @@ def random_cross_encoder(folder: Path) -> Path:
     """Save a cross-encoder of the usual small size whose weights mean nothing."""
     from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
-    from knowtrail.graph.model_files import local_model
+    from knowtrail.graph.models.model_files import local_model
 
     place = local_model(DEFAULT_EMBEDDER)
     tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=True)

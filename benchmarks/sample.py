@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowtrail.graph.embedders import load_embedder
+from knowtrail.graph.models.embedders import load_embedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.prepare import prepare

@@ -24,14 +24,14 @@ from measure import MIB, Table, served, spread
 from rdflib import Literal
 from sparql_templates import asked
 
+from knowtrail.graph.db.schema import apply_schema
 from knowtrail.graph.rdf import live_graph, memory_graph
-from knowtrail.graph.schema import apply_schema
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
     Ask = Callable[[Any], Counter[Any]]
 

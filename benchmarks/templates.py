@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Measure, and print medians in milliseconds."""
-    from knowtrail.graph.embedders import load_embedder
+    from knowtrail.graph.models.embedders import load_embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.specificity.classifier import EmbeddingTemplateClassifier
     from knowtrail.retrieval.specificity.gazetteer import build_gazetteer

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from measure import Table, Took, served, warmed
 from sample import CORPUS, ROOT, raw_documents
 
-from knowtrail.graph.embedders import load_embedder
-from knowtrail.graph.progress import silent
-from knowtrail.graph.schema import delete_data
+from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.db.schema import delete_data
+from knowtrail.graph.models.embedders import load_embedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from measure import Server
 
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.models.embedders import Embedder
 
 PASSAGES = ROOT.parent / "shared/data/musique/musique_train_corpus.json"
 OPTIONS = IngestOptions(terms=False)

@@ -23,7 +23,7 @@ from basic_retrieval import BARE, store
 from measure import Server, Table, served
 from sample import CORPUS, DIMENSIONS, OPTIONS, generated
 
-from knowtrail.graph.schema import delete_data
+from knowtrail.graph.db.schema import delete_data
 from knowtrail.ingest.prepare import prepare
 from knowtrail.ingest.store import EmbeddedDocument
 from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from measure import Server, Table, Took, cpu, median, served, spread, walls, warmed
 from sample import DUMP, generated
 
-from knowtrail.graph.embedders import embed_texts, load_embedder
+from knowtrail.graph.models.embedders import embed_texts, load_embedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.ingest.records import Item
     from knowtrail.ingest.report import IngestReport
 

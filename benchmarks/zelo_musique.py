@@ -20,7 +20,7 @@ from knowtrail.eval.zelo.comparison import RankingSettings, benchmark_files, dif
 from knowtrail.eval.zelo.composing import FitSettings
 from knowtrail.eval.zelo.offline_judges import RerankerJudge
 from knowtrail.eval.zelo.pairs import PairSettings
-from knowtrail.graph.embedders import load_embedder
+from knowtrail.graph.models.embedders import load_embedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.retrieval.rerank import load_reranker
 from knowtrail.retrieval.rerank.datasets import (

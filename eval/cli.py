@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from knowtrail.graph.lazy_group import LazyGroup
+from knowtrail.graph.cli.groups import LazyGroup
 
 _COMMANDS = {
     "fields": (

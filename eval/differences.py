@@ -16,6 +16,7 @@ from knowtrail.eval.statistics import SHARE, Comparison, compare_paired, correct
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """A system less another, by one metric, on the records that both have.

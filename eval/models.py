@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from knowtrail.eval.journal import LineJournal
 from knowtrail.graph.errors import InputError, ModelError
-from knowtrail.graph.language_models import (
+from knowtrail.graph.models.faults import BUSY, status_of
+from knowtrail.graph.models.language_models import (
     LanguageModel,
     ModelReply,
     load_language_model,
 )
-from knowtrail.graph.model_faults import BUSY, status_of
-from knowtrail.graph.ollama_client import MOST_CONTEXT
-from knowtrail.graph.prompts import estimated_tokens, fitting, whole_characters
+from knowtrail.graph.models.ollama_client import MOST_CONTEXT
+from knowtrail.graph.models.prompts import estimated_tokens, fitting, whole_characters
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from langchain_core.language_models import BaseChatModel
 
-    from knowtrail.graph.model_requests import AnswerForm
+    from knowtrail.graph.models.requests import AnswerForm
     from knowtrail.graph.settings import Settings
 
 _LOG = logging.getLogger(__name__)

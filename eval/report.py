@@ -169,7 +169,7 @@ def draw_table(table: Table) -> None:
 
 def draw_columns(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Draw rows on standard output, an empty line above."""
-    from knowtrail.graph.tables import draw_rows
+    from knowtrail.graph.cli.tables import draw_rows
 
     click.echo()
     draw_rows(list(columns), [list(row) for row in rows], more="--json")

@@ -32,15 +32,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import knowtrail
+from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.graph.errors import DatabaseError, InputError
-from knowtrail.graph.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from knowtrail.eval.statistics import Interval
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
 _ROOT = Path(knowtrail.__file__).absolute().parent
 _PACKAGES = ("cypher", "eval", "graph", "ingest", "retrieval")

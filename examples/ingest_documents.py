@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from langchain_core.documents import Document
 
-from knowtrail.graph.cli_session import open_connection
-from knowtrail.graph.embedders import load_embedder
+from knowtrail.graph.models.embedders import load_embedder
+from knowtrail.graph.session import open_connection
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.sources.langchain import LangChainSource

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from knowtrail.graph.cli_session import open_connection
-from knowtrail.graph.embedders import load_embedder
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.files import write_file
+from knowtrail.graph.models.embedders import load_embedder
+from knowtrail.graph.session import open_connection
 from knowtrail.graph.settings import Settings
-from knowtrail.graph.statements import statement
 from knowtrail.ingest.bundled import bundled_source
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.retrieval import KnowtrailRetriever

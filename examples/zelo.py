@@ -12,10 +12,10 @@ from knowtrail.eval.zelo.inspection import inspected
 from knowtrail.eval.zelo.judges import load_judges
 from knowtrail.eval.zelo.pictures import battles_picture
 from knowtrail.eval.zelo.scored_pairs import read_judged
-from knowtrail.graph.cli_session import open_connection
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.files import write_file
+from knowtrail.graph.session import open_connection
 from knowtrail.graph.settings import Settings
-from knowtrail.graph.statements import statement
 from knowtrail.ingest.bundled import bundled_source
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.retrieval.corpora import loaded_embedder

@@ -26,7 +26,7 @@ from knowtrail.graph.settings import DEFAULT_NEO4J
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 MINIMUM_PYTHON = (3, 11)
@@ -171,7 +171,7 @@ def _port(settings: Settings) -> Finding:
 
 def _database(settings: Settings) -> Iterator[Finding]:
     """Look at the server and what it stores, without starting one."""
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
     if settings.uri is None:
         from knowtrail.graph.server import server_status
@@ -215,7 +215,7 @@ def _absent_server(settings: Settings) -> Finding:
 
 def _schema(connection: Connection) -> Finding:
     """Look at the schema's version and at the states of indexes."""
-    from knowtrail.graph.schema import SCHEMA_VERSION, schema_version, show_schema
+    from knowtrail.graph.db.schema import SCHEMA_VERSION, schema_version, show_schema
 
     version = schema_version(connection)
     items = [item for item in show_schema(connection) if item.ours]
@@ -305,7 +305,7 @@ def _embedder(settings: Settings) -> Finding:
 
 def _local_embedder(name: str) -> Finding:
     """Look for a sentence-transformers model."""
-    from knowtrail.graph.model_files import local_model
+    from knowtrail.graph.models.model_files import local_model
 
     if importlib.util.find_spec("sentence_transformers") is None:
         return Finding(
@@ -330,8 +330,8 @@ def _language_model(settings: Settings) -> Finding:
 
     A provider's is not asked, as that costs money: only package and key are looked at.
     """
-    from knowtrail.graph.language_models import load_language_model
-    from knowtrail.graph.model_providers import provider_of
+    from knowtrail.graph.models.language_models import load_language_model
+    from knowtrail.graph.models.providers import provider_of
 
     check = "language model"
     try:

@@ -13,7 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from knowtrail.graph.connection import Capabilities
+    from knowtrail.graph.db.connection import Capabilities
+
 
 def vector_parameter(
     vector: npt.NDArray[np.float32], capabilities: Capabilities

@@ -8,10 +8,10 @@ import shlex
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.embedders import dimensions_of, embedder_name, query_prompt
+from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.db.schema import apply_schema
 from knowtrail.graph.errors import CorpusDriftError, InputError, UnknownCorpusError
-from knowtrail.graph.progress import silent
-from knowtrail.graph.schema import apply_schema
+from knowtrail.graph.models.embedders import dimensions_of, embedder_name, query_prompt
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.store import batched
 from knowtrail.ingest.terms import TERM_RULES
@@ -19,9 +19,9 @@ from knowtrail.ingest.terms import TERM_RULES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from knowtrail.graph.connection import Connection, Counters
-    from knowtrail.graph.embedders import Embedder
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection, Counters
+    from knowtrail.graph.models.embedders import Embedder
 
 _OPTION_KEYS = {
     "window": "window",

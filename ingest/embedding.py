@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowtrail.graph.embedders import embed_texts
 from knowtrail.graph.errors import VectorError
+from knowtrail.graph.models.embedders import embed_texts
 from knowtrail.ingest.store import EmbeddedDocument
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.ingest.prepare import PreparedDocument
     from knowtrail.ingest.themes import ThemeSource
 

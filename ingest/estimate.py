@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.model_files import model_shape
+from knowtrail.graph.models.model_files import model_shape
 from knowtrail.ingest.prepare import prepare, too_long
 from knowtrail.ingest.reading import begun, position
 from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.connection import Counters
+from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.errors import IngestError
 from knowtrail.graph.vectors import vector_array
 from knowtrail.ingest.background import Background
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.ingest.options import IngestOptions
 
 _DOCUMENTS = 50

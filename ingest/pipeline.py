@@ -15,9 +15,9 @@ from collections import Counter
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from knowtrail.graph.corpus_lock import corpus_lock
-from knowtrail.graph.progress import silent
-from knowtrail.graph.served_models import served_embedder
+from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.db.corpus_lock import corpus_lock
+from knowtrail.graph.models.served import served_embedder
 from knowtrail.ingest.background import Background, ahead
 from knowtrail.ingest.corpus import check_dimensions, known_corpus, open_corpus
 from knowtrail.ingest.embedding import embed_documents
@@ -44,10 +44,10 @@ from knowtrail.ingest.themes import theme_source
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from knowtrail.graph.connection import Connection, Counters
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection, Counters
     from knowtrail.graph.errors import VectorError
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.options import Cleanup, IngestOptions
     from knowtrail.ingest.prepare import PreparedDocument

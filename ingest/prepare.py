@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.rows import plain_value
+from knowtrail.graph.cli.rows import plain_value
 from knowtrail.ingest.keys import (
     content_key,
     document_key,

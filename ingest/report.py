@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from knowtrail.graph.connection import Counters
+from knowtrail.graph.db.connection import Counters
 
 _KEPT = 50
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowtrail.graph.connection import Counters
+from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.vectors import vector_parameter
 from knowtrail.ingest.keys import normalise_name
 from knowtrail.ingest.prepare import redirect_id, theme_id
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from knowtrail.graph.connection import Capabilities, Connection
+    from knowtrail.graph.db.connection import Capabilities, Connection
     from knowtrail.ingest.options import IngestOptions
     from knowtrail.ingest.prepare import PreparedDocument
 

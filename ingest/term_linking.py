@@ -16,7 +16,7 @@ from collections import Counter
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
-from knowtrail.graph.connection import Counters
+from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.errors import IngestError, StorageError
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.store import batched
@@ -32,8 +32,8 @@ from knowtrail.ingest.terms import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection
 
 _DOCUMENTS = 50
 """Documents whose texts are read at a time."""

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from knowtrail.graph.errors import ModelError, SettingsError
-from knowtrail.graph.language_models import load_language_model
-from knowtrail.graph.prompts import fitting, marked
+from knowtrail.graph.models.language_models import load_language_model
+from knowtrail.graph.models.prompts import fitting, marked
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.keys import normalise_name
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from knowtrail.graph.embedders import Embedder
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.models.embedders import Embedder
+    from knowtrail.graph.models.language_models import LanguageModel
 
 _LOG = logging.getLogger(__name__)
 

@@ -7,12 +7,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from knowtrail.graph.statements import statement_names, statement_record
+from knowtrail.graph.db.statements import statement_names, statement_record
 from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.terms import LINKED_SHARE, MOST_LINKED
 
 if TYPE_CHECKING:
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
 _PREFIX = "corpus/verify_"
 

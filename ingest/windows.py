@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from knowtrail.graph.errors import SettingsError
 
+
 def windows(count: int, *, size: int = 3, stride: int = 1) -> list[tuple[int, int]]:
     """Return the windows over `count` sentences as (first, last), both inclusive.
 

@@ -14,7 +14,7 @@ from knowtrail import ingest
 from knowtrail.graph.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from knowtrail.graph.cli_session import connect
+    from knowtrail.graph.session import connect
     from knowtrail.retrieval.ask import ask
     from knowtrail.retrieval.langchain import KnowtrailRetriever
     from knowtrail.retrieval.search import search
@@ -25,7 +25,7 @@ __all__ = ["KnowtrailRetriever", "ask", "connect", "ingest", "search", "traverse
 _HOMES = {
     "KnowtrailRetriever": "retrieval.langchain",
     "ask": "retrieval.ask",
-    "connect": "graph.cli_session",
+    "connect": "graph.session",
     "search": "retrieval.search",
     "traverse": "retrieval.traverse",
 }

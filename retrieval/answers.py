@@ -15,7 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from knowtrail.graph.errors import InputError, ModelError
-from knowtrail.graph.prompts import estimated_tokens, fitting, marked, whole_characters
+from knowtrail.graph.models.prompts import (
+    estimated_tokens,
+    fitting,
+    marked,
+    whole_characters,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

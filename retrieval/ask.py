@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.language_models import model_at_hand
+from knowtrail.graph.models.language_models import model_at_hand
 from knowtrail.retrieval.algorithms import DEFAULT_ALGORITHM
 from knowtrail.retrieval.answers import AnswerText, answer_request, parse_answer
 from knowtrail.retrieval.knowledge import (
@@ -24,9 +24,9 @@ from knowtrail.retrieval.traverse import atraverse, traverse
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 
-    from knowtrail.graph.connection import AsyncConnection, Connection
-    from knowtrail.graph.embedders import Embedder
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.db.connection import AsyncConnection, Connection
+    from knowtrail.graph.models.embedders import Embedder
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.answers import AnswerRequest
     from knowtrail.retrieval.knowledge import AnswerContext

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowtrail.graph.language_models import ModelReply
+from knowtrail.graph.models.language_models import ModelReply
 from knowtrail.retrieval.algorithms import ALGORITHMS, PUBLISHED_ALGORITHMS, algorithm
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.filters import parse_filter

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowtrail.graph.embedders import embedder_name, named_embedder, query_prompt
 from knowtrail.graph.errors import (
     CorpusDriftError,
     InputError,
     UnknownCorpusError,
     VectorError,
 )
-from knowtrail.graph.served_models import aserved_query, served_embedder
+from knowtrail.graph.models.embedders import embedder_name, named_embedder, query_prompt
+from knowtrail.graph.models.served import aserved_query, served_embedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.ingest.corpus import asked_corpora, refuse_bare, textless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from knowtrail.graph.connection import AsyncConnection, Connection
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.db.connection import AsyncConnection, Connection
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.protocols import Vector
 

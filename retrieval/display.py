@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.rows import counted, plain_text
-from knowtrail.graph.tables import draw_rows, table_console
+from knowtrail.graph.cli.rows import counted, plain_text
+from knowtrail.graph.cli.tables import draw_rows, table_console
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

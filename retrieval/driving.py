@@ -16,7 +16,7 @@ from knowtrail.retrieval.protocols import (
 )
 
 if TYPE_CHECKING:
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.retrieval.protocols import (
         AsyncGraphReader,
         GraphReader,
@@ -130,7 +130,7 @@ def _given(model: LanguageModel | None) -> LanguageModel:
     if model is None:
         msg = (
             "This algorithm asks a language model and none was given: pass one as "
-            "`model`, see `knowtrail.graph.language_models.load_language_model`."
+            "`model`, see `knowtrail.graph.models.language_models.load_language_model`."
         )
         raise InputError(msg)
     return model

@@ -29,8 +29,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.errors import FilterError
-from knowtrail.graph.rows import shown_value
 from knowtrail.retrieval.filter_clauses import (
     OPERATORS,
     AllOf,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from knowtrail.graph.rows import counted
+from knowtrail.graph.cli.rows import counted
 from knowtrail.retrieval.answers import AnswerRequest, answer_schema, numbered_prompt
 
 if TYPE_CHECKING:

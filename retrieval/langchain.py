@@ -11,10 +11,10 @@ from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables.config import run_in_executor
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from knowtrail.graph.connection import AsyncConnection, Connection  # noqa: TC001 - as above
-from knowtrail.graph.embedders import Embedder, embedder_name
+from knowtrail.graph.db.connection import AsyncConnection, Connection  # noqa: TC001 - as above
 from knowtrail.graph.errors import InputError, SettingsError
-from knowtrail.graph.language_models import LanguageModel
+from knowtrail.graph.models.embedders import Embedder, embedder_name
+from knowtrail.graph.models.language_models import LanguageModel
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.prepare import RESERVED, given_metadata
 from knowtrail.retrieval.algorithms import algorithm as algorithm_named

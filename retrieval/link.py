@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.connection import AsyncConnection, Connection
+from knowtrail.graph.db.connection import AsyncConnection, Connection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import neo4j
 
     from knowtrail.graph.settings import Settings
+
 
 class Link:
     """Connections that are opened when they are needed, and closed if opened here.
@@ -130,7 +131,7 @@ class Link:
     def _server(self) -> Settings:
         """Return settings with an address, starting the managed server if need be."""
         if self._pointed is None:
-            from knowtrail.graph.cli_session import served
+            from knowtrail.graph.session import served
 
             if self.settings is None:  # pragma: no cover - callers have checked
                 raise TypeError

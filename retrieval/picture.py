@@ -20,7 +20,7 @@ from knowtrail.retrieval.walk import ChunkText
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.retrieval.walk import RankedChunk, Step, Walk
 
 _COLORS = (

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.language_models import ModelReply
+from knowtrail.graph.models.language_models import ModelReply
 from knowtrail.retrieval.budgets import BUDGETS
 from knowtrail.retrieval.projection import Projection
 

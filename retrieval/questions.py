@@ -25,7 +25,7 @@ from knowtrail.retrieval.walk import Walk
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.filters import Filter
     from knowtrail.retrieval.hits import Granularity
@@ -114,7 +114,7 @@ class Task:
             return None
         if given is not None:
             return given
-        from knowtrail.graph.language_models import load_language_model
+        from knowtrail.graph.models.language_models import load_language_model
 
         return load_language_model(settings=settings)
 

@@ -19,19 +19,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.errors import DatabaseError
-from knowtrail.graph.schema import (
+from knowtrail.graph.db.schema import (
     SCHEMA_VERSION,
     apply_schema,
     migrations,
     schema_version,
 )
+from knowtrail.graph.errors import DatabaseError
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from knowtrail.graph.connection import AsyncConnection, Connection
+    from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.retrieval.protocols import Vector
     from knowtrail.retrieval.walk import RankedChunk, Step, Walk
 

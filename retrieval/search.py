@@ -23,9 +23,9 @@ from knowtrail.retrieval.rerank.stage import (
 )
 
 if TYPE_CHECKING:
-    from knowtrail.graph.connection import AsyncConnection, Connection
-    from knowtrail.graph.embedders import Embedder
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.db.connection import AsyncConnection, Connection
+    from knowtrail.graph.models.embedders import Embedder
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.hits import Granularity
     from knowtrail.retrieval.protocols import Vector, Walking

@@ -28,11 +28,12 @@ from knowtrail.retrieval.walk import RankedChunk, Trail, Walk
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from knowtrail.graph.connection import AsyncConnection, Connection
-    from knowtrail.graph.embedders import Embedder
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.db.connection import AsyncConnection, Connection
+    from knowtrail.graph.models.embedders import Embedder
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.corpora import Ground
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraverseResult:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from knowtrail.graph.rows import counted
+from knowtrail.graph.cli.rows import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

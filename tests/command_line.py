@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from knowtrail.graph.cli import main
+from knowtrail.graph.cli.root import main
 
 if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
@@ -111,7 +111,7 @@ def spawn(
         if name == "NEO4J_PASSWORD" or not name.startswith(("NEO4J_", "KNOWTRAIL_"))
     }
     done = subprocess.run(
-        [sys.executable, "-m", "knowtrail.graph.cli", *map(str, words)],
+        [sys.executable, "-m", "knowtrail.graph.cli.root", *map(str, words)],
         env=kept | {"PYTHONPATH": str(ROOT)} | (env or {}),
         capture_output=True,
         text=True,

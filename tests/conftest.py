@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from knowtrail.graph.connection import Connection
+from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.settings import DEFAULT_NEO4J, Settings
 from tests import tiers
 from tests.databases import Database

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from knowtrail.graph.schema import vector_dimensions
+from knowtrail.graph.db.schema import vector_dimensions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
 _EMPTY = """
 MATCH (n) WHERE NOT n:SchemaVersion

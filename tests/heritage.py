@@ -9,7 +9,7 @@ from knowtrail.ingest.keys import content_key
 if TYPE_CHECKING:
     from rdflib import Graph
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
 CLASSES = {"A": "Archive", "M": "Museum", "L": "Library", "G": "Gallery"}
 _COLUMNS = (
@@ -76,7 +76,7 @@ def gazetteer_rows() -> list[dict[str, str | None]]:
 
 def write_custodians(connection: Connection) -> None:
     """Write the institutions as nodes."""
-    from knowtrail.graph.schema import apply_schema
+    from knowtrail.graph.db.schema import apply_schema
 
     apply_schema(connection)
     base = "https://knowtrail.example/ontology/heritage#"

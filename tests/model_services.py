@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from werkzeug import Request, Response
 
-from knowtrail.graph.model_providers import PROVIDERS
+from knowtrail.graph.models.providers import PROVIDERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

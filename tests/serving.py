@@ -58,7 +58,13 @@ def serving(
     """
     kept = {n: v for n, v in os.environ.items() if not n.startswith("KNOWTRAIL_")}
     process = subprocess.Popen(
-        [sys.executable, "-m", "knowtrail.graph.cli", *map(str, words), "--port=0"],
+        [
+            sys.executable,
+            "-m",
+            "knowtrail.graph.cli.root",
+            *map(str, words),
+            "--port=0",
+        ],
         env=kept | {"PYTHONPATH": str(ROOT)} | (env or {}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -87,6 +93,9 @@ def serving(
         reader.join()
         process.stdout.close()
         process.stderr.close()
+
+
+MAIN = "knowtrail.graph.cli.root"
 
 
 def _await_ready(url: str) -> None:

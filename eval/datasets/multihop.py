@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.datasets.gathering import JsonObject
     from knowtrail.eval.retrieval.dataset import RetrievalDataset
 
+
 def load_musique(questions: Path, corpus: Path) -> RetrievalDataset:
     """Return a data set in the form of MuSiQue.
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.datasets.gathering import JsonObject
     from knowtrail.eval.retrieval.dataset import RetrievalDataset
 
+
 def load_own(questions: Path, passages: Path) -> RetrievalDataset:
     """Return a data set in our own form.
 

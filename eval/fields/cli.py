@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.fields.results import RecordResult
     from knowtrail.eval.fields.runs import FieldsRun, Finished
     from knowtrail.eval.fields.scoring import PostProcess
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 SHOWN_FIELDS = 25
@@ -288,7 +288,7 @@ def _evaluate(
     from knowtrail.eval.fields.extras import Extras, Rival
     from knowtrail.eval.fields.report import ReportGatherer
     from knowtrail.eval.fields.runs import FieldNumbers
-    from knowtrail.graph.progress import progress_bars
+    from knowtrail.graph.cli.progress import progress_bars
 
     run, others = _runs(settings, gold, given)
     extras = Extras.checked(gold, given, run.schema)
@@ -432,7 +432,7 @@ def _register_judge(settings: Settings, given: dict[str, Any]) -> str:
         return ""
     from knowtrail.eval.fields.comparators import register
     from knowtrail.eval.fields.judges import ModelJudge, SemanticBatchComparator
-    from knowtrail.graph.language_models import check_there, load_language_model
+    from knowtrail.graph.models.language_models import check_there, load_language_model
 
     if given["judge"]:
         check_there(given["judge"], settings)
@@ -490,7 +490,7 @@ def _connected(
     """Return a connection where something is to be stored."""
     if store == "none":
         return nullcontext(None)
-    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.session import open_connection
 
     return open_connection(settings)
 

@@ -19,6 +19,7 @@ from knowtrail.graph.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
+
 @dataclass(slots=True)
 class ComparatorSpec:
     """Which comparator a field has; an empty name is none.

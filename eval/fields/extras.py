@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.fields.shift import FieldShift
     from knowtrail.eval.statistics import Comparison
 
+
 @dataclass(slots=True)
 class Rival:
     """Another extraction of the same gold, evaluated.

@@ -16,7 +16,7 @@ from knowtrail.eval.fields.comparators import ComparatorResult, same
 from knowtrail.eval.fields.paths import schema_path
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import private_folder
-from knowtrail.graph.prompts import estimated_tokens, marked
+from knowtrail.graph.models.prompts import estimated_tokens, marked
 from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from knowtrail.eval.fields.comparators import BatchItem
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.models.language_models import LanguageModel
 
 _LOG = logging.getLogger(__name__)
 
@@ -271,7 +271,10 @@ class ModelJudge:
             InputError: If the template cannot be used.
             MissingExtraError: If no model is given and that one's client is missing.
         """
-        from knowtrail.graph.language_models import LanguageModel, load_language_model
+        from knowtrail.graph.models.language_models import (
+            LanguageModel,
+            load_language_model,
+        )
 
         self._template = prompt_template or DEFAULT_PROMPT_TEMPLATE
         _check_template(self._template)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.fields.results import FieldResult
     from knowtrail.eval.fields.scoring import PostProcess
 
+
 @dataclass(frozen=True, slots=True)
 class NullHandling:
     """What counts as absent.

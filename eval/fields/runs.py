@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from knowtrail.eval.fields.scoring import PostProcess
     from knowtrail.eval.statistics import Comparison, Interval, Statistic
     from knowtrail.eval.store import StoreLevel
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection
+
 
 def _mean_precision(means: NDArray[np.float64]) -> NDArray[np.float64]:
     return means[:, 3]

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.fields.comparators import Comparator, Transform
 
+
 @dataclass(slots=True)
 class SchemaNode:
     """One place of an eval schema.

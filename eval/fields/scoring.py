@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     PostProcess = Callable[[list[FieldResult]], list[FieldResult]]
 
+
 def score_record(schema: SchemaNode, gold: Any, extracted: Any) -> list[FieldResult]:
     """Return the results of every field of one record.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.models import ask
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.prompts import estimated_tokens, marked
+from knowtrail.graph.models.prompts import estimated_tokens, marked
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:

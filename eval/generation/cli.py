@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.lazy_group import NearGroup
+from knowtrail.graph.cli.groups import NearGroup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
         QuestionOptions,
     )
     from knowtrail.eval.models import ModelOptions
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
+
 
 def write_groups(output: Path, grouped: Grouped, *, as_json: bool) -> None:
     """Write the contexts, one a line.
@@ -311,9 +312,9 @@ def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
     """  # noqa: D301 - click reads the backspace
     from knowtrail.eval.generation import GraphContexts, context_groups, corpus_passages
     from knowtrail.eval.generation.files import FORMATS
-    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.files import check_output
-    from knowtrail.graph.progress import progress_bars
+    from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.corpora import corpora, pick_corpus
 
     output: Path = given["output"]
@@ -428,7 +429,7 @@ def _made(
     """Ask for the questions; what is finished is in the working folder."""
     from knowtrail.eval.generation import chain_writer, generate_questions
     from knowtrail.eval.models import State
-    from knowtrail.graph.progress import progress_bars
+    from knowtrail.graph.cli.progress import progress_bars
 
     work: Path = given["work"] or given["output"].with_name(
         f"{given['output'].name}.work"

@@ -10,7 +10,8 @@ from knowtrail.graph.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextSentence:

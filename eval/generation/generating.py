@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.generation.contexts import ContextGroup
     from knowtrail.eval.models import State
-    from knowtrail.graph.language_models import LanguageModel
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
 
 _LOG = logging.getLogger(__name__)

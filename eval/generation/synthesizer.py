@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.generation.contexts import ContextGroup
     from knowtrail.eval.generation.generating import Writer
     from knowtrail.eval.models import State
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
 
 LONGEST_CONTEXT = 8_000

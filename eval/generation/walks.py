@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         ContextSource,
         Neighbour,
     )
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
 
 LONGEST_WALK = 50
 LONGEST_SEARCH = 100_000

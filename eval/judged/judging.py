@@ -17,16 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.judged.exact import exact_match, token_f1
 from knowtrail.eval.models import ask, is_refusal
+from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.extras import extra
-from knowtrail.graph.progress import silent
 from knowtrail.graph.settings import keep_deepeval_quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from knowtrail.eval.models import KeptRespondent, Respondent
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+
 
 class UselessAnswerError(InputError):
     """A model's answer was not of the form that DeepEval asked for, twice."""

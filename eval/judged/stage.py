@@ -26,9 +26,9 @@ from knowtrail.eval.models import (
     ask,
     is_refusal,
 )
+from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InputError, ModelError
-from knowtrail.graph.progress import silent
-from knowtrail.graph.prompts import estimated_tokens, marked
+from knowtrail.graph.models.prompts import estimated_tokens, marked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     )
     from knowtrail.eval.retrieval.evaluation import SystemResult
     from knowtrail.eval.retrieval.system import Ranking
-    from knowtrail.graph.language_models import LanguageModel
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
 
 _LOG = logging.getLogger(__name__)

@@ -16,9 +16,9 @@ from knowtrail.eval.retrieval.dataset import (
     passage_sentences,
     sentence_numbers,
 )
-from knowtrail.graph.embedders import embed_texts, embedder_name, query_prompt
+from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import IngestError
-from knowtrail.graph.progress import silent
+from knowtrail.graph.models.embedders import embed_texts, embedder_name, query_prompt
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.prepare import PIPELINE_VERSION, document_id
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from knowtrail.eval.retrieval.dataset import Passage, RetrievalDataset, Unit
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.embedders import Embedder
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.corpora import CorpusInfo
     from knowtrail.retrieval.protocols import GraphReader, Vector

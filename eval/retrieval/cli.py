@@ -126,10 +126,10 @@ def retrieval(
     from knowtrail.eval.retrieval.evaluation import evaluate_retrieval
     from knowtrail.eval.retrieval.output import as_dict, lines, rankings_of
     from knowtrail.eval.retrieval.report import retrieval_page
-    from knowtrail.graph.cli_session import open_connection
-    from knowtrail.graph.embedders import named_embedder
+    from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.files import check_output, write_file
-    from knowtrail.graph.progress import progress_bars
+    from knowtrail.graph.models.embedders import named_embedder
+    from knowtrail.graph.session import open_connection
 
     if report is not None:
         check_output(report, (".html",))
@@ -171,7 +171,7 @@ def _options(asked: Mapping[str, Any], settings: Settings) -> EvaluationOptions:
     from knowtrail.eval.retrieval.evaluation import EvaluationOptions
     from knowtrail.eval.retrieval.systems import asked_names
     from knowtrail.graph.errors import InputError
-    from knowtrail.graph.language_models import check_there
+    from knowtrail.graph.models.language_models import check_there
 
     if asked_names(asked["base"]) != (asked["base"],):
         raise InputError(f"--base {asked['base']!r:.80}: name one system.")
@@ -202,7 +202,7 @@ def _systems(
 ) -> tuple[System, ...]:
     """Return the systems that are asked for, with the model that they need."""
     from knowtrail.eval.retrieval.systems import asked_names, asks_model, systems_of
-    from knowtrail.retrieval.cli_options import load_model
+    from knowtrail.retrieval.cli.options import load_model
 
     needed = any(asks_model(name) for name in asked_names(algorithms))
     usual = settings.language_model if needed else None

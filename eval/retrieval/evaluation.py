@@ -28,10 +28,10 @@ from knowtrail.eval.retrieval.system import (
     WalkStep,
 )
 from knowtrail.eval.store import code_version
-from knowtrail.graph.embedders import embedder_name
+from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InputError, StorageError
 from knowtrail.graph.files import private, private_folder
-from knowtrail.graph.progress import silent
+from knowtrail.graph.models.embedders import embedder_name
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
@@ -44,11 +44,12 @@ if TYPE_CHECKING:
     from knowtrail.eval.retrieval.dataset import RetrievalDataset, RetrievalQuestion
     from knowtrail.eval.retrieval.measures import SystemSummary
     from knowtrail.eval.retrieval.system import System
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.embedders import Embedder
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.questions import ReaderName
+
 
 class Journal:
     """The rankings that an interrupted run has left behind, and those that come."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.retrieval.measures import SystemSummary
     from knowtrail.eval.retrieval.system import Ranking
     from knowtrail.eval.statistics import Interval
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
 _DIGITS = 6
 _IDS = 20

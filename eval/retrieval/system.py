@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Walking
     from knowtrail.retrieval.walk import RankedChunk
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedDocument:
     """A passage in a ranking.

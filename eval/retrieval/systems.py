@@ -51,9 +51,10 @@ if TYPE_CHECKING:
     from knowtrail.eval.retrieval.bench import Bench
     from knowtrail.eval.retrieval.dataset import RetrievalQuestion
     from knowtrail.eval.retrieval.system import System
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.retrieval.protocols import Vector, Walking
     from knowtrail.retrieval.walk import RankedChunk
+
 
 class DenseSystem:
     """The vector index, its best hits scored again exactly.

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.retrieval.bench import Bench
     from knowtrail.eval.retrieval.dataset import RetrievalQuestion
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.retrieval.protocols import Algorithm, GraphReader, Vector
     from knowtrail.retrieval.questions import Task
     from knowtrail.retrieval.walk import RankedChunk, Trail

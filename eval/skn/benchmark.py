@@ -35,9 +35,9 @@ from knowtrail.eval.skn.samples import (
     load_search_results,
 )
 from knowtrail.eval.skn.scoring import calculate_metrics, compare_pipelines
+from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InputError, KnowtrailError, ModelError
-from knowtrail.graph.model_providers import provider_of
-from knowtrail.graph.progress import silent
+from knowtrail.graph.models.providers import provider_of
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.keys import content_key
 
@@ -48,8 +48,9 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.differences import Difference
     from knowtrail.eval.skn.samples import Found, Sample
-    from knowtrail.graph.language_models import LanguageModel
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.models.language_models import LanguageModel
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkOptions:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.ollama_client import MOST_CONTEXT
+from knowtrail.graph.models.ollama_client import MOST_CONTEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -106,8 +106,8 @@ def skn(settings: Settings, /, **given: Any) -> None:
     knowtrail eval skn --recorded-only --ablation --report report.html
     """  # noqa: D301 - click reads the backspace
     from knowtrail.eval.skn.benchmark import run_models
+    from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.files import check_output
-    from knowtrail.graph.progress import progress_bars
 
     options = _options(given)
     if given["report"] is not None:
@@ -250,7 +250,7 @@ def _store(
 ) -> list[dict[str, str]]:
     """Keep the results in the graph; return the ids of the runs."""
     from knowtrail.eval.skn.results import store_outcome
-    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.session import open_connection
 
     with open_connection(settings) as connection:
         return [

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.eval.models import Answer, ask, fitted
 from knowtrail.eval.skn.metrics import abstains, normalized_hallucination
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.prompts import fitting, marked
+from knowtrail.graph.models.prompts import fitting, marked
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from knowtrail.eval.skn.judging import JUDGES, PUBLISHED_JUDGES, judge_answer
 from knowtrail.eval.skn.metrics import token_estimate
 from knowtrail.eval.skn.samples import RESULTS, Found, searched
 from knowtrail.graph.errors import InputError, ModelError
-from knowtrail.graph.prompts import marked
+from knowtrail.graph.models.prompts import marked
 from knowtrail.ingest.extraction import VARIANTS, extract_text, variant_of
 from knowtrail.ingest.extraction.prompts import prompt_hash
 from knowtrail.ingest.keys import content_key
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.models import Answer, State
     from knowtrail.eval.skn.samples import Sample
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.models.language_models import LanguageModel
 
 DEFAULT_PIPELINES = ["json", "skn"]
 ABLATION_PIPELINES = [

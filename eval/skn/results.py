@@ -18,7 +18,7 @@ from knowtrail.eval.skn.scoring import ahead, difference_row
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, sendable, store_run
 from knowtrail.graph.errors import StorageError
 from knowtrail.graph.files import write_file
-from knowtrail.graph.prompts import whole_characters
+from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.skn.benchmark import ModelOutcome
     from knowtrail.eval.skn.samples import Found, Sample
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
 VERDICT = (
     "accuracy",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import InputError, SourceError
-from knowtrail.graph.prompts import whole_characters
+from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.ingest.extraction.web import WebResult, results_text, search_results
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from knowtrail.eval.differences import Difference
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.models.language_models import LanguageModel
 
 _TIMES = {
     "avg_search_time_s": "search_time_s",

@@ -155,9 +155,9 @@ def _outcomes(
         load_questions,
         memory_pipeline,
     )
-    from knowtrail.graph.cli_session import open_connection
-    from knowtrail.graph.embedders import named_embedder
-    from knowtrail.graph.progress import progress_bars
+    from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.models.embedders import named_embedder
+    from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.specificity.live_pipeline import open_pipeline
 
     found, asked = custodians_of(about), load_questions(path)
@@ -188,7 +188,7 @@ def _store(
 ) -> str:
     """Keep the results in the graph."""
     from knowtrail.eval.specificity.measures import store_outcomes
-    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.session import open_connection
 
     with open_connection(settings) as connection:
         return store_outcomes(
@@ -329,8 +329,8 @@ def _why(table: ExperimentTable) -> str:
 def _check_turns(settings: Settings, results: SpecificityResults) -> None:
     """Compare the groups of sessions with those of their stored turns."""
     from knowtrail.eval.specificity.measures import stored_groups
-    from knowtrail.graph.cli_session import open_connection
     from knowtrail.graph.errors import InputError
+    from knowtrail.graph.session import open_connection
 
     with open_connection(settings) as connection:
         stored = stored_groups(connection, results.sessions)
@@ -354,8 +354,8 @@ def _store_experiment(
 ) -> str:
     """Keep the table of an experiment in the graph."""
     from knowtrail.eval.specificity.measures import store_experiment
-    from knowtrail.graph.cli_session import open_connection
     from knowtrail.graph.files import file_digest
+    from knowtrail.graph.session import open_connection
 
     with open_connection(settings) as connection:
         return store_experiment(

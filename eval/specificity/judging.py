@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from knowtrail.graph.progress import silent
+from knowtrail.graph.cli.progress import silent
 from knowtrail.ingest.custodians import CLASS_NAMES
 from knowtrail.retrieval.specificity.conversation import Conversation
 from knowtrail.retrieval.specificity.gazetteer import place_name
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from knowtrail.eval.specificity.questions import Question
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
     from knowtrail.ingest.custodians import Custodian
     from knowtrail.retrieval.specificity.execution import Execution
     from knowtrail.retrieval.specificity.template_pipeline import (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Row = tuple[float, ...]
     from knowtrail.eval.specificity.experiments import ExperimentTable
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
 
 FILTER_METRICS = ("precision", "recall", "class_reduction", "response_time")

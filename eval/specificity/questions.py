@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rdflib import Graph
 
     from knowtrail.eval.specificity.judging import Key
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.ingest.custodians import Custodian
     from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 

@@ -21,8 +21,8 @@ from knowtrail.eval.zelo.asking import Asking, check_judges
 from knowtrail.eval.zelo.composing import Composer, FitSettings, pairs_of
 from knowtrail.eval.zelo.journal import JOURNAL, Journal, judgement_key
 from knowtrail.eval.zelo.pairs import PairSettings
+from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InputError, StorageError
-from knowtrail.graph.progress import silent
 from knowtrail.retrieval.rerank.datasets import read_queries, write_annotated
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.chat_judges import Pace
     from knowtrail.eval.zelo.composing import ScoredQuery
     from knowtrail.eval.zelo.judgements import Judge, Judgement
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
 
 ENOUGH = 10
 """Answers below which nothing is said of a habit."""

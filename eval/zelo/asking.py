@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.journal import Journal
     from knowtrail.eval.zelo.judgements import Judge, Judgement
     from knowtrail.eval.zelo.pairs import Pair, PairSettings
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
     from knowtrail.retrieval.rerank.datasets import Document, Query, QueryDocuments
 
 Stop = Literal["budget", "interrupted", "error"]

@@ -15,10 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.zelo.judgements import Answer
 from knowtrail.graph.errors import ModelError
-from knowtrail.graph.language_models import LanguageModel
-from knowtrail.graph.model_faults import fault_of, retry_after
-from knowtrail.graph.model_providers import without_keys
-from knowtrail.graph.prompts import estimated_tokens, fitting, marked, whole_characters
+from knowtrail.graph.models.faults import fault_of, retry_after
+from knowtrail.graph.models.language_models import LanguageModel
+from knowtrail.graph.models.prompts import (
+    estimated_tokens,
+    fitting,
+    marked,
+    whole_characters,
+)
+from knowtrail.graph.models.providers import without_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.zelo.judgements import Matchup, Price
     from knowtrail.retrieval.rerank.datasets import Document
+
 
 class Pace:
     """Spaces requests evenly, so that neither they nor their tokens are too many.

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.groups import LazyGroup
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.lazy_group import LazyGroup
-from knowtrail.retrieval.cli_options import complete_algorithm
+from knowtrail.retrieval.cli.options import complete_algorithm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from knowtrail.eval.zelo.annotation import Annotation, Estimate, ZeloAnnotator
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 _COMMANDS = {
@@ -194,7 +194,7 @@ def annotate(settings: Settings, /, **given: Any) -> None:
 
 def _run(annotator: ZeloAnnotator) -> Annotation:
     """Annotate with progress; the first Ctrl-C waits for what is under way."""
-    from knowtrail.graph.progress import progress_bars
+    from knowtrail.graph.cli.progress import progress_bars
 
     with progress_bars() as progress, _draining(annotator):
         annotator.progress = progress
@@ -360,8 +360,8 @@ def export(settings: Settings, /, **given: Any) -> None:
     corpus before.
     """
     from knowtrail.eval.zelo.corpus import candidates
-    from knowtrail.graph.cli_session import open_connection
-    from knowtrail.graph.progress import progress_bars
+    from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.session import open_connection
     from knowtrail.ingest.corpus import only_corpus
     from knowtrail.retrieval.questions import check_question
     from knowtrail.retrieval.rerank.datasets import write_queries
@@ -426,7 +426,7 @@ def import_(
     from dataclasses import asdict
 
     from knowtrail.eval.zelo.corpus import store_annotation
-    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.session import open_connection
     from knowtrail.ingest.corpus import only_corpus
 
     if not annotated.exists():

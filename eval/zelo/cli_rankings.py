@@ -121,7 +121,7 @@ def _stored(
     """Keep each benchmark as a run; return the ids of the runs by ranking."""
     from knowtrail.eval.store import store_run
     from knowtrail.eval.zelo.comparison import as_metrics, as_records, as_run
-    from knowtrail.graph.cli_session import open_connection
+    from knowtrail.graph.session import open_connection
 
     ids = {}
     with open_connection(settings) as connection:
@@ -213,7 +213,7 @@ def rerank(
     knowtrail eval zelo rerank queries.jsonl bm25.jsonl --with bm25
     """  # noqa: D301 - click reads the backspace
     from knowtrail.eval.report import json_text
-    from knowtrail.graph.progress import progress_bars
+    from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.retrieval.rerank import load_reranker
 
     reranker = load_reranker(name, settings=settings)
@@ -261,7 +261,7 @@ def train(
     """  # noqa: D301 - click reads the backspace
     from knowtrail.eval.report import draw_table, json_text
     from knowtrail.eval.zelo.training import train as train_model
-    from knowtrail.graph.progress import progress_bars
+    from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.retrieval.corpora import loaded_embedder
     from knowtrail.retrieval.rerank.pointwise import write_model
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.statistics import Interval
     from knowtrail.eval.zelo.metrics import Ties
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingSettings:
     """How rankings are compared with the truth.

@@ -25,6 +25,7 @@ from knowtrail.eval.zelo.fit import fit_battles
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Triads:
     """Triads of documents.

@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.store import LONGEST_TEXT, sendable
 from knowtrail.eval.zelo.scored_pairs import FITS, SCORES
+from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.files import read_lines
-from knowtrail.graph.progress import silent
-from knowtrail.graph.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.store import batched
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.embedders import Embedder
-    from knowtrail.graph.language_models import LanguageModel
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.embedders import Embedder
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.hits import Hit
     from knowtrail.retrieval.rerank.datasets import AnnotatedQueryDocuments

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.scored_pairs import JudgedQuery
     from knowtrail.retrieval.rerank.datasets import Document
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
     """What one judge said of a battle.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.eval.zelo.chat_judges import SCHEMA
 from knowtrail.eval.zelo.judgements import Price
 from knowtrail.graph.errors import InputError, SettingsError
-from knowtrail.graph.model_providers import PROVIDERS
+from knowtrail.graph.models.providers import PROVIDERS
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.rerank.base import RERANKERS
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from knowtrail.eval.zelo.judgements import Judge
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.models.embedders import Embedder
 
 KINDS = (*PROVIDERS, "ollama", "reranker")
 """Providers of judges."""
@@ -296,7 +296,7 @@ def _chat(
     from knowtrail.eval.zelo.chat_judges import ChatJudge, Pace
 
     if chosen.provider in {"ollama", "langchain"}:
-        from knowtrail.graph.language_models import load_language_model
+        from knowtrail.graph.models.language_models import load_language_model
 
         named = f"{chosen.provider}:{chosen.model}"
         model: Any = load_language_model(named, settings=settings)

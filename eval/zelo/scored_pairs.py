@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.battles import Battles
     from knowtrail.eval.zelo.judgements import Matchup
 
+
 def pair_row(matchup: Matchup) -> dict[str, Any]:
     """Return a pair as the files have it."""
     query, left, right = matchup.query, matchup.left, matchup.right

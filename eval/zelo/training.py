@@ -31,9 +31,9 @@ from knowtrail.eval.statistics import (
     compare_paired,
 )
 from knowtrail.eval.zelo.metrics import ndcg
-from knowtrail.graph.embedders import dimensions_of, embedder_name
+from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.progress import silent
+from knowtrail.graph.models.embedders import dimensions_of, embedder_name
 from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.rerank.datasets import read_annotated
 from knowtrail.retrieval.rerank.pointwise import PointwiseModel, features
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from knowtrail.graph.embedders import Embedder
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.retrieval.protocols import Vector
     from knowtrail.retrieval.rerank.datasets import AnnotatedQueryDocuments
 

@@ -16,6 +16,7 @@ from knowtrail.graph.errors import SourceError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file that are not blank, with their numbers from 1.
 

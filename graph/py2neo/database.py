@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import neo4j
 from neo4j.exceptions import DriverError, Neo4jError
 
-from knowtrail.graph.driver import driver_options, is_loopback
+from knowtrail.graph.db.driver import driver_options, is_loopback
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.cypher_writing import cypher_escape
 from knowtrail.graph.py2neo.errors import (
@@ -35,7 +36,6 @@ from knowtrail.graph.py2neo.parameters import sendable
 from knowtrail.graph.py2neo.profiles import ConnectionProfile, ServiceProfile
 from knowtrail.graph.py2neo.transactions import Transaction, Values, read_all
 from knowtrail.graph.settings import Settings
-from knowtrail.graph.statements import statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -234,7 +234,7 @@ atexit.register(_HELD.close)
 @cache
 def _managed_server(settings: Settings) -> Settings:
     """Join or start the managed server, and return the settings that point to it."""
-    from knowtrail.graph.cli_session import served
+    from knowtrail.graph.session import served
 
     _LOG.warning(
         "No address of a server is given: Knowtrail's own in %s is used, and started "

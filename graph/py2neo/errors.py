@@ -25,6 +25,7 @@ from knowtrail.graph import errors as ours
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
 class Neo4jError(ours.DatabaseError):
     """The server answered a statement with a status code.
 

@@ -11,9 +11,9 @@ from html import escape
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.cli.rows import plain_value
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.cypher_writing import cypher_str
-from knowtrail.graph.rows import plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -14,6 +14,7 @@ from functools import partial, wraps
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.cypher import PLAIN, Cursor
 from knowtrail.graph.py2neo.cypher_writing import cypher_escape
@@ -32,7 +33,6 @@ from knowtrail.graph.py2neo.errors import (
     translated,
 )
 from knowtrail.graph.py2neo.parameters import sendable
-from knowtrail.graph.statements import statement
 
 if TYPE_CHECKING:
     import neo4j

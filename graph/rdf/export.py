@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import (
     InputError,
     RdfError,
@@ -19,7 +20,6 @@ from knowtrail.graph.errors import (
     UnknownCorpusError,
 )
 from knowtrail.graph.files import whole_file
-from knowtrail.graph.progress import silent
 from knowtrail.graph.rdf.mapping import LABELS
 from knowtrail.graph.rdf.run import Run
 from knowtrail.graph.rdf.triples import graph_triples
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Mapping as Dictionary
 
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.rdf.triples import Triple
 
     Writer = Callable[

@@ -16,10 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from knowtrail.graph.corpus_lock import corpus_lock
+from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.db.corpus_lock import corpus_lock
+from knowtrail.graph.db.labels import LABELS as ALL_LABELS
+from knowtrail.graph.db.schema import (
+    apply_schema,
+    indexed_properties,
+    vector_dimensions,
+)
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import RdfError
-from knowtrail.graph.labels import LABELS as ALL_LABELS
-from knowtrail.graph.progress import silent
 from knowtrail.graph.rdf.clauses import arms_of, merge_text, node_text, pairs_text
 from knowtrail.graph.rdf.export import format_of
 from knowtrail.graph.rdf.mapping import LABELS, Mapping, content_of
@@ -29,15 +35,13 @@ from knowtrail.graph.rdf.rows import NodeRow, Rows
 from knowtrail.graph.rdf.run import Run
 from knowtrail.graph.rdf.staging import Staging
 from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
-from knowtrail.graph.schema import apply_schema, indexed_properties, vector_dimensions
 from knowtrail.graph.settings import Settings
-from knowtrail.graph.statements import statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.rdf.vocabulary import Value
 
 _MOST = 8_000
@@ -379,7 +383,7 @@ class _Import:
             self._make_indexes(row)
         steps: list[_Step] = []
         if self._rows.new_prefixes:
-            from knowtrail.graph.statements import statement
+            from knowtrail.graph.db.statements import statement
 
             held = dict(self._rows.new_prefixes)
             self._rows.new_prefixes.clear()
@@ -394,7 +398,7 @@ class _Import:
     def _make_indexes(self, row: NodeRow) -> None:
         """Make what must be there before a node: a constraint, vector indexes."""
         if row.label == "Resource" and not self._has_resources:
-            from knowtrail.graph.statements import statement
+            from knowtrail.graph.db.statements import statement
 
             self._connection.run_schema(statement("rdf/constraint_resource_uri"))
             self._has_resources = True
@@ -408,7 +412,7 @@ class _Import:
 
         The corpora whose texts they change are marked in the same transaction.
         """
-        from knowtrail.graph.driver import Counters, translate_errors
+        from knowtrail.graph.db.driver import Counters, translate_errors
 
         def work(tx: Any) -> Counters:
             total, touched = Counters(), set[str]()

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph import labels
+from knowtrail.graph.db import labels
 from knowtrail.graph.rdf.values import (
     decimal_text,
     is_vector,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rdflib.paths import InvPath, MulPath
 from rdflib.term import BNode, Literal, URIRef, Variable
 
-from knowtrail.graph.driver import translate_errors
+from knowtrail.graph.db.driver import translate_errors
 from knowtrail.graph.errors import QueryTimeoutError, RdfError
 from knowtrail.graph.rdf.mapping import Mapping
 from knowtrail.graph.rdf.plan import Plan
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from neo4j import Session
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.rdf.triples import Triple
     from knowtrail.graph.rdf.vocabulary import Vocabulary
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from rdflib.query import Result
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
+
 
 class LiveStore(Store):
     """An rdflib store over a Neo4j database; safe to share between threads.

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from knowtrail.graph.server.install import check_version, fetch_jars, resolve_jars
 
+
 def main() -> None:
     """Write the list of the version that the first argument names."""
     version = check_version(sys.argv[1])

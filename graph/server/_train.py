@@ -11,14 +11,15 @@ import json
 import sys
 from pathlib import Path
 
-from knowtrail.graph.connection import Connection
-from knowtrail.graph.schema import apply_schema, drop_schema
+from knowtrail.graph.db.connection import Connection
+from knowtrail.graph.db.schema import apply_schema, drop_schema
 from knowtrail.graph.server.dbms import Dbms, DbmsSpec, choose_port, prepare_password
 from knowtrail.graph.server.folder import ServerFolder
 from knowtrail.graph.server.install import installed_jars
 from knowtrail.graph.server.java import find_java
 from knowtrail.graph.server.jvm import start_jvm
 from knowtrail.graph.settings import Settings
+
 
 def main() -> None:
     """Train in the folder that the first argument names."""

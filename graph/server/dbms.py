@@ -13,9 +13,9 @@ from importlib.metadata import entry_points
 from ipaddress import IPv4Network, IPv6Network
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import PortInUseError, ServerStartError
 from knowtrail.graph.server.folder import USERNAME, write_whole
-from knowtrail.graph.statements import statement
 
 if TYPE_CHECKING:
     from pathlib import Path

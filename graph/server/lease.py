@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.server.folder import FolderLock, RunningServer
     from knowtrail.graph.server.install import Progress
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wish:
     """What a caller of `join_server` asked for."""

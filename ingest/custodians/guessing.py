@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
     """What was guessed.

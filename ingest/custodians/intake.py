@@ -10,11 +10,11 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.corpus_lock import corpus_lock
+from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.db.corpus_lock import corpus_lock
+from knowtrail.graph.db.schema import apply_schema
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.progress import silent
-from knowtrail.graph.schema import apply_schema
-from knowtrail.graph.served_models import served_embedder
+from knowtrail.graph.models.served import served_embedder
 from knowtrail.ingest.corpus import open_corpus
 from knowtrail.ingest.custodians.custodian_file import Findings, custodian_of
 from knowtrail.ingest.custodians.institution import CustodianSource, class_uri
@@ -27,9 +27,9 @@ from knowtrail.ingest.records import Failure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.embedders import Embedder
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.custodians.custodian_file import CustodianFile
     from knowtrail.ingest.custodians.institution import Custodian

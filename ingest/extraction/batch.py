@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InputError, ModelError
-from knowtrail.graph.progress import silent
 from knowtrail.ingest.extraction.prompts import prompt_hash
 from knowtrail.ingest.extraction.stored_knowledge import (
     ExtractionSource,
@@ -28,10 +28,10 @@ from knowtrail.ingest.keys import content_key
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.embedders import Embedder
-    from knowtrail.graph.language_models import LanguageModel
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.embedders import Embedder
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.ingest.extraction.text_extraction import Extracted
     from knowtrail.ingest.extraction.web import WebResult
 

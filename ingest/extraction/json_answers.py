@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.prompts import whole_characters
+from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.ingest.extraction.numbers import read_confidence
 from knowtrail.ingest.extraction.skn.notation import Repair
 

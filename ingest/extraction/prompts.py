@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.prompts import estimated_tokens, marked
+from knowtrail.graph.models.prompts import estimated_tokens, marked
 from knowtrail.ingest.extraction.json_answers import json_schema
 from knowtrail.ingest.keys import content_key
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowtrail.graph.embedders import embed_texts
 from knowtrail.graph.errors import VectorError
-from knowtrail.graph.prompts import whole_characters
+from knowtrail.graph.models.embedders import embed_texts
+from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.ingest.extraction.skn.notation import SknBlock
 from knowtrail.ingest.keys import content_key, normalise_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from knowtrail.graph.connection import Connection, Counters
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.db.connection import Connection, Counters
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.ingest.extraction.text_extraction import Extracted
     from knowtrail.ingest.extraction.web import WebResult
 

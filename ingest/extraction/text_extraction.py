@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.prompts import fitting, whole_characters
+from knowtrail.graph.models.prompts import fitting, whole_characters
 from knowtrail.ingest.extraction.json_answers import read_json
 from knowtrail.ingest.extraction.prompts import (
     extraction_prompt,
@@ -45,10 +45,11 @@ from knowtrail.ingest.sentences import split_sentences
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from knowtrail.graph.language_models import LanguageModel, ModelReply
+    from knowtrail.graph.models.language_models import LanguageModel, ModelReply
     from knowtrail.ingest.extraction.prompts import ExtractionPrompt
     from knowtrail.ingest.extraction.skn.notation import Level
     from knowtrail.ingest.extraction.variants import Variant
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:

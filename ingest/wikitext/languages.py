@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+
 def words(text: str) -> frozenset[str]:
     """Return the words of a text in which `|` stands between them."""
     return frozenset(word.strip() for word in text.split("|"))

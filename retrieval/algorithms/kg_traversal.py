@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector, Walking, WalkOptions
     from knowtrail.retrieval.walk import StopReason, Trail
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KgTraversal:
     """Go to the neighbour most similar to the current chunk, away from what was read.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.prompts import fitting, marked, whole_characters
+from knowtrail.graph.models.prompts import fitting, marked, whole_characters
 from knowtrail.retrieval.algorithms.asking import ask_elapsed, ask_model
 from knowtrail.retrieval.algorithms.hops import Move, Position, dead_end, hop_walk
 from knowtrail.retrieval.algorithms.rules import OWN, Rules
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.algorithms.harvest import Harvest
     from knowtrail.retrieval.protocols import ModelReply, WalkOptions
     from knowtrail.retrieval.walk import Trail
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmGuidedTraversal:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector, Walking, WalkOptions
     from knowtrail.retrieval.walk import StopReason, Trail
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryTraversal:
     """Go to the unvisited neighbour that is nearest to the question.

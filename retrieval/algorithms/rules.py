@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.protocols import StoredSentence, Vector, WalkOptions
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """Where the published code does something else than its description says.

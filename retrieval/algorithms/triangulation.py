@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector, Walking, WalkOptions
     from knowtrail.retrieval.walk import StopReason, Trail
 
+
 def tightness(sight: Sight) -> Vector:
     """Return how near centroids in all dimensions are to the question, negated."""
     return centroids(sight.query, sight.here, sight.vectors)

@@ -19,16 +19,16 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.rows import shown_value
 from knowtrail.retrieval.budgets import BUDGETS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from knowtrail.graph.connection import AsyncConnection, Connection
-    from knowtrail.graph.embedders import Embedder
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.db.connection import AsyncConnection, Connection
+    from knowtrail.graph.models.embedders import Embedder
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.ask import Answer
     from knowtrail.retrieval.search import SearchResult
@@ -462,8 +462,8 @@ def keywords(
 
 def _open_model(name: str, settings: Settings | None) -> LanguageModel:
     """Return a language model that a caller may name: one that costs nothing."""
-    from knowtrail.graph.language_models import load_language_model
-    from knowtrail.graph.model_providers import provider_of
+    from knowtrail.graph.models.language_models import load_language_model
+    from knowtrail.graph.models.providers import provider_of
 
     own = None if settings is None else settings.language_model
     if provider_of(name)[0] is not None and name != own:

@@ -27,8 +27,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.connection import Connection
-from knowtrail.graph.driver import Counters, translate_errors
+from knowtrail.graph.cli.rows import shown_value
+from knowtrail.graph.db.connection import Connection
+from knowtrail.graph.db.driver import Counters, translate_errors
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import (
     CorpusDriftError,
     DatabaseError,
@@ -36,11 +38,9 @@ from knowtrail.graph.errors import (
     KnowtrailError,
     SettingsError,
 )
-from knowtrail.graph.prompts import whole_characters
-from knowtrail.graph.rows import shown_value
+from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.graph.server.folder import ServerFolder
 from knowtrail.graph.settings import Settings
-from knowtrail.graph.statements import statement
 from knowtrail.retrieval.procedures.registry import PROCEDURES, Field, Procedure, call
 
 if TYPE_CHECKING:
@@ -451,8 +451,8 @@ class _Server:
 
     def embedded(self, model: str, texts: list[str]) -> list[Row]:
         """Embed texts with a corpus's model that is loaded here, or soon will be."""
-        from knowtrail.graph.embedders import embed_texts
-        from knowtrail.graph.served_models import MOST_TEXTS
+        from knowtrail.graph.models.embedders import embed_texts
+        from knowtrail.graph.models.served import MOST_TEXTS
         from knowtrail.retrieval.corpora import agreed_embedder, corpora
 
         if not texts or not all(isinstance(text, str) for text in texts):

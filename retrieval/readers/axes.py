@@ -25,7 +25,7 @@ from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projec
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from knowtrail.graph.connection import AsyncConnection, Connection
+    from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.retrieval.protocols import Vector
 
 _LOG = logging.getLogger(__name__)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import DatabaseError
-from knowtrail.graph.statements import statement
 from knowtrail.retrieval.protocols import (
     Candidates,
     StoredSentence,
@@ -32,7 +32,7 @@ from knowtrail.retrieval.walk import ChunkText
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from knowtrail.graph.connection import AsyncConnection, Connection
+    from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.retrieval.filters import Filter
     from knowtrail.retrieval.projection import Projection
     from knowtrail.retrieval.protocols import Vector

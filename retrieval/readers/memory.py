@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import StoredSentence, Vector
     from knowtrail.retrieval.walk import ChunkText
 
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MemoryGraph:
     """One corpus in memory.

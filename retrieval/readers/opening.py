@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from knowtrail.retrieval.readers.cypher import AsyncCypherReader, CypherReader
 
 if TYPE_CHECKING:
-    from knowtrail.graph.connection import AsyncConnection, Connection
+    from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.corpora import CorpusInfo
     from knowtrail.retrieval.protocols import AsyncGraphReader, GraphReader

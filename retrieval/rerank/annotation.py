@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InputError, StorageError
-from knowtrail.graph.progress import silent
 from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.rerank.datasets import (
     AnnotatedDocument,
@@ -31,7 +31,7 @@ from knowtrail.retrieval.rerank.order import achecked_scores
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
     from knowtrail.retrieval.rerank.base import BaseReranker
 
 STAGE = "Scoring queries"

@@ -18,7 +18,7 @@ from knowtrail.retrieval.rerank.base import LocalReranker
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
 
 _ASCII = re.compile(r"[a-z0-9]+")

@@ -18,6 +18,7 @@ from knowtrail.retrieval.rerank.order import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
 class RerankCompressor(BaseDocumentCompressor):
     """Puts Documents in a reranker's order, best first.
 

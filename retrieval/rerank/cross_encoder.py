@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import ModelError
-from knowtrail.graph.model_files import model_places
+from knowtrail.graph.models.model_files import model_places
 from knowtrail.retrieval.rerank.base import LocalReranker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
 
 _LOG = logging.getLogger(__name__)

@@ -26,6 +26,7 @@ from knowtrail.graph.files import read_json_lines, whole_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """What is asked.

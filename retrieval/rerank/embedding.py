@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowtrail.graph.embedders import embed_texts, embedder_name
 from knowtrail.graph.errors import VectorError
+from knowtrail.graph.models.embedders import embed_texts, embedder_name
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.retrieval.corpora import loaded_embedder
 from knowtrail.retrieval.cosine import cosines
@@ -16,7 +16,7 @@ from knowtrail.retrieval.rerank.base import LocalReranker
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.protocols import Vector
 

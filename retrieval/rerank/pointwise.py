@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowtrail.graph.embedders import dimensions_of, embedder_name
 from knowtrail.graph.errors import InputError, ModelError, SourceError
 from knowtrail.graph.files import whole_file
+from knowtrail.graph.models.embedders import dimensions_of, embedder_name
 from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.corpora import loaded_embedder
 from knowtrail.retrieval.rerank.base import LocalReranker
@@ -36,7 +36,7 @@ from knowtrail.retrieval.rerank.embedding import query_and_documents
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.protocols import Vector
 

@@ -20,7 +20,7 @@ from knowtrail.retrieval.rerank.order import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.hits import Hit
     from knowtrail.retrieval.questions import Task

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import httpx
     from tenacity import RetryCallState
 
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
 
 _LOG = logging.getLogger(__name__)

@@ -15,8 +15,8 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annota
 from starlette.responses import Response
 from starlette.routing import Match
 
+from knowtrail.graph.cli.rows import plain_value, shown_value
 from knowtrail.graph.errors import InputError, KnowtrailError
-from knowtrail.graph.rows import plain_value, shown_value
 from knowtrail.retrieval.procedures import PROCEDURES
 from knowtrail.retrieval.serve.backend import metrics_response
 from knowtrail.retrieval.serve.gate import Gate, until_gone, within

@@ -10,8 +10,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.errors import InputError, KnowtrailError
-from knowtrail.graph.rows import shown_value
 from knowtrail.retrieval.ask import Answer, aask_stream
 from knowtrail.retrieval.corpora import acorpora, aground
 from knowtrail.retrieval.procedures import PROCEDURES, acall, keywords
@@ -21,7 +21,7 @@ from knowtrail.retrieval.serve.request_values import read_values
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from knowtrail.graph.connection import AsyncConnection
+    from knowtrail.graph.db.connection import AsyncConnection
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.serve.request_values import Asked
     from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
@@ -273,7 +273,7 @@ class TemplateDoor:
 
     def _opened_pipeline(self, corpus: str | None) -> TemplatePipeline:
         """Return the pipeline of a corpus, with names that are not too old."""
-        from knowtrail.graph.connection import Connection
+        from knowtrail.graph.db.connection import Connection
         from knowtrail.retrieval.corpora import loaded_embedder
         from knowtrail.retrieval.specificity.live_pipeline import open_pipeline
         from knowtrail.retrieval.specificity.monitoring import metrics

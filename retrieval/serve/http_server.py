@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from knowtrail.graph.connection import AsyncConnection
+from knowtrail.graph.db.connection import AsyncConnection
 from knowtrail.graph.errors import PortInUseError, SettingsError
 from knowtrail.retrieval.serve.app import create_app
 from knowtrail.retrieval.serve.backend import GraphBackend, TemplateDoor

@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.rows import shown_value
 from knowtrail.retrieval.procedures import options_from_text
 from knowtrail.retrieval.serve.gate import CLIENT_GONE
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from knowtrail.graph.cli.rows import plain_value
 from knowtrail.graph.errors import KnowtrailError
-from knowtrail.graph.rows import plain_value
 from knowtrail.retrieval.serve.gate import until_gone, within
 from knowtrail.retrieval.serve.guard import http_problem, problem_of
 

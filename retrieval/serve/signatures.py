@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.procedures import Procedure
 
+
 def parameters(procedure: Procedure) -> tuple[Field, ...]:
     """Return what a call may give, arguments first."""
     return (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
 LONG_PROPERTIES = frozenset({
     "linkEnds",

@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import SnapshotError
-from knowtrail.graph.progress import silent
 from knowtrail.retrieval.snapshot.folder import (
     build_lock,
     clean,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
     from knowtrail.retrieval.snapshot.blocks import (
         BlockSource,
         CorpusMark,

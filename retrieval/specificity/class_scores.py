@@ -15,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from knowtrail.graph.driver import Counters
+from knowtrail.graph.db.driver import Counters
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.extras import extra
 from knowtrail.retrieval.specificity.execution import DEFAULT_BASE
@@ -24,7 +24,8 @@ from knowtrail.retrieval.specificity.yaml_lines import read_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
+
 
 class ContextTemplate(StrEnum):
     """The kinds of question that a class can be more or less specific to."""

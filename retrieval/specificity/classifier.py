@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from knowtrail.graph.embedders import embed_texts, embedder_name
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import private, private_folder
+from knowtrail.graph.models.embedders import embed_texts, embedder_name
 from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.specificity.class_scores import check_threshold
 from knowtrail.retrieval.specificity.cues import intents_of, residue, unanswerable
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from knowtrail.graph.embedders import Embedder
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.retrieval.specificity.mention import Mention
     from knowtrail.retrieval.specificity.query_templates import Template
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.rows import plain_text
 from knowtrail.graph.settings import own_command
 from knowtrail.ingest.corpus import check_corpus
 from knowtrail.ingest.keys import content_key
@@ -24,8 +24,8 @@ from knowtrail.retrieval.specificity.routes import (
 )
 
 if TYPE_CHECKING:
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.specificity.template_pipeline import (
         PipelineResult,

@@ -16,8 +16,8 @@ from knowtrail.ingest.keys import content_key
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.driver import Counters
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.db.driver import Counters
     from knowtrail.retrieval.specificity.template_pipeline import PipelineResult
 
 BOOST = 0.1
@@ -165,7 +165,7 @@ def store_turn(
     Raises:
         InputError: If the conversation has no id.
     """
-    from knowtrail.graph.schema import apply_schema, schema_version
+    from knowtrail.graph.db.schema import apply_schema, schema_version
 
     _check_conversation(result.conversation.id or "")
     name = result.conversation.key or ""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.mention import Mention
     from knowtrail.retrieval.specificity.query_templates import Template
 
+
 def _dspy() -> Any:
     """Import DSPy."""
     keep_litellm_local()

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.embedders import Embedder
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.embedders import Embedder
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.specificity.classifier import TemplateClassifier
     from knowtrail.retrieval.specificity.gazetteer import Gazetteer
@@ -185,8 +185,8 @@ def _nearest(
     settings: Settings,
 ) -> EmbeddingTemplateClassifier:
     """Return the classifier by nearest examples, whose vectors are kept at home."""
-    from knowtrail.graph.embedders import named_embedder
-    from knowtrail.graph.served_models import served_embedder
+    from knowtrail.graph.models.embedders import named_embedder
+    from knowtrail.graph.models.served import served_embedder
 
     if embedder is None:
         embedder = named_embedder(settings.embedder, settings=settings)

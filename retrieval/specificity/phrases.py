@@ -8,14 +8,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import ModelError
-from knowtrail.graph.prompts import estimated_tokens, fitting, marked, whole_characters
+from knowtrail.graph.models.prompts import (
+    estimated_tokens,
+    fitting,
+    marked,
+    whole_characters,
+)
 from knowtrail.retrieval.specificity.gazetteer import place_name
 from knowtrail.retrieval.specificity.vocabulary import data_file, type_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.retrieval.specificity.class_scores import RankedChunk
     from knowtrail.retrieval.specificity.conversation import Conversation
     from knowtrail.retrieval.specificity.execution import Execution

@@ -10,7 +10,7 @@ from knowtrail.ingest.corpus import check_corpus
 from knowtrail.retrieval.specificity.query_templates import NONE
 
 if TYPE_CHECKING:
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.retrieval.specificity.conversation import Conversation
     from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 

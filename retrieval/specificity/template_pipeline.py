@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 
     from rdflib import Graph
 
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.retrieval.specificity.class_scores import (
         ContextTemplate,
         FilteredClasses,

@@ -11,7 +11,7 @@ import json
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.statements import statement, statement_record
+from knowtrail.graph.db.statements import statement, statement_record
 from knowtrail.retrieval.views.styles import NODES, RELATIONSHIPS
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.cli.rows import counted
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import InputError, StorageError
 from knowtrail.graph.files import check_output, write_file
-from knowtrail.graph.progress import silent
-from knowtrail.graph.rows import counted
-from knowtrail.graph.statements import statement
 from knowtrail.retrieval.views.labels import plain
 from knowtrail.retrieval.views.matrix import matrix_of, path_of
 from knowtrail.retrieval.views.network import network_page
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.progress import Progress
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection
 
 _LOG = logging.getLogger(__name__)
 _LIMITS: dict[str, Any] = {"chunks": 3_000, "edges": 2_000, "projection": "pca"}

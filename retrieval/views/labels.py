@@ -11,7 +11,7 @@ import textwrap
 import unicodedata
 from typing import TYPE_CHECKING
 
-from knowtrail.graph.rows import plain_text
+from knowtrail.graph.cli.rows import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

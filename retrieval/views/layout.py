@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.views.grid import Grid
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
     """What stands above a picture.

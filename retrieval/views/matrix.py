@@ -27,7 +27,7 @@ from knowtrail.retrieval.views.walks import heading
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.retrieval.walk import Walk
 
 _LAYOUTS = {"sequential": sequential_panels, "windowed": windowed_panels}

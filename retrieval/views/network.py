@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from knowtrail.graph.cli.rows import counted
+from knowtrail.graph.db.user_statements import run_statement
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.rows import counted
-from knowtrail.graph.user_statements import run_statement
 from knowtrail.retrieval.views.labels import cut, markup, plain, width, wrapped
 from knowtrail.retrieval.views.layout import Heading
 from knowtrail.retrieval.views.page import BASE_LAYOUT, page_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import neo4j.graph
     import numpy.typing as npt
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
     _Places = npt.NDArray[np.float64]
     _Cells = list[tuple[str, str]]

@@ -30,7 +30,7 @@ from knowtrail.retrieval.views.walks import GONE, has_edge, is_anchor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.retrieval.views.grid import Grid
     from knowtrail.retrieval.walk import Step, Walk
 

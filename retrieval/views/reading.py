@@ -16,7 +16,7 @@ from knowtrail.retrieval.views.grid import Segment
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.retrieval.views.grid import Matrix
 
 MAX_CHUNKS = 60_000

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.retrieval.views.reading import Edge, PicturedDocument
     from knowtrail.retrieval.views.walks import PicturedWalk
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeStyle:
     """How nodes of a label look.

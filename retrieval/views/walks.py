@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from knowtrail.graph.cli.rows import counted
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.rows import counted
 from knowtrail.graph.vectors import vector_array
 from knowtrail.retrieval.display import stop_text
 from knowtrail.retrieval.views.labels import cut
@@ -23,7 +23,7 @@ from knowtrail.retrieval.walk import (
 )
 
 if TYPE_CHECKING:
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.protocols import Vector
 

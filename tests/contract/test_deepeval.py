@@ -22,7 +22,7 @@ from knowtrail.eval.generation.synthesizer import deepeval_writer
 from knowtrail.eval.judged import JUDGED_MEASURES, JudgedRecord, judge_answers
 from knowtrail.eval.judged.judging import quiet_deepeval
 from knowtrail.eval.models import KeptRespondent, ModelOptions, State
-from knowtrail.graph.language_models import load_language_model
+from knowtrail.graph.models.language_models import load_language_model
 from knowtrail.graph.settings import Settings
 from tests.ollama import MODEL, SMALL_MODEL, Parrot, need_small_model, parrot_server
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from knowtrail.eval.judged import Judged
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.models.language_models import LanguageModel
 
 ROOT = Path(__file__).resolve().parents[2]
 YES, NO = ({"verdict": word, "reason": "So."} for word in ("yes", "no"))
@@ -296,7 +296,7 @@ from knowtrail.eval.generation.synthesizer import deepeval_writer
 from knowtrail.eval.judged.judging import quiet_deepeval
 from knowtrail.eval.models import KeptRespondent
 from knowtrail.eval.models import State
-from knowtrail.graph.language_models import load_language_model
+from knowtrail.graph.models.language_models import load_language_model
 from knowtrail.graph.settings import Settings
 from tests.contract import test_deepeval as cases
 url, folder = sys.argv[1:]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.bundled import articles
 from knowtrail.ingest.themes import (
     THEMES,

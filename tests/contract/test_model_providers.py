@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage
 
 from knowtrail.eval.models import KeptRespondent, ModelOptions, State, ask, is_refusal
 from knowtrail.eval.zelo.judges import load_judges
-from knowtrail.graph.cli import main
+from knowtrail.graph.cli.root import main
 from knowtrail.graph.doctor import examine
 from knowtrail.graph.errors import (
     InputError,
@@ -27,12 +27,12 @@ from knowtrail.graph.errors import (
     SettingsError,
 )
 from knowtrail.graph.extras import installing
-from knowtrail.graph.language_models import (
+from knowtrail.graph.models.language_models import (
     LanguageModel,
     ModelReply,
     load_language_model,
 )
-from knowtrail.graph.model_providers import PROVIDERS, without_keys
+from knowtrail.graph.models.providers import PROVIDERS, without_keys
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.themes import LlmThemes
 from knowtrail.retrieval.procedures.registry import keywords
@@ -70,7 +70,7 @@ def service(
     """Yield a server of each provider's, where the environment says it is."""
     found = Service(request.param)
     found.open(httpserver, monkeypatch)
-    monkeypatch.setattr("knowtrail.graph.model_faults.PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("knowtrail.graph.models.faults.PAUSE_SECONDS", 0.01)
     yield found
     httpserver.check_assertions()
 

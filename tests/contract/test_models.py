@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knowtrail.graph.cli import knowtrail
-from knowtrail.graph.embedders import embed_texts, load_embedder
-from knowtrail.graph.embedding_models import SentenceTransformerEmbedder
+from knowtrail.graph.cli.root import knowtrail
 from knowtrail.graph.errors import ModelError
-from knowtrail.graph.model_files import local_model
+from knowtrail.graph.models.embedders import embed_texts, load_embedder
+from knowtrail.graph.models.embedding_models import SentenceTransformerEmbedder
+from knowtrail.graph.models.model_files import local_model
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.retrieval.rerank import achecked_scores, checked_scores, load_reranker
 from knowtrail.retrieval.rerank.cross_encoder import CrossEncoderReranker

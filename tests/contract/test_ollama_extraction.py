@@ -7,7 +7,7 @@ import time
 import pytest
 
 from knowtrail.graph.errors import ModelError
-from knowtrail.graph.language_models import LanguageModel, load_language_model
+from knowtrail.graph.models.language_models import LanguageModel, load_language_model
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.extraction import extract_text
 from knowtrail.ingest.extraction.json_answers import json_problem

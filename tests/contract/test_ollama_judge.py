@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from knowtrail.eval.fields import JudgeItem, ModelJudge
-from knowtrail.graph.language_models import load_language_model
+from knowtrail.graph.models.language_models import load_language_model
 from knowtrail.graph.settings import Settings
 from tests.ollama import SMALL_MODEL, need_small_model
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from knowtrail.graph.errors import ModelError
-from knowtrail.graph.language_models import LanguageModel, load_language_model
+from knowtrail.graph.models.language_models import LanguageModel, load_language_model
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.answers import AnswerText, answer_request, parse_answer
 from knowtrail.retrieval.walk import FoundSentence

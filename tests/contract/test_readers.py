@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from knowtrail.graph.connection import AsyncConnection, Capabilities, Connection
+from knowtrail.graph.db.connection import AsyncConnection, Capabilities, Connection
+from knowtrail.graph.db.schema import apply_schema, drop_schema
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import DatabaseError
-from knowtrail.graph.schema import apply_schema, drop_schema
-from knowtrail.graph.statements import statement
 from knowtrail.retrieval.algorithms import (
     ALGORITHMS,
     DETERMINISTIC,

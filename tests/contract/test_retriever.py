@@ -21,8 +21,9 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.runnables import ConfigurableField
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
-from knowtrail.graph.connection import AsyncConnection, Connection
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.db.connection import AsyncConnection, Connection
+from knowtrail.graph.db.schema import apply_schema, drop_schema
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import (
     CorpusDriftError,
     CredentialsError,
@@ -34,16 +35,15 @@ from knowtrail.graph.errors import (
     UnknownAlgorithmError,
     UnknownCorpusError,
 )
-from knowtrail.graph.schema import apply_schema, drop_schema
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
-from knowtrail.graph.statements import statement
 from knowtrail.ingest.bundled import articles
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
 from knowtrail.retrieval import KnowtrailRetriever
 from knowtrail.retrieval.algorithms import DETERMINISTIC
-from knowtrail.retrieval.cli_search import search as command
+from knowtrail.retrieval.cli.search import search as command
 from knowtrail.retrieval.picture import considered_chunks
 from knowtrail.retrieval.search import asearch, search
 from tests.corpora import ListSource

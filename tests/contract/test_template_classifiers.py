@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from knowtrail.graph.embedding_models import HashEmbedder
 from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.specificity.classifier import (
     EmbeddingTemplateClassifier,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from knowtrail.graph.language_models import ModelReply
+from knowtrail.graph.models.language_models import ModelReply
 from knowtrail.retrieval.algorithms import algorithm
 from knowtrail.retrieval.algorithms.rules import PUBLISHED
 from knowtrail.retrieval.driving import run

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knowtrail.graph.cli import main
+from knowtrail.graph.cli.root import main
 from knowtrail.graph.server import stop_server
 from tests.command_line import ROOT, outcome, typed
 from tests.dumps import cut

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.bundled import articles
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
@@ -22,7 +22,7 @@ from tests.corpora import ListSource
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
     from tests.databases import Database
 

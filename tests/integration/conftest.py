@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from knowtrail.graph.db.schema import drop_schema, vector_dimensions
 from knowtrail.graph.py2neo import Graph
-from knowtrail.graph.schema import drop_schema, vector_dimensions
 from tests.py2neo_graphs import fill_films
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 

@@ -15,9 +15,9 @@ import sys
 import threading
 from pathlib import Path
 
-from knowtrail.graph.connection import Connection
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.errors import KnowtrailError
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest import linking, pipeline, similarity, term_linking
 from knowtrail.ingest.options import IngestOptions

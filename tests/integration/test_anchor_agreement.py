@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from knowtrail.graph.schema import apply_schema, delete_data
+from knowtrail.graph.db.schema import apply_schema, delete_data
 from knowtrail.retrieval.cosine import cosines, ranked
 from knowtrail.retrieval.readers import CypherReader
 from tests.tiers import amount
@@ -15,7 +15,7 @@ from tests.tiers import amount
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.retrieval.protocols import Vector
 
 pytestmark = pytest.mark.integration

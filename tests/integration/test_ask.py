@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knowtrail.graph.connection import AsyncConnection
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.db.connection import AsyncConnection
 from knowtrail.graph.errors import InputError, ModelError
-from knowtrail.graph.language_models import load_language_model
+from knowtrail.graph.models.embedding_models import HashEmbedder
+from knowtrail.graph.models.language_models import load_language_model
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.language_models import LanguageModel
     from tests.databases import Database
     from tests.ollama import Parrot
 
@@ -389,7 +389,7 @@ class TestCommand:
         self, command: CommandLine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """In a line on stderr, by every command with a filter; the exit code stays."""
-        looked_at = "knowtrail.retrieval.cli_options._LOOKED_AT"
+        looked_at = "knowtrail.retrieval.cli.options._LOOKED_AT"
         given = {
             "document.number": {"$gte": 0},
             "$or": [{"document.yaer": 1}, {"chunk.index": 0}, {"chunk.indx": 0}],

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from knowtrail.graph.statements import statement_record
+from knowtrail.graph.db.statements import statement_record
 from knowtrail.ingest.corpus import list_corpora
 from knowtrail.ingest.verify import corpus_digest, verify_corpus
 from tests.command_line import ROOT, CommandLine
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
     from tests.command_line import Outcome
     from tests.databases import Database
@@ -333,7 +333,7 @@ def test_a_new_corpus_is_complete_when_its_ingest_has_ended(
 ) -> None:
     """One that is killed before anything is stored leaves none that is called so."""
     record = json.dumps({"id": "1", "title": "Sea", "text": "The sea is deep."}) + "\n"
-    words = [sys.executable, "-m", "knowtrail.graph.cli", *user.options()]
+    words = [sys.executable, "-m", "knowtrail.graph.cli.root", *user.options()]
     words += ["ingest", "jsonl", "-", "--corpus=new", "--themes=none"]
     with subprocess.Popen(
         words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT

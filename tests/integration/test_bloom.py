@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knowtrail.graph.statements import statement
+from knowtrail.graph.db.statements import statement
 
 if TYPE_CHECKING:
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
 pytestmark = pytest.mark.integration
 

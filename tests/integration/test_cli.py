@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from knowtrail.graph.cli import main
+from knowtrail.graph.cli.root import main
+from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, drop_schema
+from knowtrail.graph.db.statements import statement, statement_names
 from knowtrail.graph.doctor import examine
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.schema import SCHEMA_VERSION, apply_schema, drop_schema
 from knowtrail.graph.settings import own_command
-from knowtrail.graph.statements import statement, statement_names
 from knowtrail.retrieval.views.reading import find_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
     from tests.databases import Database
 

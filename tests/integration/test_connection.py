@@ -12,7 +12,7 @@ import neo4j
 import pytest
 from neo4j.exceptions import TransientError
 
-from knowtrail.graph.connection import AsyncConnection, Connection, translate_errors
+from knowtrail.graph.db.connection import AsyncConnection, Connection, translate_errors
 from knowtrail.graph.errors import (
     CredentialsError,
     DatabaseError,

@@ -22,9 +22,9 @@ from knowtrail.eval.specificity.questions import (
     load_questions,
     memory_pipeline,
 )
-from knowtrail.graph.connection import Connection
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.errors import CorpusDriftError, InputError, UnknownCorpusError
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest import pipeline
 from knowtrail.ingest.corpus import delete_corpus, list_corpora
 from knowtrail.ingest.custodians import (
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from knowtrail.graph.connection import Counters
-    from knowtrail.graph.embedders import Vectors
+    from knowtrail.graph.db.connection import Counters
+    from knowtrail.graph.models.embedders import Vectors
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.custodians import CustodianReport
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knowtrail.graph.connection import Connection
-from knowtrail.graph.embedding_models import HashEmbedder
-from knowtrail.graph.errors import KnowtrailError
-from knowtrail.graph.schema import (
+from knowtrail.graph.db.connection import Connection
+from knowtrail.graph.db.schema import (
     apply_schema,
     delete_data,
     drop_schema,
     vector_dimensions,
 )
-from knowtrail.graph.statements import statement, statement_names, statement_record
+from knowtrail.graph.db.statements import statement, statement_names, statement_record
+from knowtrail.graph.errors import KnowtrailError
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.retrieval.search import search

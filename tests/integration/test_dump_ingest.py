@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER, Settings
 from tests.command_line import CommandLine
 from tests.databases import drop_vector_indexes
@@ -19,7 +19,7 @@ from tests.tiers import amount
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from knowtrail.eval.fields import runs
-from knowtrail.graph.schema import apply_schema
+from knowtrail.graph.db.schema import apply_schema
 from tests.command_line import CommandLine
 
 if TYPE_CHECKING:
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration

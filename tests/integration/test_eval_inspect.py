@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, StoredField, open_run
-from knowtrail.graph.schema import apply_schema, delete_data
-from knowtrail.graph.statements import statement_names, statement_record
+from knowtrail.graph.db.schema import apply_schema, delete_data
+from knowtrail.graph.db.statements import statement_names, statement_record
 
 if TYPE_CHECKING:
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
 pytestmark = pytest.mark.integration
 

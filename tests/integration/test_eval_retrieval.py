@@ -18,13 +18,13 @@ from knowtrail.eval.retrieval.evaluation import EvaluationOptions, evaluate_retr
 from knowtrail.eval.retrieval.output import as_dict
 from knowtrail.eval.retrieval.report import retrieval_page
 from knowtrail.eval.retrieval.systems import asked_names, systems_of
-from knowtrail.graph.embedding_models import HashEmbedder
-from knowtrail.graph.statements import statement, statement_record
+from knowtrail.graph.db.statements import statement, statement_record
+from knowtrail.graph.models.embedding_models import HashEmbedder
 
 if TYPE_CHECKING:
     from knowtrail.eval.retrieval import RetrievalDataset
     from knowtrail.eval.retrieval.evaluation import Evaluation
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration

@@ -12,7 +12,7 @@ from knowtrail.eval.skn import BenchmarkOptions, run_models
 from knowtrail.eval.skn.results import store_outcome
 from knowtrail.eval.skn.scoring import calculate_metrics
 from knowtrail.eval.store import stored_runs
-from knowtrail.graph.schema import apply_schema
+from knowtrail.graph.db.schema import apply_schema
 from tests.command_line import CommandLine
 from tests.unit.eval.skn.conftest import Scripted
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from knowtrail.eval.skn.benchmark import ModelOutcome
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration

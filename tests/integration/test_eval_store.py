@@ -17,13 +17,13 @@ from knowtrail.eval.store import (
     open_run,
     stored_runs,
 )
+from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.graph.errors import DatabaseError, InputError
-from knowtrail.graph.schema import SCHEMA_VERSION, apply_schema, schema_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
 pytestmark = pytest.mark.integration
 

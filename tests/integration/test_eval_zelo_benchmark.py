@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from knowtrail.eval.store import stored_runs
-from knowtrail.graph.schema import apply_schema
+from knowtrail.graph.db.schema import apply_schema
 from knowtrail.retrieval.rerank.datasets import (
     AnnotatedDocument,
     AnnotatedQueryDocuments,
@@ -20,7 +20,7 @@ from tests.command_line import CommandLine
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration

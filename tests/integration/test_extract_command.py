@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from tests.command_line import CommandLine
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
     from tests.databases import Database
     from tests.ollama import Parrot

@@ -12,10 +12,10 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.db.statements import statement, statement_names, statement_record
 from knowtrail.graph.errors import InputError, ModelError
-from knowtrail.graph.language_models import LanguageModel
-from knowtrail.graph.statements import statement, statement_names, statement_record
+from knowtrail.graph.models.embedding_models import HashEmbedder
+from knowtrail.graph.models.language_models import LanguageModel
 from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.extraction.batch import (
     ExtractionOptions,
@@ -33,7 +33,7 @@ from tests.corpora import ListSource, article
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.extraction.batch import ExtractionReport
     from knowtrail.ingest.extraction.stored_knowledge import ExtractionSource

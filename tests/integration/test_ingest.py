@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.db.schema import delete_data, drop_schema
 from knowtrail.graph.errors import CorpusDriftError, InputError, UnknownCorpusError
-from knowtrail.graph.schema import delete_data, drop_schema
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.corpus import (
     delete_corpus,
     list_corpora,
@@ -549,7 +549,7 @@ def test_verify_finds_what_is_broken(connection, ingest):
 
 def test_real_embedder_gives_equal_edges_in_another_order(connection, ingest):
     """With the default model and key phrases a corpus does not hang on its order."""
-    from knowtrail.graph.embedders import load_embedder
+    from knowtrail.graph.models.embedders import load_embedder
 
     drop_vector_indexes(connection)
     model = load_embedder("sentence-transformers/all-MiniLM-L6-v2")

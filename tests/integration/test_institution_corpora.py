@@ -16,7 +16,7 @@ from tests.command_line import CommandLine
 from tests.heritage import write_custodians
 
 if TYPE_CHECKING:
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
     from tests.databases import Database
 
@@ -107,7 +107,7 @@ def test_the_message_is_the_same_without_blocking(
     stored: Connection, server: Settings
 ) -> None:
     """The asynchronous twin tells a corpus without texts from none."""
-    from knowtrail.graph.connection import AsyncConnection
+    from knowtrail.graph.db.connection import AsyncConnection
 
     assert stored is not None
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from knowtrail.graph.connection import Connection
+from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.server import join_server
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.corpus import delete_corpus

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pytest_httpserver import HTTPServer
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration

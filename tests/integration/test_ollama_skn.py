@@ -16,7 +16,7 @@ from tests.ollama import SMALL_MODEL, need_small_model
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
 SETTINGS = Settings.from_env()
 MODEL = SMALL_MODEL

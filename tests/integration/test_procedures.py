@@ -17,7 +17,7 @@ import neo4j
 import pytest
 from neo4j.exceptions import ClientError, Neo4jError
 
-from knowtrail.graph.connection import Connection
+from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.server import server_status, stop_server
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.procedures import OPTIONS, PROCEDURES, call

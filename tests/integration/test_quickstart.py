@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from knowtrail.graph.connection import Connection
-from knowtrail.graph.embedders import load_embedder
+from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.errors import DatabaseError
+from knowtrail.graph.models.embedders import load_embedder
 from knowtrail.graph.server import install_server, server_status
 from knowtrail.graph.settings import DEFAULT_EMBEDDER, Settings
-from knowtrail.retrieval.cli_quickstart import QUESTION
+from knowtrail.retrieval.cli.quickstart import QUESTION
 from knowtrail.retrieval.search import search
 from tests.command_line import ROOT, spawn, typed
 from tests.examples.conftest import blocks
@@ -65,7 +65,7 @@ SPARED = {
 }
 SCRIPT = """
 import asyncio, contextlib, io, json, sys
-from knowtrail.graph.cli import main
+from knowtrail.graph.cli.root import main
 
 spared, question, commands = json.loads(sys.argv[1])
 found = {"offenders": {}, "failed": {}, "said": {}}
@@ -275,7 +275,7 @@ def test_an_interrupted_run_says_that_the_server_runs(
     """Who stops it half way learns what is left running, and how to stop that."""
     words = ("--home", str(tried.home), "quickstart")
     with subprocess.Popen(
-        [sys.executable, "-m", "knowtrail.graph.cli", *words],
+        [sys.executable, "-m", "knowtrail.graph.cli.root", *words],
         env=os.environ | NO_NETWORK | {"PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
         stderr=subprocess.PIPE,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
 pytestmark = pytest.mark.integration
 

@@ -19,7 +19,7 @@ from tests.tiers import amount
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
 pytestmark = pytest.mark.integration
 

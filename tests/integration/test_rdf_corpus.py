@@ -15,10 +15,10 @@ import pytest
 from rdflib import Graph
 
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, StoredField, open_run
-from knowtrail.graph.cli import main
-from knowtrail.graph.corpus_lock import corpus_lock
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.cli.root import main
+from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.errors import DatabaseError, InputError
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.rdf import export_rdf, import_rdf
 from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.custodians import CustodianFile, ingest_custodians
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
     Run = Callable[..., tuple[int, str, str]]

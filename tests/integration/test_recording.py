@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from knowtrail.graph.connection import AsyncConnection
+from knowtrail.graph.db.connection import AsyncConnection
+from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.graph.errors import DatabaseError
-from knowtrail.graph.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.retrieval.recording import arecord, question_id, record
 from tests.walks import BEGIN, EDGES, GRAPH, NIGHT, recording, walk_over
 
 if TYPE_CHECKING:
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration

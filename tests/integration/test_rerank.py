@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
-from knowtrail.graph.cli import main
-from knowtrail.graph.connection import AsyncConnection
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.cli.root import main
+from knowtrail.graph.db.connection import AsyncConnection
 from knowtrail.graph.errors import InputError
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.retrieval import KnowtrailRetriever
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from langchain_core.retrievers import BaseRetriever
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration

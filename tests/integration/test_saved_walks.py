@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from knowtrail.graph.schema import apply_schema
+from knowtrail.graph.db.schema import apply_schema
 from knowtrail.retrieval.recording import record
 from knowtrail.retrieval.walk import RankedChunk
 from tests.command_line import CommandLine
 from tests.walks import EDGES, GRAPH, NIGHT, SEA, recording, walk_over
 
 if TYPE_CHECKING:
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knowtrail.graph.errors import CorpusDriftError, SchemaError, SettingsError
-from knowtrail.graph.schema import (
+from knowtrail.graph.db.schema import (
     SCHEMA_VERSION,
     apply_schema,
     drop_schema,
@@ -18,9 +17,10 @@ from knowtrail.graph.schema import (
     show_schema,
     vector_dimensions,
 )
+from knowtrail.graph.errors import CorpusDriftError, SchemaError, SettingsError
 
 if TYPE_CHECKING:
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
 
 pytestmark = pytest.mark.integration
 

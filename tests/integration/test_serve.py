@@ -15,9 +15,9 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from knowtrail.graph.connection import AsyncConnection
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.db.connection import AsyncConnection
 from knowtrail.graph.errors import DatabaseError
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
     from tests.databases import Database
     from tests.ollama import Parrot

@@ -20,8 +20,8 @@ import pytest
 from click.testing import CliRunner
 from neo4j.exceptions import AuthError, ClientError, Neo4jError, ServiceUnavailable
 
-from knowtrail.graph.cli_server import server as server_command
-from knowtrail.graph.connection import Connection
+from knowtrail.graph.cli.server import server as server_command
+from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.errors import (
     PortInUseError,
     ServerError,

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from knowtrail.graph.connection import Capabilities, Connection
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.db.connection import Capabilities, Connection
+from knowtrail.graph.db.schema import delete_data
 from knowtrail.graph.errors import SnapshotError, UnknownCorpusError
-from knowtrail.graph.schema import delete_data
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus

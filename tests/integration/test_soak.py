@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from knowtrail.graph.connection import Connection
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.db.connection import Connection
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus

@@ -21,8 +21,8 @@ from knowtrail.eval.specificity.questions import (
     load_questions,
     memory_pipeline,
 )
-from knowtrail.graph.embedding_models import HashEmbedder
 from knowtrail.graph.errors import InputError, QueryTimeoutError, UnknownCorpusError
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.custodians import (
     CustodianFile,
     bundled_custodians,
@@ -62,7 +62,7 @@ from tests.serving import serving
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 

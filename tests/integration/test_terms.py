@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from knowtrail.graph.corpus_lock import corpus_lock
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.db.corpus_lock import corpus_lock
+from knowtrail.graph.db.schema import delete_data
 from knowtrail.graph.errors import CorpusDriftError, InputError
-from knowtrail.graph.schema import delete_data
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest import term_linking
 from knowtrail.ingest.corpus import delete_corpus, open_corpus, stored_corpus
 from knowtrail.ingest.options import IngestOptions

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from knowtrail.graph.connection import AsyncConnection
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.db.connection import AsyncConnection
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import (
     InputError,
     ModelError,
     SnapshotError,
     UnknownCorpusError,
 )
-from knowtrail.graph.language_models import load_language_model
+from knowtrail.graph.models.embedding_models import HashEmbedder
+from knowtrail.graph.models.language_models import load_language_model
 from knowtrail.graph.settings import Settings
-from knowtrail.graph.statements import statement
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.retrieval.protocols import Candidates, Vector, Visit
 
 pytestmark = pytest.mark.integration

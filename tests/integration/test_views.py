@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.db.statements import statement_record
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.statements import statement_record
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
@@ -32,7 +32,7 @@ from tests.corpora import ListSource, article, redirect
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration

@@ -10,10 +10,10 @@ import pytest
 from knowtrail.eval.zelo.annotation import annotate
 from knowtrail.eval.zelo.corpus import store_annotation
 from knowtrail.eval.zelo.offline_judges import FunctionJudge
-from knowtrail.graph.embedding_models import HashEmbedder
+from knowtrail.graph.db.schema import apply_schema
+from knowtrail.graph.db.statements import statement_record
 from knowtrail.graph.errors import InputError, UnknownCorpusError
-from knowtrail.graph.schema import apply_schema
-from knowtrail.graph.statements import statement_record
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
@@ -32,7 +32,7 @@ from tests.walks import GRAPH, NIGHT, SEA, recording, walk_over
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from knowtrail.graph.connection import Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 pytestmark = pytest.mark.integration

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from knowtrail.graph.cli import knowtrail
+from knowtrail.graph.cli.root import knowtrail
 from tests.house import modules
 
 if TYPE_CHECKING:

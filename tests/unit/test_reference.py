@@ -20,9 +20,9 @@ from knowtrail.eval.fields import (
     schema,
     transforms,
 )
-from knowtrail.graph.cli import _COMMANDS
+from knowtrail.graph.cli.root import _COMMANDS
+from knowtrail.graph.db.statements import statement_names, statement_record
 from knowtrail.graph.settings import _ENVIRONMENT, Settings
-from knowtrail.graph.statements import statement_names, statement_record
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
 COMMANDS = (FOLDER / "command-line.md").read_text("utf-8")

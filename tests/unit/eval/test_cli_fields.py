@@ -14,9 +14,9 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from knowtrail.eval.fields import comparators
 from knowtrail.eval.fields.files import RecordFile
 from knowtrail.eval.fields.runs import FieldsRun
-from knowtrail.graph import language_models
-from knowtrail.graph.cli import main
-from knowtrail.graph.language_models import LanguageModel
+from knowtrail.graph.cli.root import main
+from knowtrail.graph.models import language_models
+from knowtrail.graph.models.language_models import LanguageModel
 from tests.command_line import outcome
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
 from knowtrail.eval import models
 from knowtrail.eval.retrieval.cli import _judging
-from knowtrail.graph.cli import knowtrail
-from knowtrail.graph.language_models import LanguageModel
-from knowtrail.graph.ollama_client import MOST_CONTEXT
+from knowtrail.graph.cli.root import knowtrail
+from knowtrail.graph.models.language_models import LanguageModel
+from knowtrail.graph.models.ollama_client import MOST_CONTEXT
 from knowtrail.graph.settings import Settings
 
 DATA = ("eval", "retrieval", "--dataset", "jsonl:none.jsonl,none.jsonl")

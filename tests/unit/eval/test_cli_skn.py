@@ -10,8 +10,8 @@ import pytest
 from knowtrail.eval import models
 from knowtrail.eval.skn.benchmark import BenchmarkOptions
 from knowtrail.eval.skn.cli import _configuration
-from knowtrail.graph.cli import main
-from knowtrail.graph.language_models import LanguageModel
+from knowtrail.graph.cli.root import main
+from knowtrail.graph.models.language_models import LanguageModel
 from tests.command_line import Outcome, outcome
 from tests.unit.eval.skn.conftest import GOOD, Scripted
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from knowtrail.graph.connection import Capabilities, capabilities_from
+from knowtrail.graph.db.connection import Capabilities, capabilities_from
 from knowtrail.graph.errors import DatabaseError
 
 

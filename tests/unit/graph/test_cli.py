@@ -15,9 +15,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from knowtrail.graph.cli import _ADDED, _COMMANDS, _UNDER, knowtrail, main
+from knowtrail.graph.cli.groups import NearGroup
+from knowtrail.graph.cli.root import _ADDED, _COMMANDS, _UNDER, knowtrail, main
 from knowtrail.graph.errors import UnreachableError
-from knowtrail.graph.lazy_group import NearGroup
 from tests.cases import each
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -95,7 +95,7 @@ def _run(*arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedPr
     """Run the command line in a process of its own."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("NEO4J", "KNOW"))}
     return subprocess.run(
-        [sys.executable, "-m", "knowtrail.graph.cli", *arguments],
+        [sys.executable, "-m", "knowtrail.graph.cli.root", *arguments],
         capture_output=True,
         check=False,
         cwd=ROOT,
@@ -129,7 +129,7 @@ def test_help_imports_nothing_heavy() -> None:
     """
     code = (
         "import sys\n"
-        "from knowtrail.graph.cli import main\n"
+        "from knowtrail.graph.cli.root import main\n"
         f"for words in {COMMANDS!r}:\n"
         "    try:\n"
         "        main([*words, '--help'])\n"
@@ -166,7 +166,9 @@ def test_help_is_quick() -> None:
         return used() - before
 
     # The processor's time, the best of several: other work only ever adds.
-    help_seconds = min(seconds("-m", "knowtrail.graph.cli", "--help") for _ in range(7))
+    help_seconds = min(
+        seconds("-m", "knowtrail.graph.cli.root", "--help") for _ in range(7)
+    )
     bare_seconds = min(seconds("-c", "pass") for _ in range(7))
 
     assert help_seconds - bare_seconds < BUDGET_SECONDS
@@ -367,7 +369,7 @@ def test_debug_shows_the_traceback() -> None:
 def test_only_what_is_wrong_is_told_as_a_warning() -> None:
     """What `serve` logs of a request that went well is a plain line."""
     script = (
-        "import logging; from knowtrail.graph.cli import main\n"
+        "import logging; from knowtrail.graph.cli.root import main\n"
         "try: main(['cypher', '--list'])\n"
         "except SystemExit: log = logging.getLogger('knowtrail.retrieval.serve')\n"
         "log.setLevel('INFO'); log.info('GET 200'); log.warning('GET 404')"
@@ -388,7 +390,7 @@ def test_defect_is_one_line(
     def break_down(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by\nzero")
 
-    monkeypatch.setattr("knowtrail.graph.cli.knowtrail.main", break_down)
+    monkeypatch.setattr("knowtrail.graph.cli.root.knowtrail.main", break_down)
 
     code = _exit_code("doctor")
 
@@ -400,7 +402,7 @@ def test_defect_is_one_line(
 
 def test_reader_that_leaves_is_no_error_message() -> None:
     """A pipe that is closed early ends the command in silence."""
-    script = f"'{sys.executable}' -m knowtrail.graph.cli cypher --list | true"
+    script = f"'{sys.executable}' -m knowtrail.graph.cli.root cypher --list | true"
 
     done = subprocess.run(
         ["bash", "-c", script], capture_output=True, text=True, cwd=ROOT, check=False
@@ -462,7 +464,7 @@ def test_password_file_is_read(tmp_path: Path) -> None:
 def test_standard_input_must_be_text() -> None:
     """A statement that is not UTF-8 is refused with the place."""
     done = subprocess.run(
-        [sys.executable, "-m", "knowtrail.graph.cli", "cypher", "-"],
+        [sys.executable, "-m", "knowtrail.graph.cli.root", "cypher", "-"],
         input=b"RETURN '\xff'",
         capture_output=True,
         cwd=ROOT,
@@ -548,7 +550,7 @@ def test_what_ends_a_command_decides_its_exit_code(
 def test_shells_complete_commands_and_options(typed: str, found: list[str]) -> None:
     """What the printed script asks for is answered, without loading what is heavy."""
     words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
-    code = "import sys\nfrom knowtrail.graph.cli import main\n"
+    code = "import sys\nfrom knowtrail.graph.cli.root import main\n"
     code += "try:\n    main([])\nfinally:\n"
     code += f"    print('heavy', set({HEAVY!r}) & set(sys.modules))\n"
 
@@ -600,7 +602,7 @@ def test_only_the_driver_is_spared_pandas() -> None:
     """What a command imports after the driver, such as ir_measures, may need it."""
     script = (
         "import sys\n"
-        "from knowtrail.graph import cli\n"
+        "from knowtrail.graph.cli import root as cli\n"
         "with cli._driver_without_pandas():\n"
         "    import neo4j\n"
         "    assert 'pandas' not in sys.modules\n"

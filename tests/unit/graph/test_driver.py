@@ -9,7 +9,7 @@ import pytest
 from neo4j import Address
 from neo4j.exceptions import Neo4jError
 
-from knowtrail.graph.driver import driver_options, translate_errors
+from knowtrail.graph.db.driver import driver_options, translate_errors
 from knowtrail.graph.errors import DatabaseError, InputError, UnavailableError
 from knowtrail.graph.server.folder import ServerFolder
 from knowtrail.graph.settings import Settings

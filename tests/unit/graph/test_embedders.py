@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from knowtrail.graph.embedders import (
+from knowtrail.graph.errors import ModelError, SettingsError, VectorError
+from knowtrail.graph.models.embedders import (
     Embedder,
     dimensions_of,
     embed_texts,
@@ -18,9 +19,11 @@ from knowtrail.graph.embedders import (
     load_embedder,
     query_prompt,
 )
-from knowtrail.graph.embedding_models import HashEmbedder, SentenceTransformerEmbedder
-from knowtrail.graph.errors import ModelError, SettingsError, VectorError
-from knowtrail.graph.model_files import local_model, model_places
+from knowtrail.graph.models.embedding_models import (
+    HashEmbedder,
+    SentenceTransformerEmbedder,
+)
+from knowtrail.graph.models.model_files import local_model, model_places
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
 
 

@@ -12,7 +12,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk
 
 from knowtrail.graph.errors import InputError, ModelError
-from knowtrail.graph.language_models import (
+from knowtrail.graph.models.language_models import (
     LanguageModel,
     ModelReply,
     check_there,

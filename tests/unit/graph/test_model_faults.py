@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 
-from knowtrail.graph.model_faults import fault_of, retry_after
+from knowtrail.graph.models.faults import fault_of, retry_after
 from tests.cases import each
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from knowtrail.graph.model_requests import ModelRequest
-from knowtrail.graph.ollama_client import ANSWER_TOKENS, CONTEXT_TOKENS
+from knowtrail.graph.models.ollama_client import ANSWER_TOKENS, CONTEXT_TOKENS
+from knowtrail.graph.models.requests import ModelRequest
 
 SCHEMA = {"type": "object"}
 

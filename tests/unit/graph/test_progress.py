@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from knowtrail.graph import progress
-from knowtrail.graph.progress import progress_bars
+from knowtrail.graph.cli import progress
+from knowtrail.graph.cli.progress import progress_bars
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowtrail.graph.prompts import estimated_tokens, fitting, marked
+from knowtrail.graph.models.prompts import estimated_tokens, fitting, marked
 
 
 @given(st.text(max_size=200), st.integers(0, 80))

@@ -8,7 +8,7 @@ import json
 from neo4j.spatial import CartesianPoint
 from neo4j.time import Date, DateTime, Duration, Time
 
-from knowtrail.graph.rows import cell_text, plain_value, write_csv, write_json
+from knowtrail.graph.cli.rows import cell_text, plain_value, write_csv, write_json
 from tests.cases import each
 
 

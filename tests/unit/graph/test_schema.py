@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from knowtrail.graph.schema import SCHEMA_VERSION, indexed_properties, migrations
+from knowtrail.graph.db.schema import SCHEMA_VERSION, indexed_properties, migrations
 
 
 def test_indexed_properties_are_those_of_the_commands() -> None:

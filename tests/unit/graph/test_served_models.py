@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from knowtrail.graph.embedders import embed_texts
-from knowtrail.graph.embedding_models import HashEmbedder
 from knowtrail.graph.errors import DatabaseError, UnavailableError
-from knowtrail.graph.served_models import ServedEmbedder, aserved_query, served_embedder
+from knowtrail.graph.models.embedders import embed_texts
+from knowtrail.graph.models.embedding_models import HashEmbedder
+from knowtrail.graph.models.served import ServedEmbedder, aserved_query, served_embedder
 
 PROMPT = "query: "
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
-from knowtrail.graph.cli_server import server
+from knowtrail.graph.cli.server import server
 from knowtrail.graph.errors import SettingsError
 from knowtrail.graph.settings import Settings
 

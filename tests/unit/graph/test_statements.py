@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from knowtrail.graph.statements import statement, statement_names, statement_record
+from knowtrail.graph.db.statements import statement, statement_names, statement_record
 
 
 def test_text_has_no_header() -> None:

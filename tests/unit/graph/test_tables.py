@@ -8,9 +8,9 @@ from datetime import UTC
 import pytest
 from neo4j.time import DateTime
 
+from knowtrail.graph.cli.rows import cell_text
+from knowtrail.graph.cli.tables import draw_rows
 from knowtrail.graph.rdf.evaluation import LiveResult
-from knowtrail.graph.rows import cell_text
-from knowtrail.graph.tables import draw_rows
 
 NAME = "triangulation_geometric_3d"
 ROWS = [[NAME, "How far is it? " * 20, 3], ["auto", "Why?", 1]]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from knowtrail.graph.cli import knowtrail, main
+from knowtrail.graph.cli.root import knowtrail, main
 from knowtrail.ingest.estimate import estimate_ingest
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.reading import Limited, position
@@ -64,7 +64,7 @@ def test_no_model_is_loaded_for_an_estimate(tmp_path: Path) -> None:
         config = {"num_hidden_layers": 6, "hidden_size": width}
         (tmp_path / f"m{width}" / "config.json").write_text(json.dumps(config))
     program = (
-        "import sys; from knowtrail.graph.cli import main\n"
+        "import sys; from knowtrail.graph.cli.root import main\n"
         "try: main(sys.argv[1:])\n"
         "finally: print('torch' in sys.modules, file=sys.stderr)"
     )

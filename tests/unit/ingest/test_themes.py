@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowtrail.graph.embedding_models import HashEmbedder
 from knowtrail.graph.errors import ModelError, SettingsError
-from knowtrail.graph.prompts import fitting
+from knowtrail.graph.models.embedding_models import HashEmbedder
+from knowtrail.graph.models.prompts import fitting
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.themes import (
     LlmThemes,

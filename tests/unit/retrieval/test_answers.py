@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowtrail.graph.errors import InputError, ModelError
-from knowtrail.graph.prompts import estimated_tokens
+from knowtrail.graph.models.prompts import estimated_tokens
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.answers import (
     CUT,
@@ -21,7 +21,7 @@ from knowtrail.retrieval.answers import (
     parse_answer,
 )
 from knowtrail.retrieval.ask import Answer
-from knowtrail.retrieval.cli_ask import _show
+from knowtrail.retrieval.cli.ask import _show
 from knowtrail.retrieval.knowledge import no_blocks_note
 from knowtrail.retrieval.walk import FoundSentence
 from tests.cases import each

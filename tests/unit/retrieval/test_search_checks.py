@@ -12,7 +12,6 @@ from click.testing import CliRunner
 
 from knowtrail.eval.retrieval.bench import corpus_name
 from knowtrail.eval.retrieval.dataset import RetrievalDataset, Unit
-from knowtrail.graph.embedding_models import HashEmbedder
 from knowtrail.graph.errors import (
     CorpusDriftError,
     FilterError,
@@ -22,9 +21,10 @@ from knowtrail.graph.errors import (
     UnknownCorpusError,
     VectorError,
 )
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
-from knowtrail.retrieval.cli_search import _as_dict
-from knowtrail.retrieval.cli_search import search as command
+from knowtrail.retrieval.cli.search import _as_dict
+from knowtrail.retrieval.cli.search import search as command
 from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.corpora import (
     CorpusInfo,

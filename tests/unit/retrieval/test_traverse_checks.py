@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from knowtrail.graph.errors import InputError, ModelError, UnknownAlgorithmError
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.algorithms import ALGORITHMS
-from knowtrail.retrieval.cli_ask import ask
-from knowtrail.retrieval.cli_traverse import _as_dict, compare, traverse
+from knowtrail.retrieval.cli.ask import ask
+from knowtrail.retrieval.cli.traverse import _as_dict, compare, traverse
 from knowtrail.retrieval.display import show_comparison, show_walk
 from knowtrail.retrieval.recording import question_id
 from knowtrail.retrieval.traverse import TraverseResult, compared_algorithms, overlaps

@@ -19,7 +19,7 @@ from knowtrail.eval.fields import (
     register,
 )
 from knowtrail.graph.errors import InputError, ModelError
-from knowtrail.graph.language_models import LanguageModel, ModelReply
+from knowtrail.graph.models.language_models import LanguageModel, ModelReply
 
 if TYPE_CHECKING:
     from pathlib import Path

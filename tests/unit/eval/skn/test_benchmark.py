@@ -14,7 +14,7 @@ import pytest
 from knowtrail.eval.skn import BenchmarkOptions, ModelOptions, run_benchmark, run_models
 from knowtrail.eval.skn.report import benchmark_page
 from knowtrail.graph.errors import InputError, KnowtrailError, ModelError, StorageError
-from knowtrail.graph.language_models import LanguageModel
+from knowtrail.graph.models.language_models import LanguageModel
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.extraction.web import WebResult
 from tests.unit.eval.skn.conftest import JSON, Scripted

@@ -25,7 +25,7 @@ from knowtrail.eval.skn import (
 from knowtrail.eval.skn.benchmark import check_models
 from knowtrail.eval.skn.phases import reason
 from knowtrail.graph.errors import InputError, ModelError
-from knowtrail.graph.language_models import LanguageModel, ModelReply
+from knowtrail.graph.models.language_models import LanguageModel, ModelReply
 from knowtrail.graph.settings import Settings
 from tests.unit.eval.skn.conftest import GOOD, JSON, SKN
 

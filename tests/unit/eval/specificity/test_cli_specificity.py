@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knowtrail.graph.cli import main
+from knowtrail.graph.cli.root import main
 from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
 
 if TYPE_CHECKING:

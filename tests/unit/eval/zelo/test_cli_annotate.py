@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from knowtrail.eval.zelo.journal import JOURNAL
-from knowtrail.graph.cli import main
+from knowtrail.graph.cli.root import main
 from knowtrail.retrieval.rerank.datasets import read_annotated
 from tests.unit.eval.zelo.cases import kept_judgements, query, source
 
@@ -169,7 +169,7 @@ def test_a_broken_line_is_told(run: Any, tmp_path: Path) -> None:
 
 SLOW = """
 import sys
-from knowtrail.graph import cli
+from knowtrail.graph.cli import root as cli
 from knowtrail.eval.zelo import judges
 from tests.unit.eval.zelo.cases import ValueJudge
 judges.load_judges = lambda *_, **__: (ValueJudge(pause=float(sys.argv[1])),)

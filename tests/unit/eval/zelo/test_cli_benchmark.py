@@ -16,7 +16,7 @@ from knowtrail.eval.zelo.comparison import (
     benchmark_files,
     differences,
 )
-from knowtrail.graph.cli import main
+from knowtrail.graph.cli.root import main
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.rerank.datasets import (
     AnnotatedDocument,

@@ -26,7 +26,7 @@ from knowtrail.eval.zelo.pictures import (
     histogram_picture,
 )
 from knowtrail.eval.zelo.scored_pairs import PairFile, one_judged, read_judged
-from knowtrail.graph.cli import main
+from knowtrail.graph.cli.root import main
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.retrieval.rerank.datasets import (
     Document,

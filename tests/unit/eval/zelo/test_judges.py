@@ -15,7 +15,7 @@ from knowtrail.eval.zelo.judgements import Judge, Matchup, Price, swaps
 from knowtrail.eval.zelo.judges import bundled_text, load_judges, read_judge_file
 from knowtrail.eval.zelo.offline_judges import RerankerJudge, squashed
 from knowtrail.graph.errors import InputError, MissingExtraError, SettingsError
-from knowtrail.graph.prompts import estimated_tokens
+from knowtrail.graph.models.prompts import estimated_tokens
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.rerank.base import LocalReranker
 from knowtrail.retrieval.rerank.datasets import Document, Query

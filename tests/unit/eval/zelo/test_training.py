@@ -9,8 +9,8 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from knowtrail.eval.zelo.training import _Rows, _Sums, held_out, train
-from knowtrail.graph.embedding_models import HashEmbedder
 from knowtrail.graph.errors import InputError
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.retrieval.rerank.datasets import (
     AnnotatedDocument,
     AnnotatedQueryDocuments,

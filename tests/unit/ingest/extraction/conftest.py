@@ -8,7 +8,7 @@ import pytest
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-from knowtrail.graph.language_models import LanguageModel
+from knowtrail.graph.models.language_models import LanguageModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,8 +13,8 @@ from knowtrail.ingest.extraction.batch import ExtractionOptions, _extracted
 from knowtrail.ingest.extraction.stored_knowledge import ExtractionSource
 
 if TYPE_CHECKING:
-    from knowtrail.graph.connection import Connection
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.language_models import LanguageModel
 
 BLOCK = '[SKN]\n@src ice | fresh:low | reliability:0.9\n@facts\n  ! "x" [0.9]\n[/SKN]'
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.prompts import estimated_tokens
+from knowtrail.graph.models.prompts import estimated_tokens
 from knowtrail.ingest.extraction.prompts import (
     extraction_prompt,
     prompt_hash,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.prompts import estimated_tokens
+from knowtrail.graph.models.prompts import estimated_tokens
 from knowtrail.ingest.extraction import Extracted, extract_text
 from knowtrail.ingest.extraction.skn import SknBlock, parse
 from knowtrail.ingest.extraction.skn.notation import Repair
@@ -21,7 +21,7 @@ from knowtrail.ingest.sentences import split_sentences
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from knowtrail.graph.language_models import LanguageModel
+    from knowtrail.graph.models.language_models import LanguageModel
 
     Saying = Callable[..., tuple[LanguageModel, list[str]]]
 

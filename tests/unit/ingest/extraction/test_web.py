@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from knowtrail.graph.errors import InputError, SourceError, StorageError
-from knowtrail.ingest.cli_extract import _searched
+from knowtrail.ingest.cli.extract import _searched
 from knowtrail.ingest.extraction import web
 from knowtrail.ingest.extraction.web import (
     WebResult,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from knowtrail.graph.embedding_models import HashEmbedder
 from knowtrail.graph.errors import VectorError
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.retrieval.rerank import checked_scores
 from knowtrail.retrieval.rerank.embedding import EmbeddingReranker
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from knowtrail.graph.embedding_models import HashEmbedder
 from knowtrail.graph.errors import InputError, ModelError, SourceError, StorageError
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.retrieval.rerank import checked_scores, load_reranker
 from knowtrail.retrieval.rerank.bm25 import bm25_scores
 from knowtrail.retrieval.rerank.pointwise import (

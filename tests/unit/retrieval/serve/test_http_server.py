@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import uvicorn
 
-from knowtrail.graph.cli import main
-from knowtrail.graph.driver import is_loopback
+from knowtrail.graph.cli.root import main
+from knowtrail.graph.db.driver import is_loopback
 from knowtrail.graph.errors import PortInUseError, SettingsError
 from knowtrail.graph.extras import installing
 from knowtrail.graph.settings import Settings
-from knowtrail.retrieval.cli_serve import _rules
+from knowtrail.retrieval.cli.serve import _rules
 from knowtrail.retrieval.serve import http_server
 from knowtrail.retrieval.serve.app import create_app
 from knowtrail.retrieval.serve.guard import LOOPBACK_NAMES

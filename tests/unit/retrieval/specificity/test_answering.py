@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knowtrail.graph.language_models import load_language_model
+from knowtrail.graph.models.language_models import load_language_model
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 from tests.ollama import MODEL, parrot_server

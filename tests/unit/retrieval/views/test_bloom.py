@@ -6,8 +6,8 @@ import json
 import re
 import uuid
 
-from knowtrail.graph.labels import LABELS
-from knowtrail.graph.statements import statement_names, statement_record
+from knowtrail.graph.db.labels import LABELS
+from knowtrail.graph.db.statements import statement_names, statement_record
 from knowtrail.retrieval.views.bloom import (
     FORMAT,
     PHRASES,

@@ -1,0 +1,1 @@
+"""The command line: its root, the commands of the graph, tables and progress."""

@@ -1,0 +1,334 @@
+"""`knowtrail cypher`: run a statement and show its rows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from difflib import get_close_matches
+from itertools import compress, islice
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.settings import own_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.db.statements import Statement
+    from knowtrail.graph.db.user_statements import RunningStatement
+    from knowtrail.graph.settings import Settings
+
+TABLE_ROWS = 100
+_SAVED = "inspect/"
+_WHOLE = frozenset({"limit", "links"})
+_NUMBERS = _WHOLE | {"confidence"}
+"""Parameters of saved queries that are numbers; all others are text."""
+_FILLED_BY = {
+    "kind: 'fields'": "eval fields",
+    "kind: 'retrieval'": "eval retrieval",
+    "kind: 'skn'": "eval skn",
+    "kind: 'zelo'": "eval zelo benchmark",
+    ":EvalRun": "eval",
+    ":CONSIDERED": "traverse --trace",
+    ":Traversal": "traverse, or knowtrail compare",
+    ":Conversation": "ask --route templates",
+    ":Custodian": "ingest custodians",
+    ":Battle": "eval zelo import",
+    ":Extraction": "extract",
+    ":Concept": "extract",
+    "": "ingest",
+}
+"""What a saved query matches -> the command that stores it, the first that holds."""
+
+
+def _saved_names(
+    _ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[str]:
+    """Return the names of saved queries that begin so, for Tab."""
+    return [name for name in _saved_queries() if name.startswith(incomplete)]
+
+
+@click.command()
+@click.argument("text", metavar="[STATEMENT]", required=False)
+@click.option(
+    "-p",
+    "--param",
+    "assignments",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A parameter; VALUE is JSON where it is valid JSON, otherwise text; for a "
+    "saved query a number or text.",
+)
+@click.option(
+    "--saved", metavar="NAME", shell_complete=_saved_names, help="Run a saved query."
+)
+@click.option("--list", "listing", is_flag=True, help="List the saved queries.")
+@click.option("--csv", "as_csv", is_flag=True, help="Write every row as CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Write every row as JSON.")
+@click.option(
+    "--rows",
+    type=click.IntRange(1, 10_000),
+    default=TABLE_ROWS,
+    show_default=True,
+    help="Rows that the table shows.",
+)
+@click.option("--wide", is_flag=True, help="Every column, one line a row.")
+@click.option("--write", is_flag=True, help="Let the statement change the database.")
+@click.pass_obj
+def cypher(
+    settings: Settings,
+    *,
+    text: str | None,
+    assignments: tuple[str, ...],
+    saved: str | None,
+    listing: bool,
+    as_csv: bool,
+    as_json: bool,
+    rows: int,
+    wide: bool,
+    write: bool,
+) -> None:
+    """Run one Cypher statement; it cannot change anything without --write.
+
+    STATEMENT `-` reads it from standard input. The rows go to standard output: a
+    table for people, or all rows as CSV or JSON.
+
+    \b
+    knowtrail cypher "MATCH (d:Document) RETURN d.title AS title"
+    knowtrail cypher --saved mentions -p title=Volcano
+    """  # noqa: D301 - click reads the backspace
+    if as_csv and as_json:
+        msg = "Choose one of --csv and --json."
+        raise click.UsageError(msg)
+    if listing:
+        _list_saved(settings.home, as_json=as_json)
+        return
+    text, params = _statement(text, saved, assignments)
+    from knowtrail.graph.cli.rows import write_csv, write_json
+    from knowtrail.graph.db.user_statements import run_statement
+    from knowtrail.graph.session import open_connection
+    from knowtrail.graph.settings import as_typed
+
+    with (
+        open_connection(settings) as connection,
+        run_statement(connection, text, params, write=write) as running,
+    ):
+        if as_json:
+            write_json(running.columns, running, sys.stdout)
+        elif as_csv:
+            write_csv(running.columns, running, sys.stdout)
+        else:
+            empty = not _show(running, rows, wide=wide, saved=saved is not None)
+            if empty and running.columns and not running.plan:
+                why = "" if saved is None else _why_empty(connection, saved, params)
+                click.echo(f"No rows.{as_typed(why, settings.home)}", err=True)
+        running.finish()
+        if saved is None:
+            for line in dict.fromkeys(running.warnings):
+                click.echo(f"Warning: {line}", err=True)
+        if running.changes:
+            click.echo(f"Changed: {running.changes}.", err=True)
+
+
+def _statement(
+    text: str | None, saved: str | None, assignments: tuple[str, ...]
+) -> tuple[str, dict[str, Any]]:
+    """Return the statement that was asked for, with its parameters."""
+    if (text is None) == (saved is None):
+        msg = "Give one statement, or --saved NAME (--list names them)."
+        raise click.UsageError(msg)
+    params = _parameters(assignments, as_text=saved is not None)
+    if saved is not None:
+        query = _saved_query(saved)
+        if unknown := sorted(set(params) - set(query.params)):
+            known = ", ".join(query.params) or "none"
+            msg = (
+                f"Saved query {saved!r} has no {unknown[0]!r}; its parameters: {known}."
+            )
+            raise InputError(msg)
+        for key in _NUMBERS & params.keys():
+            _check_number(key, params[key])
+        return query.text, dict.fromkeys(query.params) | params
+    if text == "-":
+        try:
+            text = sys.stdin.buffer.read().decode("utf-8")
+        except UnicodeDecodeError as error:
+            msg = f"Standard input is not UTF-8: {error.reason} at byte {error.start}."
+            raise InputError(msg) from error
+    return text or "", params
+
+
+def _check_number(key: str, value: Any) -> None:
+    """Refuse what is no number, before a server names objects of Java.
+
+    Raises:
+        InputError: If it is none, or less than 0.
+    """
+    from knowtrail.graph.cli.rows import shown_value
+
+    kinds = (int,) if key in _WHOLE else (int, float)
+    if value is not None and (type(value) not in kinds or value < 0):
+        what = "a whole number" if key in _WHOLE else "a number"
+        rows = " of rows" if key == "limit" else ""
+        msg = f"{key} is {shown_value(value)}: give {what}{rows}."
+        raise InputError(msg)
+
+
+def _parameters(assignments: tuple[str, ...], *, as_text: bool) -> dict[str, Any]:
+    """Read `key=value` pairs, those of a saved query as text but for numbers."""
+    params: dict[str, Any] = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        key = key.strip().removeprefix("$")
+        if not equals or not key:
+            msg = f"Parameter {assignment!r}: write key=value."
+            raise InputError(msg)
+        if key in params:
+            msg = f"Parameter {key!r} is given twice."
+            raise InputError(msg)
+        text = as_text and key not in _NUMBERS and value[:1] != '"' and value != "null"
+        params[key] = _checked(key, value) if text else _value(key, value)
+    return params
+
+
+def _checked(key: str, text: str) -> str:
+    """Return a value that is text.
+
+    Raises:
+        InputError: If it is no valid text.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        msg = f"Parameter {key!r} is not valid text at character {error.start + 1}."
+        raise InputError(msg) from error
+    return text
+
+
+def _value(key: str, text: str) -> Any:
+    """Read a parameter's value: JSON where it is valid JSON, otherwise text."""
+    _checked(key, text)
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return text
+    if _has_wide_integer(value):
+        msg = f"Parameter {key!r}: Neo4j's integers have 64 bits, {text[:40]} has more."
+        raise InputError(msg)
+    return value
+
+
+def _no_constant(name: str) -> float:
+    """Refuse NaN and Infinity, which are not JSON."""
+    raise ValueError(name)
+
+
+def _has_wide_integer(value: Any) -> bool:
+    """Return whether a value holds an integer that Neo4j cannot store."""
+    if isinstance(value, dict):
+        return any(map(_has_wide_integer, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_wide_integer, value))
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
+
+
+def _saved_queries() -> dict[str, Statement]:
+    """Return the saved queries by name."""
+    from knowtrail.graph.db.statements import statement_names, statement_record
+
+    return {
+        name.removeprefix(_SAVED): statement_record(name)
+        for name in statement_names()
+        if name.startswith(_SAVED)
+    }
+
+
+def _saved_query(name: str) -> Statement:
+    """Find a saved query; suggest a near name where there is none."""
+    queries = _saved_queries()
+    if name in queries:
+        return queries[name]
+    near = get_close_matches(name, queries, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "--list names them."
+    msg = f"No saved query {name!r}: {hint}"
+    raise InputError(msg)
+
+
+def _why_empty(connection: Connection, name: str, params: dict[str, Any]) -> str:
+    """Say why a saved query has no rows: what it asks for, or what it reads, lacks."""
+    text = _saved_query(name).text
+    given = {k: v for k, v in params.items() if k != "limit" and v is not None}
+    corpora = [row["name"] for row in connection.read("retrieval/corpora")]
+    if given.get("traversal") and "title" not in given:
+        walks = connection.read("retrieval/view_traversal", id=given["traversal"])
+        if walks and given.get("corpus") in {None, walks[0]["corpus"]}:
+            return _why_nothing_of_walk(connection, text, given["traversal"])
+    if given and (given.keys() != {"corpus"} or given["corpus"] not in corpora):
+        wanted = ", ".join(f"{key}={value}" for key, value in given.items())
+        said = f" Nothing that is stored matches {wanted}."
+        exact = "title" in given and "toLower($title)" not in text
+        return f"{said} Titles are matched exactly as written." if exact else said
+    filler = next(filler for mark, filler in _FILLED_BY.items() if mark in text)
+    return f" What it reads comes from: knowtrail {filler}"
+
+
+def _why_nothing_of_walk(connection: Connection, text: str, walk: str) -> str:
+    """Say why a saved query has no rows for a walk that is stored."""
+    if ":CONSIDERED" not in text:
+        return f" The walk {walk} has no steps."
+    candidates = "inspect/traversal_candidates"
+    if connection.read(candidates, corpus=None, traversal=walk, limit=1):
+        return ""
+    return f" The walk {walk} has no trace; one is kept by: knowtrail traverse --trace"
+
+
+def _list_saved(home: Path, *, as_json: bool) -> None:
+    """Write names, titles and parameters of the saved queries."""
+    queries = _saved_queries()
+    if as_json:
+        rows = [
+            {"name": name, "title": query.title, "params": list(query.params)}
+            for name, query in queries.items()
+        ]
+        click.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    own = own_command(home)
+    for name, query in queries.items():
+        options = " ".join(f"[-p {param}=...]" for param in query.params)
+        click.echo(f"{name}: {query.title}")
+        click.echo(f"  {own} cypher --saved {name} {options}".rstrip())
+
+
+def _show(running: RunningStatement, limit: int, *, wide: bool, saved: bool) -> bool:
+    """Draw the first rows as a table, and the plan of an explained statement.
+
+    A saved query may have columns for some parameters alone: empty ones are left out.
+    Return whether there are rows.
+    """
+    from knowtrail.graph.cli.tables import draw_rows
+
+    rows = iter(running)
+    shown = list(islice(rows, limit))
+    more = next(rows, None) is not None
+    if running.columns and shown:
+        full = [
+            not saved or any(v is not None for v in c) for c in zip(*shown, strict=True)
+        ]
+        draw_rows(
+            [*compress(running.columns, full)],
+            [[*compress(row, full)] for row in shown],
+            wide=wide,
+            once=saved,
+            more="--wide",
+        )
+    if running.plan:
+        click.echo(running.plan)
+    if more:
+        click.echo(
+            f"The first {limit} rows: --rows shows more, --csv and --json all.",
+            err=True,
+        )
+    return bool(shown)

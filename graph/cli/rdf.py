@@ -1,0 +1,282 @@
+"""`knowtrail rdf`: the graph as RDF, out, in, and answering SPARQL."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from knowtrail.graph.cli.groups import NearGroup
+
+if TYPE_CHECKING:
+    from knowtrail.graph.settings import Settings
+
+_FORMATS = click.Choice(["turtle", "nt", "json-ld", "xml"])
+_BASE = click.option(
+    "--base",
+    default="https://knowtrail.example/",
+    show_default=True,
+    help="What the IRIs of nodes, properties and relationships begin with.",
+)
+
+_GRACE = 5.0
+"""Seconds after its time limit that a query is stopped by force: it ends by itself, but
+for what rdflib computes without asking, and is left the time to close its session."""
+
+
+@click.group(cls=NearGroup)
+def rdf() -> None:
+    """Write the graph as RDF, read RDF into it, ask it in SPARQL."""
+
+
+@rdf.command("export")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--format", "form", type=_FORMATS, help="Format; else by FILE's name.")
+@click.option("--corpus", help="Only what belongs to this corpus.")
+@click.option("--without-embeddings", is_flag=True, help="Leave out vectors.")
+@_BASE
+@click.option("--json", "as_json", is_flag=True, help="Say what was written as JSON.")
+@click.pass_obj
+def export_command(
+    settings: Settings,
+    /,
+    *,
+    file: Path,
+    form: str | None,
+    corpus: str | None,
+    without_embeddings: bool,
+    base: str,
+    as_json: bool,
+) -> None:
+    """Write the graph to FILE; `-` is standard output.
+
+    FILE ends in .ttl, .nt, .jsonld or .rdf, or --format says what it is. It appears
+    when it is whole. The same graph gives the same file.
+    """
+    from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.rdf.export import export_rdf, format_of
+    from knowtrail.graph.session import open_connection
+
+    to_stdout = str(file) == "-"
+    form = form or ("turtle" if to_stdout else format_of(file.name, None))
+    with open_connection(settings) as connection, progress_bars() as progress:
+        report = export_rdf(
+            connection,
+            sys.stdout if to_stdout else file,
+            format=form,
+            embeddings=not without_embeddings,
+            corpus=corpus,
+            base=base,
+            progress=progress,
+        )
+    left = (
+        f"; {report.left_out} that are not mapped left out" if report.left_out else ""
+    )
+    _tell(
+        report,
+        f"Wrote {report.triples} triples about {report.nodes} nodes{left}.",
+        as_json=as_json and not to_stdout,
+    )
+
+
+@rdf.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--format", "form", type=_FORMATS, help="Format; else by FILE's name.")
+@_BASE
+@click.option("--json", "as_json", is_flag=True, help="Say what was stored as JSON.")
+@click.pass_obj
+def import_command(
+    settings: Settings, /, *, file: Path, form: str | None, base: str, as_json: bool
+) -> None:
+    """Store the triples of FILE in the graph.
+
+    A file that is not well-formed changes nothing. The same file a second time changes
+    nothing more. IRIs that are not ours become `:Resource` nodes, as neosemantics has
+    them.
+    """
+    from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.rdf.loading import import_rdf
+    from knowtrail.graph.session import open_connection
+
+    with open_connection(settings) as connection, progress_bars() as progress:
+        report = import_rdf(
+            connection,
+            file,
+            format=form,
+            base=base,
+            progress=progress,
+            home=settings.home,
+        )
+    missing = (
+        f" Left out {report.missing} relationships to nodes that are not there."
+        if report.missing
+        else ""
+    )
+    _tell(
+        report,
+        f"Read {report.triples} triples: {report.nodes} nodes "
+        f"({report.nodes_created} new), {report.relationships} relationships "
+        f"({report.relationships_created} new).{missing}",
+        as_json=as_json,
+    )
+
+
+def _tell(report: Any, text: str, *, as_json: bool) -> None:
+    """Say what was done, on standard output as JSON or on stderr in words."""
+    if not as_json:
+        click.echo(text, err=True)
+        return
+    import json
+    from dataclasses import asdict
+
+    click.echo(json.dumps(asdict(report)))
+
+
+@rdf.command("query")
+@click.argument("sparql", metavar="[SPARQL]", required=False)
+@click.option(
+    "--file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Read the query from a file.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Rows as CSV.")
+@click.option("--wide", is_flag=True, help="Every column, one line a row.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="Seconds that the query may take.",
+)
+@_BASE
+@click.pass_obj
+def query_command(
+    settings: Settings,
+    /,
+    *,
+    sparql: str | None,
+    file: Path | None,
+    as_json: bool,
+    as_csv: bool,
+    wide: bool,
+    time_limit: float,
+    base: str,
+) -> None:
+    """Answer a SPARQL query from the graph as it is; nothing can be changed.
+
+    SELECT and ASK give rows, CONSTRUCT and DESCRIBE Turtle. The prefixes schema, skos,
+    prov, nif, dqv, rdf, rdfs, xsd, hc (heritage), kt, ktp (properties), ktr
+    (relationships) and ktc (classes) are known; tables write IRIs with them.
+
+    \b
+    knowtrail rdf query "SELECT ?title { ?d a schema:Article; schema:name ?title }"
+    """  # noqa: D301 - click reads the backspace
+    if as_json and as_csv:
+        msg = "Choose one of --csv and --json."
+        raise click.UsageError(msg)
+    text = _query_text(sparql, file)
+    from knowtrail.graph.rdf.limits import stopped_after
+    from knowtrail.graph.rdf.store import live_graph
+    from knowtrail.graph.session import open_connection
+
+    with open_connection(settings) as connection:
+        graph = live_graph(connection, base=base, seconds=time_limit)
+        with stopped_after(time_limit + _GRACE):
+            _show(graph.query(text), as_json=as_json, as_csv=as_csv, wide=wide)
+
+
+def _query_text(sparql: str | None, file: Path | None) -> str:
+    """Return the query that was asked for."""
+    if (sparql is None) == (file is None):
+        msg = 'Give one query, or --file FILE; such as "SELECT * { ?s ?p ?o } LIMIT 9".'
+        raise click.UsageError(msg)
+    if file is not None:
+        try:
+            return file.read_text("utf-8")
+        except UnicodeDecodeError as error:
+            from knowtrail.graph.errors import InputError
+
+            msg = f"{file} is not UTF-8: {error.reason} at byte {error.start}."
+            raise InputError(msg) from error
+    if sparql == "-":
+        return sys.stdin.read()
+    return sparql or ""
+
+
+def _show(result: Any, *, as_json: bool, as_csv: bool, wide: bool) -> None:
+    """Write an answer on standard output."""
+    if result.type in {"CONSTRUCT", "DESCRIBE"}:
+        graph = result.graph
+        if graph is not None:
+            form = "json-ld" if as_json else "turtle"
+            click.echo(graph.serialize(format=form).rstrip())
+        return
+    if as_json:
+        _write_results(result)
+    elif result.type == "ASK":
+        click.echo("true" if result.askAnswer else "false")
+    else:
+        columns = [str(name) for name in result.vars or []]
+        if as_csv:
+            from knowtrail.graph.cli.rows import write_csv
+
+            write_csv(
+                columns, ([_text(value) for value in row] for row in result), sys.stdout
+            )
+        elif drawn := [[_cell(value, result) for value in row] for row in result]:
+            from knowtrail.graph.cli.tables import draw_rows
+
+            draw_rows(columns, drawn, wide=wide, more="--wide")
+        else:
+            click.echo("No rows.", err=True)
+
+
+def _write_results(result: Any) -> None:
+    """Write rows as they come, in the JSON format of SPARQL results."""
+    import json
+
+    if result.type == "ASK":
+        click.echo(json.dumps({"head": {}, "boolean": bool(result.askAnswer)}))
+        return
+    names = [str(name) for name in result.vars or []]
+    click.echo(f'{{"head": {json.dumps({"vars": names})}, "results": {{"bindings": [')
+    separator = ""
+    for row in result:
+        held = {
+            name: _json_term(value)
+            for name, value in zip(names, row, strict=True)
+            if value is not None
+        }
+        click.echo(separator + json.dumps(held, ensure_ascii=False), nl=False)
+        separator = ",\n"
+    click.echo("\n]}}")
+
+
+def _json_term(term: Any) -> dict[str, str]:
+    """Return a term in the JSON format of SPARQL results."""
+    from rdflib.term import BNode, URIRef
+
+    if isinstance(term, URIRef):
+        return {"type": "uri", "value": str(term)}
+    if isinstance(term, BNode):
+        return {"type": "bnode", "value": str(term)}
+    found = {"type": "literal", "value": str(term)}
+    if term.language:
+        return found | {"xml:lang": term.language}
+    return found | ({"datatype": str(term.datatype)} if term.datatype else {})
+
+
+def _cell(value: Any, result: Any) -> str:
+    """Return a term as a table shows it: IRIs with the prefixes of the query."""
+    from rdflib.term import URIRef
+
+    text = _text(value) or ""
+    return result.short(text) if isinstance(value, URIRef) else text
+
+
+def _text(value: Any) -> str | None:
+    """Return a term as text; nothing for a variable without a value."""
+    return None if value is None else str(value)

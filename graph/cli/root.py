@@ -1,0 +1,325 @@
+"""The `knowtrail` command: options that hold for all, sub-commands loaded by name.
+
+Sub-commands are named here by module and attribute; none is imported before it is
+called, so that `--help` costs little more than the interpreter.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from knowtrail.graph.cli.groups import LazyGroup
+from knowtrail.graph.cli.rows import plain_text
+from knowtrail.graph.errors import (
+    CorpusDriftError,
+    InputError,
+    KnowtrailError,
+    SettingsError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_COMMANDS = {
+    "quickstart": (
+        "knowtrail.retrieval.cli.quickstart:quickstart",
+        "Try everything in one go.",
+    ),
+    "server": ("knowtrail.graph.cli.server:server", "The managed local Neo4j server."),
+    "cypher": (
+        "knowtrail.graph.cli.cypher:cypher",
+        "Run Cypher, read-only unless --write.",
+    ),
+    "ingest": ("knowtrail.ingest.cli.ingest:ingest", "Put texts into the graph."),
+    "corpus": (
+        "knowtrail.ingest.cli.corpus:corpus",
+        "List, show, verify, delete corpora.",
+    ),
+    "search": (
+        "knowtrail.retrieval.cli.search:search",
+        "Answer a question from a corpus.",
+    ),
+    "traverse": (
+        "knowtrail.retrieval.cli.traverse:traverse",
+        "Walk for a question, and keep it.",
+    ),
+    "compare": (
+        "knowtrail.retrieval.cli.traverse:compare",
+        "Walk with several algorithms.",
+    ),
+    "ask": ("knowtrail.retrieval.cli.ask:ask", "Answer in words, with citations."),
+    "extract": (
+        "knowtrail.ingest.cli.extract:extract",
+        "What texts say, as SKN or JSON.",
+    ),
+    "dataset": (
+        "knowtrail.eval.generation.cli:dataset",
+        "Questions made of a corpus, converted.",
+    ),
+    "eval": (
+        "knowtrail.eval.cli:evaluation",
+        "Measure extraction, relevance, templates.",
+    ),
+    "serve": ("knowtrail.retrieval.cli.serve:serve", "Answer procedures over HTTP."),
+    "view": (
+        "knowtrail.retrieval.cli.view:view",
+        "Pictures: matrices, walks, the graph.",
+    ),
+    "rdf": ("knowtrail.graph.cli.rdf:rdf", "The graph as RDF: out, in, and in SPARQL."),
+    "schema": ("knowtrail.graph.cli.schema:schema", "Constraints and indexes."),
+    "completion": (
+        "knowtrail.graph.cli.completion:completion",
+        "Commands by Tab, in a shell.",
+    ),
+    "doctor": (
+        "knowtrail.graph.cli.doctor:doctor",
+        "Say what is wrong and what to do.",
+    ),
+}
+"""Command -> (where it lives, one line for the list)."""
+
+_UNDER = {
+    "Start": ("quickstart", "doctor"),
+    "Ingest": ("ingest", "extract", "corpus"),
+    "Ask": ("search", "ask", "traverse", "compare"),
+    "Look": ("view", "cypher", "rdf"),
+    "Measure": ("dataset", "eval"),
+    "Admin": ("server", "schema", "serve", "completion"),
+}
+"""Heading of the list -> the commands below it."""
+
+_ADDED: dict[str, tuple[str, ...]] = {
+    "corpus": ("knowtrail.retrieval.cli.snapshot:snapshot",),
+    "ingest": ("knowtrail.ingest.cli.custodians:custodians",),
+    "view": ("knowtrail.eval.zelo.cli_battles:battles",),
+}
+"""Group -> sub-commands of it that live elsewhere, such as in a layer above."""
+
+_MENDABLE = (InputError, SettingsError, CorpusDriftError)
+"""What the user can mend by calling differently."""
+
+USER_MISTAKE = 2
+FAILURE = 1
+INTERRUPTED = 130
+
+
+@click.group(
+    cls=LazyGroup,
+    commands_at=_COMMANDS,
+    under=_UNDER,
+    added=_ADDED,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option("--uri", help="Address of a Neo4j server (NEO4J_URI).")
+@click.option("--user", "username", help="Neo4j user (NEO4J_USERNAME).")
+@click.option(
+    "--password-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File with the password; or set NEO4J_PASSWORD.",
+)
+@click.option("--database", help="Neo4j database (NEO4J_DATABASE).")
+@click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the managed local server (KNOWTRAIL_HOME).",
+)
+@click.option(
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="TOML settings file (KNOWTRAIL_CONFIG).",
+)
+@click.option("--embedder", help="Embedding model (KNOWTRAIL_EMBEDDER).")
+@click.option("-v", "--verbose", count=True, help="Log more; twice for debug.")
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+@click.version_option(package_name="knowtrail", prog_name="knowtrail")
+@click.pass_context
+def knowtrail(
+    ctx: click.Context,
+    /,
+    *,
+    password_file: Path | None,
+    config: Path | None,
+    verbose: int,
+    debug: bool,
+    **explicit: Any,
+) -> None:
+    """Put text corpora into Neo4j and answer questions by walking the graph.
+
+    Without an address, commands use a local Neo4j server that Knowtrail starts and
+    stops by itself. Start with: knowtrail quickstart
+    """
+    from knowtrail.graph.settings import Settings
+
+    level = [logging.WARNING, logging.INFO, logging.DEBUG][min(verbose, 2)]
+    told = logging.Formatter("%(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(told if verbose else _Plain())
+    logging.basicConfig(level=level, handlers=[handler])
+    if verbose < 2:
+        # The driver logs what it then raises; an error is told once.
+        logging.getLogger("neo4j").setLevel(logging.CRITICAL)
+    _show_loading(verbose)
+    password = None if password_file is None else _read_password(password_file)
+    homes = [] if ctx.obj is None else ctx.obj
+    ctx.obj = Settings.from_env(config=config, password=password, **explicit)
+    homes.append(ctx.obj.home)
+
+
+class _Plain(logging.Formatter):
+    """Writes messages as people read them: only what is wrong says so."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a message."""
+        told = super().format(record)
+        return f"Warning: {told}" if record.levelno >= logging.WARNING else told
+
+
+class _Notices(logging.Handler):
+    """Writes messages as stages without a terminal are written, one on a line."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one to what stderr is now: a progress bar may have taken it over."""
+        click.echo(f"{record.getMessage()} ...", err=True)
+
+
+def _show_loading(verbose: int) -> None:
+    """Say when a model is loaded, which takes long; with a log, the log says it."""
+    log = logging.getLogger("knowtrail.graph.models.embedders.loading")
+    log.handlers = [] if verbose else [_Notices()]
+    log.propagate = bool(verbose)
+    log.setLevel(logging.INFO)
+
+
+def _read_password(path: Path) -> str:
+    """Return the first line of a password file."""
+    try:
+        return path.read_text("utf-8").splitlines()[0].strip()
+    except (OSError, UnicodeDecodeError, IndexError) as error:
+        msg = f"Cannot read a password from {path}: write it on the first line."
+        raise SettingsError(msg) from error
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line and exit.
+
+    Exits 0 on success, 2 for mistakes of the user, 1 for failures, 130 on Ctrl-C.
+    """
+    arguments = sys.argv[1:] if argv is None else argv
+    interrupts: list[int] = []
+    homes: list[Path] = []
+    try:
+        with _noting(interrupts), _driver_without_pandas():
+            result = knowtrail.main(
+                arguments, prog_name="knowtrail", standalone_mode=False, obj=homes
+            )
+    except BaseException as error:
+        # What Ctrl-C breaks off need not say so: an import that it ends may raise
+        # an error of its own, and so may a library that tidies up after it.
+        if isinstance(error, click.exceptions.Abort) and error.__cause__:
+            error = error.__cause__
+        if interrupts or isinstance(error, KeyboardInterrupt):
+            click.echo("Interrupted.", err=True)
+            sys.exit(INTERRUPTED)
+        if isinstance(error, click.exceptions.Abort):
+            click.echo("Nothing was done: answer y, or give --yes.", err=True)
+            sys.exit(USER_MISTAKE)
+        sys.exit(_told(error, homes, debug="--debug" in arguments))
+    sys.exit(result if isinstance(result, int) else 0)
+
+
+class _NoPandas(MetaPathFinder):
+    """Keeps pandas from the driver while that is imported, and from nothing else."""
+
+    def find_spec(self, name: str, _path: Any, _target: Any = None) -> None:
+        """Refuse pandas where the driver is not whole yet."""
+        driver = sys.modules.get("neo4j")
+        if name == "pandas" and driver and not hasattr(driver, "GraphDatabase"):
+            msg = "The driver does without pandas."
+            raise ModuleNotFoundError(msg, name=name)
+
+
+@contextmanager
+def _driver_without_pandas() -> Iterator[None]:
+    """Keep the driver from importing pandas, for types that no command has.
+
+    Where it is installed that takes a third of a question's CPU time.
+    """
+    finder = _NoPandas()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+@contextmanager
+def _noting(interrupts: list[int]) -> Iterator[None]:
+    """Add to a list at each Ctrl-C, which goes on as usual."""
+
+    def note(number: int, _: Any) -> None:
+        interrupts.append(number)
+        raise KeyboardInterrupt
+
+    usual = signal.getsignal(signal.SIGINT)
+    mine = threading.current_thread() is threading.main_thread()
+    if not mine or usual is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def _told(error: BaseException, homes: list[Path], *, debug: bool) -> int:
+    """Say in one line what went wrong; return the exit status.
+
+    Args:
+        error: What was raised.
+        homes: The folder of the managed server, if the command came so far.
+        debug: Whether to raise it.
+
+    Raises:
+        BaseException: The error itself, with `debug` or where it asks to exit.
+    """
+    if isinstance(error, click.ClickException):
+        error.show()
+        return error.exit_code
+    if isinstance(error, BrokenPipeError):
+        # Whoever read our output has gone; Python would complain when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILURE
+    if debug or not isinstance(error, Exception):
+        raise error
+    if isinstance(error, KnowtrailError):
+        from knowtrail.graph.settings import as_typed
+
+        told = as_typed(str(error), homes[0]) if homes else error
+        click.echo(plain_text(f"Error: {told}", lines=True), err=True)
+        mendable = isinstance(error, _MENDABLE) and not isinstance(error, OSError)
+        return USER_MISTAKE if mendable else FAILURE
+    if isinstance(error, OSError):
+        where = f" ({error.filename})" if error.filename else ""
+        click.echo(f"Error: {error.strerror or error}{where}.", err=True)
+        return FAILURE
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    click.echo(
+        f"Error: unexpected {what}. This is a defect: --debug shows where it is.",
+        err=True,
+    )
+    return FAILURE
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""`knowtrail schema`: constraints and indexes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from knowtrail.graph.cli.groups import NearGroup
+
+if TYPE_CHECKING:
+    from knowtrail.graph.db.schema import SchemaItem
+    from knowtrail.graph.settings import Settings
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+
+
+@click.group(cls=NearGroup)
+def schema() -> None:
+    """Show, apply or drop constraints and indexes."""
+
+
+@schema.command()
+@_JSON
+@click.pass_obj
+def show(settings: Settings, *, as_json: bool) -> None:
+    """Show the constraints and indexes, and those of ours that are missing."""
+    from knowtrail.graph.db.schema import SCHEMA_VERSION, schema_version, show_schema
+    from knowtrail.graph.session import open_connection
+    from knowtrail.graph.settings import own_command
+
+    with open_connection(settings) as connection:
+        version = schema_version(connection)
+        items = show_schema(connection)
+    if as_json:
+        record = {
+            "version": version,
+            "knows": SCHEMA_VERSION,
+            "items": [asdict(item) for item in items],
+        }
+        click.echo(json.dumps(record, ensure_ascii=False))
+        return
+    click.echo(f"Schema version {version}; this Knowtrail has {SCHEMA_VERSION}.")
+    width = max((len(item.name) for item in items), default=0)
+    for item in items:
+        owner = "" if item.ours else "  (not Knowtrail's)"
+        what = f"{item.kind} {item.on}".strip()
+        line = f"{item.name:<{width}}  {item.state:<10}  {what}{owner}"
+        click.echo(line.rstrip())
+    if version < SCHEMA_VERSION:
+        apply = f"{own_command(settings.home)} schema apply"
+        click.echo(f"To bring it up to date: {apply}", err=True)
+
+
+@schema.command()
+@click.option(
+    "--dimensions",
+    type=click.IntRange(1, 4096),
+    help="Make the vector indexes too, for vectors of this length.",
+)
+@_JSON
+@click.pass_obj
+def apply(settings: Settings, *, dimensions: int | None, as_json: bool) -> None:
+    """Bring constraints and indexes to this version; running twice changes nothing.
+
+    The vector indexes are made by the first ingest, which knows the length of the
+    embedder's vectors, or here by --dimensions.
+    """
+    from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema
+    from knowtrail.graph.session import open_connection
+
+    with open_connection(settings) as connection, progress_bars() as progress:
+        found = apply_schema(connection, dimensions=dimensions, progress=progress)
+    if as_json:
+        record = {"before": found, "version": SCHEMA_VERSION, "dimensions": dimensions}
+        click.echo(json.dumps(record))
+    elif found == SCHEMA_VERSION:
+        click.echo(f"The schema has version {SCHEMA_VERSION} already.")
+    else:
+        click.echo(f"Brought the schema from version {found} to {SCHEMA_VERSION}.")
+
+
+@schema.command()
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_JSON
+@click.pass_obj
+def drop(settings: Settings, *, yes: bool, as_json: bool) -> None:
+    """Drop Knowtrail's constraints and indexes; the data and those of others stay."""
+    from knowtrail.graph.db.schema import drop_schema, show_schema
+    from knowtrail.graph.session import open_connection
+
+    with open_connection(settings) as connection:
+        names = [i.name for i in show_schema(connection) if _is_ours_and_there(i)]
+        if names and not yes:
+            click.confirm(
+                f"Drop {len(names)} constraints and indexes? Search needs them.",
+                abort=True,
+                err=True,
+            )
+        drop_schema(connection)
+    if as_json:
+        click.echo(json.dumps({"dropped": names}))
+    elif names:
+        click.echo(f"Dropped {', '.join(names)}.")
+    else:
+        click.echo("Nothing of ours was there.")
+
+
+def _is_ours_and_there(item: SchemaItem) -> bool:
+    """Return whether Knowtrail made this constraint or index."""
+    return item.ours and item.state != "MISSING"

@@ -1,0 +1,188 @@
+"""`knowtrail server`: the managed local Neo4j server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from knowtrail.graph.cli.groups import NearGroup
+
+if TYPE_CHECKING:
+    from knowtrail.graph.server import ServerInfo
+    from knowtrail.graph.settings import Settings
+
+_HOME = click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the server (KNOWTRAIL_HOME).",
+)
+_NEO4J = click.option(
+    "--neo4j", "version", help="Neo4j version, such as 2026.08.1 or 5.26.30."
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+
+
+@click.group(cls=NearGroup)
+def server() -> None:
+    """Install, start, stop and look at the managed local Neo4j server."""
+
+
+@server.command()
+@_HOME
+@_NEO4J
+@_JSON
+@click.pass_obj
+def install(
+    settings: Settings, *, home: Path | None, version: str | None, as_json: bool
+) -> None:
+    """Fetch Neo4j once, so that it starts without network from then on."""
+    from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.server import install_server
+
+    with progress_bars() as progress:
+        folder = install_server(
+            _home(settings, home), version or settings.neo4j_version, progress=progress
+        )
+    record = {"version": folder.name, "folder": str(folder)}
+    _say(record, f"Neo4j {folder.name} is installed in {folder}.", as_json=as_json)
+
+
+@server.command()
+@_HOME
+@_NEO4J
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    help="Loopback port of Bolt; without it the last one, 7687, or a free one.",
+)
+@_JSON
+@click.pass_obj
+def start(
+    settings: Settings,
+    *,
+    home: Path | None,
+    version: str | None,
+    port: int | None,
+    as_json: bool,
+) -> None:
+    """Start the server and leave it running."""
+    from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.server import join_server
+
+    folder = _home(settings, home)
+    with progress_bars() as progress:
+        lease = join_server(
+            folder,
+            version=version or settings.neo4j_version,
+            port=port,
+            stay=True,
+            heap=settings.heap,
+            page_cache=settings.page_cache,
+            load_csv=settings.load_csv,
+            progress=progress,
+        )
+    lease.close()
+    _say_running(lease.info, as_json=as_json)
+
+
+@server.command()
+@_HOME
+@_JSON
+@click.pass_obj
+def stop(settings: Settings, *, home: Path | None, as_json: bool) -> None:
+    """Stop the server cleanly."""
+    from knowtrail.graph.server import stop_server
+
+    folder = _home(settings, home)
+    stopped = stop_server(folder)
+    text = "Stopped the server" if stopped else "No server was running"
+    _say({"stopped": stopped}, f"{text} of {folder}.", as_json=as_json)
+
+
+@server.command()
+@_HOME
+@_JSON
+@click.pass_context
+def status(ctx: click.Context, *, home: Path | None, as_json: bool) -> None:
+    """Say whether the server runs; exits 1 where it does not."""
+    from knowtrail.graph.server import server_status
+
+    folder = _home(ctx.obj, home)
+    info = server_status(folder)
+    if info is not None:
+        _say_running(info, as_json=as_json)
+        return
+    text = f"No server runs in {folder}. To start one: {_command('start', folder)}"
+    _say({"running": False, "home": str(folder)}, text, as_json=as_json)
+    ctx.exit(1)
+
+
+@server.command()
+@_HOME
+@click.option(
+    "-n",
+    "--lines",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="How many of the last lines.",
+)
+@_JSON
+@click.pass_obj
+def logs(settings: Settings, *, home: Path | None, lines: int, as_json: bool) -> None:
+    """Show the end of the server's log."""
+    from knowtrail.graph.server import read_log
+
+    found = read_log(_home(settings, home), lines)
+    _say({"lines": found}, "\n".join(found) or "The log is empty.", as_json=as_json)
+
+
+def _home(settings: Settings, home: Path | None) -> Path:
+    """Return the folder to work on, an option of the sub-command first."""
+    return settings.home if home is None else home.expanduser().absolute()
+
+
+def _command(name: str, home: Path) -> str:
+    """Return the command line of a sub-command for a folder."""
+    from knowtrail.graph.settings import own_command
+
+    return f"{own_command(home)} server {name}"
+
+
+def _say_running(info: ServerInfo, *, as_json: bool) -> None:
+    """Print where a server is, without its password."""
+    from knowtrail.graph.server.folder import ServerFolder
+
+    password_file = ServerFolder(info.home).password_file
+    record = {
+        "running": True,
+        "uri": info.uri,
+        "username": info.username,
+        "passwordFile": str(password_file),
+        "version": info.version,
+        "pid": info.pid,
+        "stays": info.stays,
+        "home": str(info.home),
+        "log": str(info.log),
+    }
+    until = (
+        f"Stop it:   {_command('stop', info.home)}"
+        if info.stays
+        else "It stops when the last command that uses it has ended."
+    )
+    lines = [
+        f"Neo4j {info.version} runs at {info.uri} (process {info.pid}).",
+        f"User:      {info.username}",
+        f"Password:  in {password_file}",
+        f"Log:       {info.log}",
+        until,
+    ]
+    _say(record, "\n".join(lines), as_json=as_json)
+
+
+def _say(record: dict[str, Any], text: str, *, as_json: bool) -> None:
+    """Print an answer for machines or for people."""
+    click.echo(json.dumps(record, ensure_ascii=False) if as_json else text)

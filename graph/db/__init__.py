@@ -1,0 +1,1 @@
+"""The database: connections, its schema, statements by name, locks."""

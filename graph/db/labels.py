@@ -1,0 +1,114 @@
+"""Every label of the graph: what a node is known by, found by, and called in RDF.
+
+From this one table come the constraints and indexes of the schema, what is wiped, and
+the classes of an export.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """A label of ours.
+
+    Attributes:
+        since: The schema version that brought its constraint; 0 where it has none.
+        key: The property that names a node; unique.
+        indexes: Schema version -> what is indexed since then, each one property or
+            several, `a, b`. An index is called after its last one.
+        texts: Whether it is part of a corpus, as walks and results are not.
+        uri: Whether a node's own `uri`, where it has one, is its IRI in RDF.
+        types: Its standard types in RDF, as `prefix:name`, beside the label's own.
+        own: The label's own type below the base; empty for `class/LABEL`.
+    """
+
+    since: int
+    key: str = "id"
+    indexes: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    texts: bool = False
+    uri: bool = False
+    types: tuple[str, ...] = ()
+    own: str = ""
+
+    def schema(self, label: str) -> Iterator[tuple[int, str, str]]:
+        """Yield the schema version, name and command of its constraint and indexes.
+
+        Args:
+            label: What it is called.
+        """
+        called = _snake(label)
+        if self.since:
+            name = f"{called}_{self.key}"
+            on = f"FOR (n:{label}) REQUIRE n.{self.key} IS UNIQUE"
+            yield self.since, name, f"CREATE CONSTRAINT {name} IF NOT EXISTS {on}"
+        for since, indexed in self.indexes.items():
+            for properties in indexed:
+                names = properties.split(", ")
+                name = f"{called}_{_snake(names[-1])}"
+                on = ", ".join(f"n.{one}" for one in names)
+                command = f"CREATE INDEX {name} IF NOT EXISTS FOR (n:{label}) ON ({on})"
+                yield since, name, command
+
+
+def _snake(name: str) -> str:
+    """Return a name in lower case, its words joined by underscores."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+LABELS: dict[str, Label] = {
+    "Corpus": Label(since=1, key="name", texts=True),
+    "Document": Label(since=1, texts=True, types=("schema:Article",)),
+    "Chunk": Label(since=1, texts=True, types=("nif:Context",)),
+    "Sentence": Label(since=1, texts=True, types=("nif:Context",)),
+    "Theme": Label(since=1, texts=True, types=("skos:Concept",)),
+    "Term": Label(
+        since=6, indexes={6: ("corpus, name",)}, texts=True, types=("skos:Concept",)
+    ),
+    "Category": Label(since=1, texts=True, types=("skos:Concept",)),
+    "Redirect": Label(since=1, texts=True),
+    "Query": Label(since=2),
+    "Traversal": Label(since=2, types=("prov:Activity",)),
+    "Step": Label(since=2),
+    "Extraction": Label(since=3, types=("prov:Activity",)),
+    "Fact": Label(since=4),
+    "Concept": Label(since=4),
+    "Gap": Label(since=4),
+    "Entity": Label(since=4),
+    "SearchResult": Label(since=4),
+    "EvalRun": Label(since=3, types=("prov:Activity",)),
+    "EvalRecord": Label(since=3),
+    "FieldResult": Label(since=3),
+    "Metric": Label(since=3, types=("dqv:QualityMeasurement",)),
+    "Battle": Label(since=4),
+    "OntologyClass": Label(
+        since=4, indexes={5: ("uri",)}, uri=True, types=("owl:Class",)
+    ),
+    "Custodian": Label(
+        since=4,
+        indexes={
+            5: ("uri",),
+            7: ("isil", "ghcid", "city"),
+            8: (
+                "institutionType", "region", "subregionCode", "countryCode", "founded",
+                "budget",
+            ),
+        },
+        uri=True,
+        own="ontology/heritage#Custodian",
+    ),
+    "Conversation": Label(since=4, uri=True),
+    "Turn": Label(since=4, uri=True),
+    "Resource": Label(since=0, key="uri", uri=True),
+    "SchemaVersion": Label(since=1),
+}  # fmt: skip
+"""Label -> what is known of it. In RDF a node with several has the rule of the first.
+
+`Resource` is what an import of others' RDF makes, `SchemaVersion` the schema's own.
+"""

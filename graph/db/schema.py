@@ -1,0 +1,282 @@
+"""The database's schema: named constraints and indexes, versioned.
+
+Schema commands come from the table of labels and from `cypher/schema/`, and run any
+number of times. The version is a node, `(:SchemaVersion {id, version})`; a newer
+version of Knowtrail migrates an older database step by step, an older one refuses a
+newer database.
+
+A vector index has one dimension, so all corpora of a database share one embedder.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.db.labels import LABELS
+from knowtrail.graph.db.statements import statement
+from knowtrail.graph.errors import CorpusDriftError, SchemaError, SettingsError
+
+if TYPE_CHECKING:
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection
+
+_LOG = logging.getLogger(__name__)
+_FULL_WAIT = 300.0
+_SHORT_WAIT = 5.0
+_UNTOLD_WAIT = 1.0
+
+_BY_VALUE = [
+    (since, name, command)
+    for label, rule in LABELS.items()
+    for since, name, command in rule.schema(label)
+]
+"""Schema version, name and command of each constraint and of each index of values."""
+_FULLTEXT = ("chunk_text", "document_title")
+_VECTOR = ("chunk", "sentence", "theme")
+_CONSTRAINTS = tuple(n for _, n, text in _BY_VALUE if text.startswith("CREATE CON"))
+_INDEXES = (
+    *_FULLTEXT,
+    *(name for _, name, _ in _BY_VALUE if name not in _CONSTRAINTS),
+    *(f"{name}_embedding" for name in _VECTOR),
+)
+SCHEMA_VERSION = max(since for since, _, _ in _BY_VALUE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaItem:
+    """A constraint or index of the database.
+
+    Attributes:
+        name: Its name.
+        kind: Such as `UNIQUENESS` or `VECTOR`.
+        on: Label and properties.
+        state: `ONLINE`, `POPULATING`, `FAILED`, `MISSING`.
+        ours: Whether Knowtrail made it.
+    """
+
+    name: str
+    kind: str
+    on: str
+    state: str
+    ours: bool
+
+
+def schema_version(connection: Connection) -> int:
+    """Return the schema version of the database, 0 where there is none."""
+    rows = connection.read("schema/version_read")
+    return int(rows[0]["version"]) if rows else 0
+
+
+def apply_schema(
+    connection: Connection,
+    *,
+    dimensions: int | None = None,
+    wait: float = _FULL_WAIT,
+    progress: Progress = silent,
+) -> int:
+    """Bring the database's schema to this version; running twice changes nothing.
+
+    Nodes are found by indexes of whole values: these are waited for. Indexes of texts
+    and of vectors, which searches use and writes do not, may be built for long where
+    there is much: they get a few seconds, and go on being built after that.
+
+    Args:
+        connection: The database.
+        dimensions: Length of the vectors; None leaves the vector indexes alone.
+        wait: Most seconds to wait for indexes of whole values.
+        progress: Told how many indexes are built while it waits.
+
+    Returns:
+        The version found before.
+
+    Raises:
+        SchemaError: If the database was made by a newer Knowtrail, or an index that is
+            needed cannot be built or is not in time.
+        CorpusDriftError: If the vector indexes have another dimension.
+        SettingsError: If the dimension is out of range.
+    """
+    found = schema_version(connection)
+    if found > SCHEMA_VERSION:
+        msg = (
+            f"The database has schema version {found}, this Knowtrail knows "
+            f"{SCHEMA_VERSION}: update Knowtrail."
+        )
+        raise SchemaError(msg)
+    for version, commands in migrations(found):
+        _LOG.info("Migrating the schema to version %s", version)
+        for command in commands:
+            connection.run_schema(command)
+        connection.write("schema/version_write", version=version)
+    if dimensions is not None:
+        _apply_vector_indexes(connection, dimensions)
+    _await_indexes(connection, wait, progress)
+    return found
+
+
+def _await_indexes(connection: Connection, wait: float, progress: Progress) -> None:
+    """Wait until nodes can be found by our indexes, and a little for the others.
+
+    Raises:
+        SchemaError: If one of them cannot be built or is not in time.
+    """
+    begin = time.monotonic()
+    while True:
+        rows = [r for r in connection.read("schema/indexes") if r["name"] in _INDEXES]
+        waiting = [row for row in rows if row["state"] != "ONLINE"]
+        needed = [row for row in waiting if row["type"] == "RANGE"]
+        coming = any(row["state"] == "POPULATING" for row in waiting)
+        passed = time.monotonic() - begin
+        if not needed and (not coming or passed >= min(wait, _SHORT_WAIT)):
+            break
+        for row in needed:
+            _check_index(row, late=passed >= wait)
+        if passed >= _UNTOLD_WAIT:
+            progress("building indexes", len(rows) - len(waiting), len(rows))
+        time.sleep(0.1)
+    for row in waiting:
+        _LOG.warning("%s", _unready(row))
+
+
+def _check_index(row: dict[str, Any], *, late: bool) -> None:
+    """Refuse to go on without an index that failed, or takes too long."""
+    if row["state"] == "FAILED" or late:
+        msg = f"{_unready(row)} Run the command again when it is built."
+        raise SchemaError(msg)
+
+
+def _unready(row: dict[str, Any]) -> str:
+    """Say that an index cannot be used yet."""
+    if row["state"] == "FAILED":
+        return (
+            f"The index {row['name']} cannot be built: knowtrail schema drop and then "
+            "apply make it anew."
+        )
+    return (
+        f"The index {row['name']} is still being built ({row['populationPercent']:.0f} "
+        "%); searches need it."
+    )
+
+
+def migrations(found: int) -> list[tuple[int, list[str]]]:
+    """Return the versions after one, each with the commands that lead to it.
+
+    Args:
+        found: The version that a database has.
+    """
+    texts = [(1, statement(f"schema/fulltext_{name}")) for name in _FULLTEXT]
+    made = [*texts, *((since, command) for since, _, command in _BY_VALUE)]
+    return [
+        (version, [command for since, command in made if since == version])
+        for version in range(found + 1, SCHEMA_VERSION + 1)
+    ]
+
+
+def indexed_properties(label: str) -> set[str]:
+    """Return the properties that an index or a constraint of the schema holds.
+
+    Indexes of vectors and of full texts hold no whole values, and are left out.
+    """
+    rule = LABELS.get(label)
+    if rule is None:
+        return set()
+    indexed = itertools.chain.from_iterable(rule.indexes.values())
+    return {rule.key, *", ".join(indexed).split(", ")} - {""}
+
+
+def _apply_vector_indexes(connection: Connection, dimensions: int) -> None:
+    """Make the vector indexes, or check that they have these dimensions."""
+    if not 1 <= dimensions <= 4096:
+        msg = f"{dimensions} dimensions: Neo4j's vector indexes take 1 to 4096."
+        raise SettingsError(msg)
+    found = vector_dimensions(connection)
+    if found is not None and found != dimensions:
+        msg = (
+            f"The database's vectors have {found} dimensions, this embedder's have "
+            f"{dimensions}: use the same embedder, another database, or another --home."
+        )
+        raise CorpusDriftError(msg)
+    capabilities = connection.capabilities
+    quantization = (
+        {"vector.quantization.type": "SCALAR"}
+        if capabilities.quantization_type
+        else {"vector.quantization.enabled": True}
+    )
+    options = {
+        "indexConfig": {
+            "vector.dimensions": dimensions,
+            "vector.similarity_function": "cosine",
+            **quantization,
+        }
+    }
+    suffix = "" if capabilities.filtered_vector_index else "_lts"
+    for index in _VECTOR:
+        connection.run_schema(
+            statement(f"schema/vector_{index}{suffix}"), options=options
+        )
+
+
+def vector_dimensions(connection: Connection) -> int | None:
+    """Return the dimension of the vector indexes, None where there are none."""
+    for row in connection.read("schema/indexes"):
+        if row["name"] == "chunk_embedding" and row["type"] == "VECTOR":
+            return int(row["options"]["indexConfig"]["vector.dimensions"])
+    return None
+
+
+def show_schema(connection: Connection) -> list[SchemaItem]:
+    """Return the constraints and indexes there are, and ours that are missing."""
+    items = [
+        _item(row, kind=row["type"], state="ONLINE", ours=row["name"] in _CONSTRAINTS)
+        for row in connection.read("schema/constraints")
+    ]
+    items += [
+        _item(row, kind=row["type"], state=row["state"], ours=row["name"] in _INDEXES)
+        for row in connection.read("schema/indexes")
+        if row["owningConstraint"] is None and row["type"] != "LOOKUP"
+    ]
+    there = {item.name for item in items}
+    items += [
+        SchemaItem(name=name, kind="", on="", state="MISSING", ours=True)
+        for name in (*_CONSTRAINTS, *_INDEXES)
+        if name not in there
+    ]
+    return sorted(items, key=lambda item: (not item.ours, item.name))
+
+
+def _item(row: dict[str, Any], *, kind: str, state: str, ours: bool) -> SchemaItem:
+    """Read a row of SHOW CONSTRAINTS or SHOW INDEXES."""
+    on = f"{':'.join(row['labelsOrTypes'] or [])}({', '.join(row['properties'] or [])})"
+    return SchemaItem(name=row["name"], kind=kind, on=on, state=state, ours=ours)
+
+
+def delete_data(connection: Connection) -> int:
+    """Delete every node of ours, in batches, and return how many there were."""
+    total = 0
+    labels = [name for name in LABELS if name not in {"Resource", "SchemaVersion"}]
+    while gone := connection.write(
+        "schema/wipe_batch", labels=labels, limit=10_000
+    ).nodes_deleted:
+        total += gone
+    return total
+
+
+def drop_schema(connection: Connection, *, data: bool = False) -> None:
+    """Drop our constraints and indexes, and with `data` every node of ours too.
+
+    Other people's constraints, indexes and nodes stay.
+    """
+    if data:
+        delete_data(connection)
+    there = {item.name for item in show_schema(connection) if item.state != "MISSING"}
+    for name in _CONSTRAINTS:
+        if name in there:
+            connection.run_schema(f"DROP CONSTRAINT `{name}` IF EXISTS")
+    for name in _INDEXES:
+        if name in there:
+            connection.run_schema(f"DROP INDEX `{name}` IF EXISTS")
+    connection.write("schema/version_remove")

@@ -1,0 +1,103 @@
+"""The Cypher statements of the product, loaded by name from the `cypher` package.
+
+A statement file holds one statement below a header of `//` lines:
+
+```
+// purpose: store sentences of one batch
+// params: rows
+// since: 5.26
+```
+
+Files below `inspect/` are saved queries for people; they have a `// @title:` line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One statement file.
+
+    Attributes:
+        name: Path below `cypher/` without the suffix, such as `ingest/chunks`.
+        text: The statement, without its header.
+        purpose: What it is for.
+        params: Names of its parameters.
+        since: The first Neo4j version it runs on.
+        fallback: Name of the statement for older versions, or None.
+        title: Title of a saved query, or None.
+    """
+
+    name: str
+    text: str
+    purpose: str
+    params: tuple[str, ...]
+    since: str
+    fallback: str | None
+    title: str | None
+
+
+def statement(name: str) -> str:
+    """Return the text of a statement.
+
+    Args:
+        name: Path below `cypher/` without the suffix, such as `ingest/chunks`.
+
+    Returns:
+        The Cypher text without its header.
+
+    Raises:
+        KeyError: If there is no such file (a programming error).
+    """
+    return statement_record(name).text
+
+
+@cache
+def statement_record(name: str) -> Statement:
+    """Return a statement with its header.
+
+    Raises:
+        KeyError: If there is no such file (a programming error).
+    """
+    path = resources.files("knowtrail.cypher").joinpath(*f"{name}.cypher".split("/"))
+    if not path.is_file():
+        raise KeyError(name)
+    header: dict[str, str] = {}
+    lines = path.read_text("utf-8").splitlines()
+    while lines and lines[0].startswith("//"):
+        key, _, value = lines.pop(0)[2:].strip().partition(":")
+        header[key.strip().removeprefix("@")] = value.strip()
+    params = header.get("params", "")
+    return Statement(
+        name=name,
+        text="\n".join(lines).strip(),
+        purpose=header.get("purpose", ""),
+        params=tuple(p.strip() for p in params.split(",") if p.strip()),
+        since=header.get("since", "5.26"),
+        fallback=header.get("fallback"),
+        title=header.get("title"),
+    )
+
+
+@cache
+def statement_names() -> tuple[str, ...]:
+    """Return the names of all statement files, sorted."""
+
+    def walk(folder: Traversable, prefix: str) -> list[str]:
+        found = []
+        for entry in folder.iterdir():
+            if entry.is_dir():
+                found += walk(entry, f"{prefix}{entry.name}/")
+            elif entry.name.endswith(".cypher"):
+                found.append(prefix + entry.name.removesuffix(".cypher"))
+        return found
+
+    return tuple(sorted(walk(resources.files("knowtrail.cypher"), "")))

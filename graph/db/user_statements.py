@@ -1,0 +1,272 @@
+"""Cypher that a person typed: checked, run once, streamed.
+
+Without leave to write, three things keep a statement from changing anything: the
+server explains it first and says what kind it is; procedures and commands that act on
+the server itself (ending transactions or connections, clearing caches) are refused by
+name; and it runs in read access mode, in which Neo4j refuses every write, schema change
+and administration command.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from knowtrail.graph.db.connection import Counters, translate_errors
+from knowtrail.graph.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import neo4j
+
+    from knowtrail.graph.db.connection import Connection
+
+FETCH_ROWS = 500
+"""Rows that the driver holds at once."""
+
+_KEYWORD = re.compile(
+    r"""
+    (?: \s | //[^\r\n]*(?:[\r\n]|$) | /\*.*?\*/ )*
+    (?: CYPHER \b (?: \s+ (?: \d+(?:\.\d+)? \b | \w+ \s* = \s* \w+ ) )*
+        (?: \s | //[^\r\n]*(?:[\r\n]|$) | /\*.*?\*/ )* )?
+    (?P<word> [A-Za-z]+ )
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+_HARMLESS = re.compile(
+    r"(?:dbms\.(?:components|info|list\w+|queryJmx|showCurrentUser"
+    r"|(?:cluster\.)?routing\.getRoutingTable)|tx\.getMetaData)\("
+)
+"""Procedures of mode DBMS that only look."""
+
+_POSITION = re.compile(r"\(line (\d+), column (\d+)(?: \(offset: \d+\))?\)")
+_JAVA_CLASS = re.compile(r" for (?:[a-z]\w*\.)+[\w$]+(?:@\w+)?")
+_JAVA_VALUE = re.compile(r"\b(?:String|Long|Double|Boolean)\(([^()]*)\)")
+_READ_ONLY = (
+    "The statement would {}, and this command only reads: add --write if you mean it."
+)
+
+
+class RunningStatement:
+    """The rows of a statement, streamed.
+
+    Attributes:
+        columns: Names of the columns.
+        plan: How the server runs the statement, if that was asked for; known after the
+            last row or `finish`.
+        warnings: What the server doubts, such as a label that no node has; known as
+            late.
+    """
+
+    def __init__(self, result: neo4j.Result, *, added_lines: int = 0) -> None:
+        self._result = result
+        self._added_lines = added_lines
+        self.columns: tuple[str, ...] = tuple(result.keys())
+        self._counters = Counters()
+        self._schema_changes = 0
+        self.plan = ""
+        self.warnings: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        """Yield the values of each row, in the order of the columns."""
+        for record in self._result:
+            yield list(record.values())
+        self.finish()
+
+    def finish(self) -> None:
+        """Drop the rows that are left, so that the statement comes to its end."""
+        summary = self._result.consume()
+        self._counters = Counters.of(summary)
+        c = summary.counters
+        self._schema_changes = (
+            c.indexes_added
+            + c.indexes_removed
+            + c.constraints_added
+            + c.constraints_removed
+            + c.system_updates
+        )
+        plan = summary.profile or summary.plan
+        self.plan = "\n".join(_plan_lines(plan)) if plan else ""
+        self.warnings = tuple(self._doubts(summary))
+
+    def _doubts(self, summary: neo4j.ResultSummary) -> Iterator[str]:
+        """Yield the warnings of the server, each as one line with its place."""
+        for status in summary.gql_status_objects:
+            if status.is_notification and status.raw_severity == "WARNING":
+                text = " ".join(status.status_description.split())
+                said = text.partition(". ")[2] or text  # behind the kind of warning
+                at, where = status.position, ""
+                if at is not None:
+                    line = max(1, at.line - self._added_lines)
+                    where = f" (line {line}, column {at.column})"
+                yield f"{said.rstrip('.')}{where}."
+
+    @property
+    def changes(self) -> str:
+        """Say what was changed, empty where nothing was; known after the last row."""
+        c = self._counters
+        counts = {
+            "nodes created": c.nodes_created,
+            "nodes deleted": c.nodes_deleted,
+            "relationships created": c.relationships_created,
+            "relationships deleted": c.relationships_deleted,
+            "properties set": c.properties_set,
+            "labels added": c.labels_added,
+            "schema changes": self._schema_changes,
+        }
+        return ", ".join(f"{n} {what}" for what, n in counts.items() if n)
+
+
+@contextmanager
+def run_statement(
+    connection: Connection,
+    text: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    write: bool = False,
+) -> Iterator[RunningStatement]:
+    """Run a statement in a transaction of its own and yield its rows.
+
+    It is never run a second time: a person who writes sees every failure.
+
+    Args:
+        connection: The database.
+        text: One Cypher statement.
+        params: Its parameters.
+        write: Whether it may change anything.
+
+    Raises:
+        InputError: If the statement cannot be understood, lacks a parameter, fails on
+            its own account, or would write without leave.
+        DatabaseError: If the server refuses or fails.
+    """
+    _check_text(text)
+    with (
+        translate_errors(),
+        connection.driver.session(
+            database=connection.database,
+            default_access_mode="WRITE" if write else "READ",
+            fetch_size=FETCH_ROWS,
+            notifications_min_severity="WARNING",
+            bookmark_manager=connection.driver.execute_query_bookmark_manager,
+        ) as session,
+    ):
+        added_lines = 0
+        if not write:
+            word, bare = _without_mode(text)
+            explained = f"EXPLAIN\n{bare}"
+            if word == "EXPLAIN":  # that it begins so is ours to see to
+                text, added_lines = explained, 1
+            else:
+                _check_reads_only(session, explained)
+        with _explain_mistakes(added_lines=added_lines):
+            result = session.run(text, dict(params or {}))
+            yield RunningStatement(result, added_lines=added_lines)
+
+
+def _check_text(text: str) -> None:
+    """Refuse a text that the driver cannot send."""
+    if not text.strip():
+        msg = "The statement is empty: write one, such as 'MATCH (n) RETURN count(n)'."
+        raise InputError(msg)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        msg = f"The statement is not valid text at character {error.start + 1}."
+        raise InputError(msg) from error
+
+
+def _check_reads_only(session: neo4j.Session, explained: str) -> None:
+    """Ask the server what a statement would do, and refuse all but reading."""
+    with _explain_mistakes(added_lines=1):
+        summary = session.run(explained).consume()
+    if summary.query_type not in {"r", "s"}:
+        raise InputError(_READ_ONLY.format("write"))
+    operators = list(_operators(summary.plan or {}))
+    if any(name.startswith("TerminateTransactions") for name, _ in operators):
+        raise InputError(_READ_ONLY.format("end transactions"))
+    if summary.query_type == "s":
+        # Commands of administration do not tell reading from writing: in read access
+        # mode the server refuses what writes.
+        shows = any(name.startswith("AdministrationCommand") for name, _ in operators)
+        calls = [detail for name, detail in operators if name.startswith("Procedure")]
+        if not (calls or shows) or not all(map(_HARMLESS.match, calls)):
+            raise InputError(_READ_ONLY.format("change the server"))
+
+
+def _without_mode(text: str) -> tuple[str, str]:
+    """Return the first keyword of a statement, and it without EXPLAIN or PROFILE.
+
+    Only what the server says of the second decides whether the statement may run.
+    """
+    found = _KEYWORD.match(text)
+    if found is None:
+        return "", text
+    start, end = found.span("word")
+    word = found["word"].upper()
+    if word in {"EXPLAIN", "PROFILE"}:
+        return word, text[:start] + " " * (end - start) + text[end:]
+    return word, text
+
+
+def _operators(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the operators of a plan with their details."""
+    yield plan.get("operatorType", ""), str(plan.get("args", {}).get("Details", ""))
+    for child in plan.get("children", ()):
+        yield from _operators(child)
+
+
+def _plan_lines(plan: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+    """Yield the lines of a plan as a tree, the last operator first."""
+    arguments = plan.get("args", {})
+    name = plan.get("operatorType", "").partition("@")[0]
+    details = " ".join(str(arguments.get("Details", "")).split())
+    rows = arguments.get("Rows", arguments.get("EstimatedRows"))
+    count = "" if rows is None else f"  [{rows:.4g} rows]"
+    yield f"{'  ' * depth}{name} {details}".rstrip() + count
+    for child in plan.get("children", ()):
+        yield from _plan_lines(child, depth + 1)
+
+
+@contextmanager
+def _explain_mistakes(*, added_lines: int = 0) -> Iterator[None]:
+    """Turn what the server says about a statement into one line for its author."""
+    from neo4j import exceptions as ne
+
+    try:
+        yield
+    except ne.ClientError as error:
+        code = error.code or ""
+        if code == "Neo.ClientError.Statement.AccessMode":
+            raise InputError(_READ_ONLY.format("write")) from error
+        if code.startswith("Neo.ClientError.Statement") or code in {
+            "Neo.ClientError.Procedure.ProcedureNotFound",
+            "Neo.ClientError.Procedure.TypeError",
+        }:
+            line = _one_line(error.message or code, added_lines=added_lines)
+            if code == "Neo.ClientError.Statement.ParameterMissing":
+                line += " Give each with -p NAME=VALUE."
+            raise InputError(line) from error
+        raise
+
+
+def _one_line(message: str, *, added_lines: int = 0) -> str:
+    """Shorten a server's message to one line that keeps the position.
+
+    Args:
+        message: What the server said, with a picture of the place below it.
+        added_lines: Lines put before the author's own, to be taken off again.
+    """
+    found = _POSITION.search(message)
+    text = _JAVA_CLASS.sub("", message.splitlines()[0])
+    text = _JAVA_VALUE.sub(r"\1", text)
+    where = ""
+    if found:
+        text = text.replace(found[0], "").strip()
+        line = max(1, int(found[1]) - added_lines)
+        where = f" (line {line}, column {found[2]})"
+    if len(text) > 160 and ": expected " in text:
+        text = text.split(": expected ")[0]
+    return f"{text.rstrip('. ')}{where}."

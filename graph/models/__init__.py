@@ -1,0 +1,1 @@
+"""Models of others: embedders and language models, one way to call each."""

@@ -1,0 +1,197 @@
+"""Embedding models: a small protocol, and the built-in ones by their names.
+
+Anything with LangChain's `Embeddings` interface is an `Embedder`. A model's query
+prompt is applied to queries only.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from knowtrail.graph.errors import SettingsError, VectorError
+from knowtrail.graph.models.array_embedder import QUERY_PROMPTS, ArrayEmbedder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from knowtrail.graph.models.array_embedder import Vectors
+    from knowtrail.graph.settings import Settings
+
+_PROVIDERS = {"sentence-transformers", "bf16", "ollama", "static", "hash"}
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """What the product needs of an embedding model."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector a text, in order."""
+        ...
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a question."""
+        ...
+
+
+def embedder_name(embedder: Embedder) -> str:
+    """Return the name that is recorded on the corpus."""
+    for attribute in ("name", "model_name", "model"):
+        value = getattr(embedder, attribute, None)
+        if isinstance(value, str) and value:
+            return value
+    return type(embedder).__name__
+
+
+def query_prompt(embedder: Embedder) -> str:
+    """Return the prompt put before queries, empty where there is none."""
+    value = getattr(embedder, "query_prompt", "")
+    return value if isinstance(value, str) else ""
+
+
+def dimensions_of(embedder: Embedder) -> int:
+    """Return the length of the embedder's vectors, asking the model if it must."""
+    value = getattr(embedder, "dimensions", None)
+    if isinstance(value, int):
+        return value
+    return int(embed_texts(embedder, ["dimensions"]).shape[1])
+
+
+def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Embed texts and check the result.
+
+    Args:
+        embedder: The model.
+        texts: At least one text.
+
+    Returns:
+        Float32 array of shape (texts, dimensions); every row finite and not zero.
+
+    Raises:
+        VectorError: If a vector is missing, not finite, zero or of another length.
+    """
+    encode: Callable[[list[str]], Any] = getattr(
+        embedder, "embed_array", embedder.embed_documents
+    )
+    try:
+        vectors = np.asarray(encode(list(texts)), dtype=np.float32)
+    except ValueError as error:
+        msg = f"The embedder {embedder_name(embedder)} gave vectors of mixed lengths."
+        raise VectorError(msg) from error
+    if vectors.ndim != 2 or len(vectors) != len(texts):
+        msg = (
+            f"The embedder {embedder_name(embedder)} gave {len(vectors)} vectors for "
+            f"{len(texts)} texts."
+        )
+        raise VectorError(msg)
+    norms = np.linalg.norm(vectors, axis=1)
+    bad = np.flatnonzero(~np.isfinite(norms) | (norms == 0))
+    if bad.size:
+        kind = "a zero" if norms[bad[0]] == 0 else "a not finite"
+        msg = (
+            f"The embedder {embedder_name(embedder)} gave {kind} vector for "
+            f"{texts[int(bad[0])][:60]!r}: mend the model or leave that text out."
+        )
+        raise VectorError(msg)
+    return vectors
+
+
+class DeferredEmbedder(ArrayEmbedder):
+    """A sentence-transformers model by its name: nothing is imported until it embeds.
+
+    It is not one of LangChain's `Embeddings`, whose import alone takes as long as a
+    whole question to a server that has the model.
+
+    Args:
+        name: As for `load_embedder`.
+    """
+
+    def __init__(self, name: str) -> None:
+        provider, model = _provider(name)
+        self.name = _recorded(provider, model)
+        self.query_prompt = QUERY_PROMPTS.get(model, "")
+        self._wanted = name
+        self._lock = threading.Lock()
+        self._own: Any = None
+
+    @property
+    def loaded(self) -> bool:
+        """Say whether the model is in this process."""
+        return self._own is not None and self._own.loaded
+
+    def embed_array(self, texts: list[str]) -> Vectors:
+        """Return vectors as a float32 array of shape (texts, dimensions)."""
+        with self._lock:
+            if self._own is None:
+                self._own = load_embedder(self._wanted)
+        vectors: Vectors = self._own.embed_array(texts)
+        return vectors
+
+
+def named_embedder(name: str, *, settings: Settings | None = None) -> Embedder:
+    """Return an embedder as `load_embedder` does, for our own use; see there."""
+    if _provider(name)[0] in {"hash", "ollama"}:
+        return load_embedder(name, settings=settings)
+    return DeferredEmbedder(name)
+
+
+def load_embedder(name: str, *, settings: Settings | None = None) -> Embedder:
+    """Return the embedder of a name; the model itself is loaded at first use.
+
+    Args:
+        name: `provider:model`, or a sentence-transformers model name or folder.
+            Providers: `sentence-transformers`, `bf16` (the same with bfloat16
+            weights), `ollama`, `static` (a sentence-transformers model of static
+            embeddings: a draft mode, its neighbours differ) and `hash` (no model).
+        settings: Where Ollama answers.
+
+    Raises:
+        SettingsError: For an unknown provider, or one without a model.
+        MissingExtraError: If the provider's package is not installed.
+    """
+    from knowtrail.graph.models import embedding_models as models
+
+    provider, model = _provider(name)
+    made: Embedder
+    if provider == "hash":
+        if not re.fullmatch("[0-9]{1,4}", model) or not 1 <= int(model) <= 4096:
+            msg = f"Embedder {name!r}: write hash:N with N from 1 to 4096."
+            raise SettingsError(msg)
+        made = models.HashEmbedder(int(model))
+    elif provider == "ollama":
+        url = settings.ollama_url if settings else None
+        made = models.OllamaEmbedder(model, url=url)
+    else:
+        made = models.SentenceTransformerEmbedder(
+            model, name=_recorded(provider, model), bf16=provider == "bf16"
+        )
+    return made
+
+
+def _provider(name: str) -> tuple[str, str]:
+    """Return provider and model of a name.
+
+    Raises:
+        SettingsError: For an unknown provider, or one without a model.
+    """
+    provider, _, model = name.partition(":")
+    if not model and provider not in _PROVIDERS and provider.strip():
+        return "sentence-transformers", name
+    if not model and provider != "hash":
+        msg = f"Embedder {name!r} names no model: write one, or PROVIDER:MODEL."
+        raise SettingsError(msg)
+    if provider not in _PROVIDERS:
+        msg = (
+            f"Unknown embedding provider {provider!r} in {name!r}: use a model name, "
+            "bf16:MODEL, static:MODEL or ollama:MODEL."
+        )
+        raise SettingsError(msg)
+    return provider, model
+
+
+def _recorded(provider: str, model: str) -> str:
+    """Return the name that a corpus records of a sentence-transformers model."""
+    return model if provider == "sentence-transformers" else f"{provider}:{model}"

@@ -1,0 +1,127 @@
+"""The embedder of the managed server, asked instead of loading the model again.
+
+To load a model takes ten CPU seconds and a gigabyte, to ask the server that has it
+milliseconds; the vectors are the same. A server that has none, is not ours or embeds
+with another model says so at once, and the model is loaded here.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from knowtrail.graph.errors import DatabaseError, UnavailableError
+from knowtrail.graph.models.array_embedder import ArrayEmbedder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from knowtrail.graph.db.connection import AsyncConnection, Connection
+    from knowtrail.graph.models.array_embedder import Vectors
+    from knowtrail.graph.models.embedders import Embedder
+
+_LOG = logging.getLogger(__name__)
+_STATEMENT = "models/embed"
+MOST_TEXTS = 256
+"""Texts of one question to the server, which takes no more."""
+
+
+@runtime_checkable
+class _Loadable(Protocol):
+    """An embedder whose model takes long to load."""
+
+    name: str
+    query_prompt: str
+
+    @property
+    def loaded(self) -> bool:
+        """Say whether the model is in this process."""
+        ...
+
+    def embed_array(self, texts: list[str]) -> Vectors:
+        """Return vectors as a float32 array of shape (texts, dimensions)."""
+        ...
+
+
+class ServedEmbedder(ArrayEmbedder):
+    """A model that the server is asked for, until it has been loaded here.
+
+    Args:
+        own: The model, loaded here where the server does not have it.
+        connection: The server.
+    """
+
+    def __init__(self, own: _Loadable, connection: Connection) -> None:
+        self.name = own.name
+        self.query_prompt = own.query_prompt
+        self._own = own
+        self._connection = connection
+
+    def embed_array(self, texts: list[str]) -> Vectors:
+        """Return vectors as a float32 array of shape (texts, dimensions)."""
+        found: list[Any] = []
+        for start in range(0, len(texts), MOST_TEXTS):
+            part = texts[start : start + MOST_TEXTS]
+            if self._own.loaded or (rows := self._asked(part)) is None:
+                return self._own.embed_array(texts)
+            found += rows
+        return np.asarray(found, dtype=np.float32)
+
+    def _asked(self, texts: list[str]) -> list[list[float]] | None:
+        """Return the server's vectors, None where it has none."""
+        try:
+            rows = self._connection.read(_STATEMENT, model=self.name, texts=texts)
+        except DatabaseError as error:
+            _without(error)
+            return None
+        return _vectors(rows, texts)
+
+
+def served_embedder(connection: Connection, embedder: Embedder) -> Embedder:
+    """Return an embedder that asks the server first, where that spares a model."""
+    if connection.asks_for_models and (own := _unloaded(embedder)):
+        return ServedEmbedder(own, connection)
+    return embedder
+
+
+async def aserved_query(
+    connection: AsyncConnection, embedder: Embedder, question: str
+) -> list[float] | None:
+    """Return the server's vector of a question, None where it has none."""
+    if (own := _unloaded(embedder)) is None:
+        return None
+    texts = [own.query_prompt + question]
+    try:
+        rows = await connection.aread(_STATEMENT, model=own.name, texts=texts)
+    except DatabaseError as error:
+        _without(error)
+        return None
+    found = _vectors(rows, texts)
+    return None if found is None else found[0]
+
+
+def _unloaded(embedder: Embedder) -> _Loadable | None:
+    """Return an embedder whose model would have to be loaded, else None."""
+    if isinstance(embedder, _Loadable) and not embedder.loaded:
+        return embedder
+    return None
+
+
+def _without(error: DatabaseError) -> None:
+    """Go on without the server's model, unless the server itself is gone.
+
+    Raises:
+        UnavailableError: If it does not answer.
+    """
+    if isinstance(error, UnavailableError):
+        raise error
+    _LOG.debug("The server embeds nothing: %s", error)
+
+
+def _vectors(
+    rows: Sequence[dict[str, Any]], texts: Sequence[str]
+) -> list[list[float]] | None:
+    """Return the vectors of an answer; None where it is not one a text."""
+    return [row["vector"] for row in rows] if len(rows) == len(texts) else None

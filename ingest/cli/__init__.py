@@ -1,0 +1,1 @@
+"""Commands that bring text in and look after corpora."""

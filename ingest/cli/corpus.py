@@ -1,0 +1,132 @@
+"""`knowtrail corpus`: what is stored, is it sound, and away with it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from knowtrail.graph.cli.groups import NearGroup
+from knowtrail.graph.cli.rows import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from knowtrail.graph.settings import Settings
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+
+
+@click.group(cls=NearGroup)
+def corpus() -> None:
+    """List, show, verify and delete corpora."""
+
+
+@corpus.command("list")
+@_JSON
+@click.pass_obj
+def list_(settings: Settings, /, *, as_json: bool) -> None:
+    """List the stored corpora."""
+    from knowtrail.graph.session import open_connection
+    from knowtrail.graph.settings import own_command
+    from knowtrail.ingest.corpus import list_corpora
+
+    with open_connection(settings) as connection:
+        rows = list_corpora(connection)
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    if not rows:
+        own = own_command(settings.home)
+        click.echo(f"No corpus is stored. Try: {own} quickstart", err=True)
+    for row in rows:
+        click.echo(f"{row['name']}: {', '.join(_told(row))}")
+
+
+def _told(row: dict[str, Any]) -> Iterator[str]:
+    """Yield what there is to say of a corpus in a list."""
+    institutions = counted(row["custodians"], "institution")
+    if None in (row["version"], row["status"], row["embedder"]):
+        made = "no documents" if row["custodians"] else "not made by an ingest"
+        yield f"{institutions}, {made}"
+        return
+    yield counted(row["documents"], "document")
+    if row["custodians"]:
+        yield institutions
+    yield f"version {row['version']}"
+    yield row["status"]
+    yield row["embedder"]
+
+
+@corpus.command()
+@click.argument("name")
+@click.option("--digest", is_flag=True, help="Work out the digest of the content too.")
+@_JSON
+@click.pass_obj
+def show(settings: Settings, /, *, name: str, digest: bool, as_json: bool) -> None:
+    """Show what a corpus holds and how it was built."""
+    from knowtrail.graph.session import open_connection
+    from knowtrail.ingest.corpus import stored_corpus
+    from knowtrail.ingest.verify import corpus_digest
+
+    with open_connection(settings) as connection:
+        stored_corpus(connection, name)
+        (row,) = connection.read("corpus/show", name=name)
+        if digest:
+            row["digest"] = corpus_digest(connection, name).value
+    for derived in ("axes", "axesVersion"):
+        row["settings"].pop(derived, None)
+    if as_json:
+        click.echo(json.dumps(row, ensure_ascii=False, default=str))
+        return
+    # The counts win: `terms` is also the name of a setting.
+    for key, value in sorted((row.pop("settings") | row).items()):
+        click.echo(f"{key}: {value}")
+
+
+@corpus.command()
+@click.argument("name")
+@_JSON
+@click.pass_obj
+def verify(settings: Settings, /, *, name: str, as_json: bool) -> None:
+    """Check a corpus: no orphans, no missing vectors, no broken limits."""
+    from knowtrail.graph.session import open_connection
+    from knowtrail.ingest.verify import verify_corpus
+
+    with open_connection(settings) as connection:
+        findings = verify_corpus(connection, name)
+    bad = [finding for finding in findings if finding.count]
+    if as_json:
+        click.echo(json.dumps([asdict(f) for f in findings], ensure_ascii=False))
+    else:
+        for finding in bad:
+            click.echo(
+                f"{finding.count} {finding.check}, such as "
+                f"{', '.join(map(str, finding.examples))}"
+            )
+        if not bad:
+            click.echo(f"Corpus {name} is sound: {len(findings)} checks passed.")
+    if bad:
+        sys.exit(1)
+
+
+@corpus.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def delete(settings: Settings, /, *, name: str, yes: bool) -> None:
+    """Delete a corpus with everything in it."""
+    from knowtrail.graph.db.corpus_lock import corpus_lock
+    from knowtrail.graph.session import open_connection
+    from knowtrail.ingest.corpus import check_corpus, delete_corpus
+
+    with open_connection(settings) as connection:
+        check_corpus(connection, name)
+        if not yes and not click.confirm(f"Delete corpus {name!r}?", err=True):
+            sys.exit(1)
+        with corpus_lock(settings.home, connection, name):
+            written = delete_corpus(connection, name)
+    click.echo(f"Deleted corpus {name}: {written.nodes_deleted} nodes.")

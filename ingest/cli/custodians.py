@@ -1,0 +1,190 @@
+"""`knowtrail ingest custodians`: heritage institutions from a table."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from knowtrail.ingest.cli.input import corpus_named, input_options, tell_estimate
+
+if TYPE_CHECKING:
+    from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.custodians import CustodianFile, CustodianReport
+    from knowtrail.ingest.options import Cleanup
+
+_SHOWN = 20
+
+
+def _columns(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str]:
+    """Read FIELD=COLUMN pairs."""
+    columns = {}
+    for pair in given:
+        field, equals, column = pair.partition("=")
+        if not equals or not field or not column:
+            msg = f"{pair!r} is no pair: write FIELD=COLUMN, such as name=title."
+            raise click.BadParameter(msg)
+        columns[field.strip()] = column.strip()
+    return columns
+
+
+@click.command()
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--example",
+    is_flag=True,
+    help="Instead of a file: seventy invented institutions that come with Knowtrail.",
+)
+@click.option(
+    "--map",
+    "columns",
+    multiple=True,
+    callback=_columns,
+    metavar="FIELD=COLUMN",
+    help="Which column a field is read from.",
+)
+@click.option("--country", help="ISO 3166-1 code of rows that do not tell theirs.")
+@click.option(
+    "--guess/--no-guess",
+    default=True,
+    show_default=True,
+    help="Guess type, town and country from title and address, with a confidence.",
+)
+@click.option(
+    "--documents/--no-documents",
+    default=True,
+    show_default=True,
+    help="Make a searchable document of each; the slow part.",
+)
+@input_options
+@click.pass_obj
+def custodians(
+    settings: Settings,
+    /,
+    *,
+    path: Path | None,
+    example: bool,
+    corpus: str | None,
+    columns: dict[str, str],
+    country: str | None,
+    guess: bool,
+    documents: bool,
+    cleanup: Cleanup,
+    limit: int | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Ingest heritage institutions from a CSV or JSON Lines file.
+
+    Each becomes a Custodian with its class and, unless told otherwise, a document.
+    """
+    from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.identifiers import country_exists
+    from knowtrail.graph.models.embedders import named_embedder
+    from knowtrail.graph.session import open_connection
+    from knowtrail.ingest.custodians import custodian_source, ingest_custodians
+    from knowtrail.ingest.options import IngestOptions
+
+    name = corpus_named(settings, corpus, cleanup=cleanup, limit=limit)
+    if country is not None and not country_exists(country):
+        msg = f"--country {country!r} is no code of ISO 3166-1, such as GB."
+        raise click.UsageError(msg)
+    file = _file(path, columns, example=example, limit=limit)
+    embedder = (
+        named_embedder(settings.embedder, settings=settings) if documents else None
+    )
+    if dry_run:
+        tell_estimate(
+            custodian_source(
+                file, corpus=name, country=country, guess=guess, failures=True
+            ),
+            corpus=name,
+            options=IngestOptions(themes="none"),
+            embedder=embedder,
+            as_json=as_json,
+        )
+        return
+    with open_connection(settings) as connection, progress_bars() as progress:
+        report = ingest_custodians(
+            connection,
+            file,
+            corpus=name,
+            settings=settings,
+            embedder=embedder,
+            country=country,
+            guess=guess,
+            cleanup=cleanup,
+            progress=progress,
+        )
+    _tell(report, as_json=as_json)
+
+
+def _file(
+    path: Path | None,
+    columns: dict[str, str],
+    *,
+    example: bool,
+    limit: int | None,
+) -> CustodianFile:
+    """Open the file that is meant."""
+    from knowtrail.ingest.custodians import CustodianFile, bundled_custodians
+
+    if (path is None) != example:
+        msg = "Name a file, or give --example, not both."
+        raise click.UsageError(msg)
+    return CustodianFile(path or bundled_custodians(), columns, limit=limit)
+
+
+def _tell(report: CustodianReport, *, as_json: bool) -> None:
+    """Write the report, and exit 1 where something could not be used."""
+    if as_json:
+        click.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        _tell_counts(report)
+    if report.failures or (report.documents and not report.documents.complete):
+        for line in report.failures:
+            click.echo(f"Error: {line}", err=True)
+        sys.exit(1)
+
+
+def _tell_counts(report: CustodianReport) -> None:
+    """Write the report for people."""
+    found = report.findings
+    click.echo(
+        f"Custodians of {report.source} in {report.corpus}: {report.added} added, "
+        f"{report.updated} updated, {report.skipped} skipped, {report.deleted} "
+        f"deleted, {report.repeated} repeated, {report.failed} failed"
+    )
+    for (name, rule), count in sorted(found.guessed.items()):
+        click.echo(f"Guessed {name} by {rule}: {count}")
+    for name, count in sorted(found.unknown.items()):
+        click.echo(f"Unknown {name}: {count}")
+    for name, count in sorted(found.malformed.items()):
+        click.echo(f"Refused or mended {name}: {count}")
+    for line in found.examples[:_SHOWN]:
+        click.echo(f"  {line}")
+    more = found.malformed.total() - _SHOWN
+    if more > 0:
+        click.echo(f"  and {more:,} more (--json has the first hundred)")
+    if report.documents is not None:
+        told = report.documents
+        click.echo(
+            f"Documents: {told.added} added, {told.updated} updated, {told.skipped} "
+            f"skipped, {told.deleted} deleted, {told.failed} failed; "
+            f"{report.linked} chunks linked"
+        )
+    if report.stale:
+        click.echo(
+            f"The documents of {report.stale} changed institutions are as before: run "
+            "again without --no-documents."
+        )
+    seconds = dict(report.seconds)
+    if report.documents is not None:
+        seconds |= report.documents.seconds
+    stages = ", ".join(f"{stage} {taken:.1f} s" for stage, taken in seconds.items())
+    click.echo(f"Time: {stages}")

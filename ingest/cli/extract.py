@@ -1,0 +1,304 @@
+"""`knowtrail extract`: what texts say, as SKN or JSON, into the graph."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from knowtrail.graph.cli.rows import cell_text, counted
+from knowtrail.graph.models.ollama_client import MOST_CONTEXT
+from knowtrail.graph.settings import own_command
+
+if TYPE_CHECKING:
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.embedders import Embedder
+    from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.extraction.batch import ExtractionReport
+    from knowtrail.ingest.extraction.stored_knowledge import ExtractionSource
+
+VARIANT_NAMES = (
+    "json",
+    "json_conf",
+    "skn_no_gaps",
+    "skn_no_causal",
+    "skn_no_risk",
+    "skn",
+)
+"""The variants; here by hand, so that `--help` loads none of them."""
+
+SHOWN_FAILURES = 5
+
+
+@click.command()
+@click.option("--corpus", help="Corpus to read; needed where there are several.")
+@click.option(
+    "--variant",
+    type=click.Choice(VARIANT_NAMES),
+    default="skn",
+    show_default=True,
+    help="How the model writes down what it reads.",
+)
+@click.option(
+    "--documents",
+    multiple=True,
+    metavar="TITLE",
+    help="Title, alias or id of a document to read; repeat for more. Default: all.",
+)
+@click.option(
+    "--unit",
+    type=click.Choice(["document", "chunk"]),
+    default="document",
+    show_default=True,
+    help="What is read at a time.",
+)
+@click.option("--limit", type=click.IntRange(1), help="Read this many and stop.")
+@click.option(
+    "--search",
+    "searches",
+    multiple=True,
+    metavar="QUERY",
+    help="Read what a web search finds instead; repeat for more.",
+)
+@click.option(
+    "--search-results",
+    "recorded",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File of recorded results: read first, new ones are added.",
+)
+@click.option("--recorded-only", is_flag=True, help="Never search live.")
+@click.option(
+    "--question-aware",
+    "question",
+    metavar="QUESTION",
+    help="Tell the model what the knowledge is wanted for.",
+)
+@click.option(
+    "--model",
+    "model_name",
+    metavar="NAME",
+    help="Model that reads (KNOWTRAIL_LANGUAGE_MODEL): Ollama's, "
+    "openai:MODEL[@URL], anthropic:MODEL or langchain:CLASS:MODEL.",
+)
+@click.option(
+    "--concurrency",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Texts that the model reads at once, 1 to 32.",
+)
+@click.option(
+    "--seconds",
+    type=float,
+    default=120.0,
+    show_default=True,
+    help="Time limit of an answer.",
+)
+@click.option(
+    "--tokens",
+    type=int,
+    default=4096,
+    show_default=True,
+    help="Tokens of an answer; half of the context at most.",
+)
+@click.option(
+    "--context",
+    type=click.IntRange(2_048),
+    default=MOST_CONTEXT,
+    show_default=True,
+    help="Tokens of text and answer together at most, where the model offers as many.",
+)
+@click.option("--retry-failed", is_flag=True, help="Try again what failed before.")
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@click.pass_obj
+def extract(
+    settings: Settings,
+    /,
+    *,
+    corpus: str | None,
+    documents: tuple[str, ...],
+    unit: Any,
+    limit: int | None,
+    searches: tuple[str, ...],
+    recorded: Path | None,
+    recorded_only: bool,
+    model_name: str | None,
+    context: int,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Let a language model write down what texts say, as nodes of the graph.
+
+    What is done is skipped, so an interrupted run goes on where it was.
+    """
+    from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.db.corpus_lock import corpus_lock
+    from knowtrail.graph.errors import InputError
+    from knowtrail.graph.models.language_models import load_language_model
+    from knowtrail.graph.session import open_connection
+    from knowtrail.ingest.corpus import only_corpus
+    from knowtrail.ingest.extraction import batch
+
+    chosen = batch.ExtractionOptions(**options)
+    if searches and documents:
+        msg = "--search and --documents name different sources: give one of them."
+        raise InputError(msg)
+    model = load_language_model(model_name, settings=settings, context=context)
+    found = _searched(searches, recorded, recorded_only=recorded_only)
+    with open_connection(settings) as connection:
+        name = only_corpus(connection, corpus or settings.corpus)
+        with (
+            corpus_lock(settings.home, connection, name),
+            progress_bars() as progress,
+        ):
+            sources = (
+                _search_sources(found, name)
+                if searches
+                else batch.stored_sources(connection, name, unit=unit, only=documents)
+            )
+            report = batch.extract_sources(
+                connection,
+                sources[:limit],
+                corpus=name,
+                model=model,
+                embedder=_embedder(connection, name, settings),
+                options=chosen,
+                progress=progress,
+            )
+    if as_json:
+        click.echo(json.dumps(report.as_dict(), ensure_ascii=False))
+    else:
+        _show(report, own_command(settings.home))
+    _tell_limits(report, chosen.tokens)
+
+
+def _embedder(connection: Connection, corpus: str, settings: Settings) -> Embedder:
+    """Return the embedder of a corpus, which is loaded at its first text."""
+    from knowtrail.graph.models.embedders import named_embedder
+    from knowtrail.graph.models.served import served_embedder
+    from knowtrail.ingest.corpus import stored_corpus
+
+    name = stored_corpus(connection, corpus).embedder
+    return served_embedder(connection, named_embedder(name, settings=settings))
+
+
+def _searched(
+    searches: tuple[str, ...], recorded: Path | None, *, recorded_only: bool
+) -> dict[str, Any]:
+    """Return what searches find; new results are added to the file as they come.
+
+    Raises:
+        InputError: If results must be recorded and are not.
+        SourceError: If searches failed and none found anything.
+    """
+    from knowtrail.graph.errors import InputError, SourceError
+    from knowtrail.ingest.extraction.web import (
+        add_recorded,
+        read_recorded,
+        search_results,
+    )
+
+    if recorded_only and recorded is None:
+        msg = "--recorded-only needs --search-results FILE."
+        raise InputError(msg)
+    known: dict[str, Any] = {}
+    if recorded is not None and (recorded_only or recorded.exists()):
+        known = dict(read_recorded(recorded))
+    found: dict[str, Any] = {}
+    failure = None
+    for query in dict.fromkeys(searches):
+        try:
+            results = search_results(query, recorded=known, recorded_only=recorded_only)
+        except SourceError as error:
+            failure = error
+            click.echo(cell_text(f"Failed: {query!r}: {error}"), err=True)
+            continue
+        found[query] = results
+        if recorded is not None and results and query not in known:
+            add_recorded(recorded, {query: results})
+    if failure is not None and not any(found.values()):
+        raise failure
+    return found
+
+
+def _search_sources(found: dict[str, Any], corpus: str) -> list[ExtractionSource]:
+    """Return what searches found as sources; those without results are told."""
+    from knowtrail.ingest.extraction.batch import search_source
+
+    for query, results in found.items():
+        if not results:
+            click.echo(f"Nothing was found for {query!r}.", err=True)
+    return [
+        search_source(query, results, corpus=corpus)
+        for query, results in found.items()
+        if results
+    ]
+
+
+def _show(report: ExtractionReport, own: str) -> None:
+    """Write what a run did, and by which commands of ours to see more."""
+    click.echo(
+        f"{report.variant} by {report.model}: {counted(report.sources, 'source')}, "
+        f"{report.skipped} done before, {report.ok} valid, {report.repaired} put "
+        f"right, {report.failed} failed."
+    )
+    if report.passages:
+        click.echo(
+            f"{report.read_characters:,} of {report.source_characters:,} characters "
+            f"read in {counted(report.passages, 'passage')}."
+        )
+        click.echo(
+            f"{counted(report.facts, 'fact')}, {report.supported} with a sentence "
+            f"that supports them; {report.prompt_tokens:,} + "
+            f"{report.completion_tokens:,} tokens in {report.seconds:.1f} s."
+        )
+    if report.not_understood:
+        click.echo(
+            f"{counted(report.not_understood, 'piece')} of answers not understood and "
+            f"left out: {own} cypher --saved extraction_repairs",
+            err=True,
+        )
+    for title, error in report.failures[:SHOWN_FAILURES]:
+        click.echo(cell_text(f"Failed: {title}: {error}"), err=True)
+    if len(report.failures) > SHOWN_FAILURES:
+        click.echo(f"More: {own} cypher --saved extraction_failures", err=True)
+    if report.kept:
+        click.echo(
+            f"Of {counted(report.kept, 'source')} the earlier extraction is kept: it "
+            "had read more.",
+            err=True,
+        )
+    if report.failed + report.partial > report.kept:
+        click.echo(
+            "What failed counts as done: --retry-failed asks for it again.", err=True
+        )
+
+
+def _tell_limits(report: ExtractionReport, tokens: int) -> None:
+    """Say what was not read, and where answers had less room than was asked for.
+
+    Raises:
+        KnowtrailError: If nothing worked of what was asked for.
+    """
+    from knowtrail.graph.errors import KnowtrailError
+
+    if report.partial:
+        click.echo(
+            f"{counted(report.partial, 'text')} read in part: of some passages the "
+            "answer could not be used.",
+            err=True,
+        )
+    if report.answer_tokens is not None and report.answer_tokens < tokens:
+        click.echo(
+            f"Answers had {report.answer_tokens:,} tokens, not {tokens:,}: they get "
+            "half of the model's context.",
+            err=True,
+        )
+    if 0 < report.sources == report.failed + report.failed_before:
+        msg = f"Nothing worked: {counted(report.sources, 'extraction')} failed"
+        for title, error in report.failures[:1]:
+            raise KnowtrailError(f"{msg}. The first: {title}: {error}")
+        msg += ", all before: --retry-failed asks again"
+        raise KnowtrailError(f"{msg}; knowtrail cypher --saved extraction_failures.")

@@ -1,0 +1,313 @@
+"""`knowtrail ingest`: put texts into the graph."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from knowtrail.graph.cli.groups import NearGroup
+from knowtrail.ingest.cli.input import corpus_named, input_options, tell_estimate
+from knowtrail.ingest.options import IngestOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.options import Cleanup
+    from knowtrail.ingest.records import Source
+    from knowtrail.ingest.report import IngestReport
+
+_DEFAULTS = IngestOptions()
+
+
+@click.group(cls=NearGroup)
+def ingest() -> None:
+    """Put texts into the graph.
+
+    The same input again writes nothing; an interrupted ingest goes on where it was.
+    """
+
+
+def _common(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that every ingest has."""
+    options = [
+        click.option(
+            "--themes",
+            type=click.Choice(["keyphrases", "llm", "none"]),
+            help=f"Where themes come from. [default: {_DEFAULTS.themes}]",
+        ),
+        click.option(
+            "--terms/--no-terms",
+            default=None,
+            help="Whether names that connect chunks become terms; --terms also adds "
+            "them to a corpus that has none. [default: terms]",
+        ),
+    ]
+    for name, text in (
+        ("window", "Sentences in a chunk."),
+        ("stride", "Sentences from one chunk to the next."),
+        ("intra-top-k", "Edges of a chunk inside its document."),
+        ("intra-threshold", "Least cosine of these."),
+        ("inter-top-x", "Edges of a chunk to other documents."),
+        ("inter-threshold", "Least cosine of these."),
+        ("theme-top", "Edges of a document by themes."),
+        ("theme-threshold", "Least cosine of these."),
+    ):
+        default = getattr(_DEFAULTS, name.replace("-", "_"))
+        options.append(
+            click.option(
+                f"--{name}", type=type(default), help=f"{text} [default: {default}]"
+            )
+        )
+    for option in reversed(options):
+        command = option(command)
+    return input_options(command)
+
+
+@ingest.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--namespace",
+    "namespaces",
+    type=int,
+    multiple=True,
+    help="Namespaces to read. [default: 0, the articles]",
+)
+@click.option(
+    "--keep-disambiguation", is_flag=True, help="Store disambiguation pages too."
+)
+@_common
+@click.pass_obj
+def dump(
+    settings: Settings,
+    /,
+    *,
+    paths: tuple[Path, ...],
+    namespaces: tuple[int, ...],
+    keep_disambiguation: bool,
+    **options: Any,
+) -> None:
+    """Ingest MediaWiki XML dumps (.xml, .bz2, .gz)."""
+    from knowtrail.ingest.sources.dump import DumpSource
+
+    source = DumpSource(
+        paths,
+        namespaces=namespaces or (0,),
+        keep_disambiguation=keep_disambiguation,
+    )
+    _run(settings, source, reread=all(path.is_file() for path in paths), **options)
+
+
+@ingest.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_common
+@click.pass_obj
+def jsonl(settings: Settings, /, *, paths: tuple[Path, ...], **options: Any) -> None:
+    """Ingest JSON lines: id, title, text or sentences, url, metadata.
+
+    A path of - reads standard input.
+    """
+    from knowtrail.ingest.sources.jsonl import JsonlSource
+
+    reread = all(path.is_file() and str(path) != "-" for path in paths)
+    _run(settings, JsonlSource(paths), reread=reread, **options)
+
+
+@ingest.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--encoding",
+    metavar="NAME",
+    help="How text that is no UTF-8 is encoded, such as windows-1252. [default: what "
+    "a byte order mark or HTML says]",
+)
+@click.option(
+    "--language",
+    default="en",
+    show_default=True,
+    help="Code of the language of files that tell none.",
+)
+@_common
+@click.pass_obj
+def files(
+    settings: Settings,
+    /,
+    *,
+    paths: tuple[Path, ...],
+    encoding: str | None,
+    language: str,
+    **options: Any,
+) -> None:
+    """Ingest files, folders or patterns: .txt, .md, .rst, .html, .pdf.
+
+    A folder is read to any depth; what it holds besides is counted. The same files
+    again replace those that changed; --cleanup full also deletes those that are gone.
+    """
+    from knowtrail.ingest.sources.files import FilesSource
+
+    source = FilesSource(paths, encoding=encoding, language=language)
+    _run(settings, source, reread=True, **options)
+
+
+@ingest.command()
+@click.argument("titles", nargs=-1)
+@click.option("--topic", "topics", multiple=True, help="Search for articles on this.")
+@click.option(
+    "--articles-per-topic", type=click.IntRange(1, 500), default=5, show_default=True
+)
+@click.option("--language", default="en", show_default=True, help="Wikipedia's code.")
+@click.option("--api-url", help="Another MediaWiki's api.php.")
+@click.option(
+    "--contact",
+    envvar="KNOWTRAIL_CONTACT",
+    help="Your address or page for the user agent; Wikipedia asks for one.",
+)
+@_common
+@click.pass_obj
+def wikipedia(
+    settings: Settings,
+    /,
+    *,
+    titles: tuple[str, ...],
+    topics: tuple[str, ...],
+    articles_per_topic: int,
+    language: str,
+    api_url: str | None,
+    contact: str | None,
+    **options: Any,
+) -> None:
+    """Ingest live Wikipedia articles, by title or by topic."""
+    if not titles and not topics:
+        msg = "Name articles, or give --topic."
+        raise click.UsageError(msg)
+    from knowtrail.ingest.sources.wikipedia import WikipediaSource
+
+    source = WikipediaSource(
+        titles=titles,
+        topics=topics,
+        articles_per_topic=articles_per_topic,
+        language=language,
+        api_url=api_url,
+        contact=contact or "",
+    )
+    _run(settings, source, **options)
+
+
+def _run(
+    settings: Settings,
+    source: Source,
+    *,
+    corpus: str | None,
+    cleanup: Cleanup,
+    limit: int | None,
+    dry_run: bool,
+    as_json: bool,
+    reread: bool = False,
+    **parameters: Any,
+) -> None:
+    """Ingest a source, report, and exit 1 where something could not be used."""
+    from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.models.embedders import named_embedder
+    from knowtrail.graph.session import open_connection
+    from knowtrail.ingest.pipeline import ingest_corpus
+    from knowtrail.ingest.reading import Limited, begun
+
+    name = corpus_named(settings, corpus, cleanup=cleanup, limit=limit)
+    source = source if limit is None else Limited(source, limit)
+    given = {key: value for key, value in parameters.items() if value is not None}
+    embedder = named_embedder(settings.embedder, settings=settings)
+    if dry_run:
+        tell_estimate(
+            source,
+            corpus=name,
+            options=replace(_DEFAULTS, **given),
+            embedder=embedder,
+            as_json=as_json,
+        )
+        return
+    _check_themes(given.get("themes"), settings)
+    # What cannot be read or used is refused before a server is started.
+    with begun([source]) if reread else nullcontext(source.items()):
+        pass
+    with open_connection(settings) as connection, progress_bars() as progress:
+        report = ingest_corpus(
+            connection,
+            [source],
+            corpus=name,
+            embedder=embedder,
+            settings=settings,
+            options=_options(connection, name, given),
+            cleanup=cleanup,
+            progress=progress,
+        )
+    _tell(report, as_json=as_json)
+
+
+def _check_themes(themes: str | None, settings: Settings) -> None:
+    """Refuse themes of a language model that is not there, before a corpus is made."""
+    if themes == "llm":
+        from knowtrail.graph.models.language_models import check_there
+
+        check_there(settings.language_model, settings)
+
+
+def _options(connection: Any, name: str, given: dict[str, Any]) -> IngestOptions | None:
+    """Return the given options over those stored, or over the defaults."""
+    if not given:
+        return None
+    from knowtrail.graph.errors import UnknownCorpusError
+    from knowtrail.ingest.corpus import stored_corpus
+
+    try:
+        base = stored_corpus(connection, name).options
+    except UnknownCorpusError:
+        base = _DEFAULTS
+    return replace(base, **given)
+
+
+def _tell(report: IngestReport, *, as_json: bool) -> None:
+    """Write the report, and exit 1 where something could not be used."""
+    if as_json:
+        click.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        _tell_counts(report)
+    for line in report.unclear_links:
+        click.echo(f"Warning: {line}", err=True)
+    if report.unclear > len(report.unclear_links):
+        more = report.unclear - len(report.unclear_links)
+        click.echo(f"Warning: so are {more:,} more links", err=True)
+    if not report.complete:
+        for line in [*report.damage, *report.failures]:
+            click.echo(f"Error: {line}", err=True)
+        sys.exit(1)
+
+
+def _tell_counts(report: IngestReport) -> None:
+    """Write the report for people."""
+    click.echo(
+        f"Corpus {report.corpus}: {report.added} added, {report.updated} updated, "
+        f"{report.skipped} skipped, {report.deleted} deleted, {report.failed} failed"
+    )
+    if report.left_out:
+        reasons = ", ".join(f"{n} {r}" for r, n in sorted(report.left_out.items()))
+        click.echo(f"Left out: {reasons}")
+    if report.redirects:
+        click.echo(
+            f"Redirects: {report.redirects} read; of those stored "
+            f"{report.redirects_resolved} are aliases, {report.redirects_waiting} wait "
+            "for their target"
+        )
+    written = report.written
+    click.echo(
+        f"Written: {written.nodes_created} nodes and {written.relationships_created} "
+        f"relationships created, {written.nodes_deleted} and "
+        f"{written.relationships_deleted} deleted"
+    )
+    stages = ", ".join(f"{stage} {s:.1f} s" for stage, s in report.seconds.items())
+    click.echo(f"Time: {stages}")

@@ -1,0 +1,124 @@
+"""What every command that ingests takes: corpus, clean-up, limit, a dry run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from knowtrail.graph.models.embedders import Embedder
+    from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.estimate import Estimate
+    from knowtrail.ingest.options import IngestOptions
+    from knowtrail.ingest.records import Source
+
+_OPTIONS = (
+    click.option("--corpus", help="Name of the corpus (KNOWTRAIL_CORPUS)."),
+    click.option(
+        "--cleanup",
+        type=click.Choice(["none", "incremental", "full"]),
+        default="incremental",
+        show_default=True,
+        help="Changed documents are kept as stored (none) or replaced (incremental); "
+        "full also deletes all documents of the corpus that this input does not have.",
+    ),
+    click.option(
+        "--limit",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Read the first N documents alone.",
+    ),
+    click.option(
+        "--dry-run",
+        is_flag=True,
+        help="Store nothing; tell what there is, and about how much time and space "
+        "it takes.",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Report as JSON."),
+)
+
+
+def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of every command that ingests."""
+    return reduce(lambda done, option: option(done), reversed(_OPTIONS), command)
+
+
+def corpus_named(
+    settings: Settings, corpus: str | None, *, cleanup: str, limit: int | None
+) -> str:
+    """Return the name of the corpus.
+
+    Raises:
+        UsageError: If there is none, or a limit would have the rest deleted.
+    """
+    if limit is not None and cleanup == "full":
+        msg = "--limit with --cleanup full would delete what is not read: drop one."
+        raise click.UsageError(msg)
+    if name := corpus or settings.corpus:
+        return name
+    msg = "Name the corpus: --corpus NAME or KNOWTRAIL_CORPUS."
+    raise click.UsageError(msg)
+
+
+def tell_estimate(
+    source: Source,
+    *,
+    corpus: str,
+    options: IngestOptions,
+    embedder: Embedder | None,
+    as_json: bool,
+) -> None:
+    """Write what an ingest would do, and exit 1 where it would."""
+    from knowtrail.graph.models.embedders import embedder_name
+    from knowtrail.ingest.estimate import estimate_ingest
+
+    name = None if embedder is None else embedder_name(embedder)
+    found = estimate_ingest(source, corpus=corpus, options=options, embedder=name)
+    for line in found.failures:
+        click.echo(f"Warning: {line}", err=True)
+    if as_json:
+        click.echo(json.dumps(found.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        _tell_counts(source, found, themes=options.themes, embedder=name)
+    if found.failures:
+        sys.exit(1)
+
+
+def _tell_counts(
+    source: Source, found: Estimate, *, themes: str, embedder: str | None
+) -> None:
+    """Write an estimate for people."""
+    from knowtrail.graph.cli.rows import counted
+
+    much = "about" if found.documents > found.read else "at least"
+    about = "" if found.whole else f"by its first {found.read:,}, {much} "
+    click.echo(
+        f"Of {source.name} would be ingested: {about}"
+        f"{counted(found.documents, 'document')}, {counted(found.chunks, 'chunk')}, "
+        f"{counted(found.sentences, 'sentence')}, "
+        f"{counted(found.characters, 'character')}"
+    )
+    reasons = [f"{n:,} {reason}" for reason, n in sorted(found.left_out.items())]
+    if found.failed:
+        reasons.append(f"{found.failed:,} that cannot be used")
+    if reasons:
+        click.echo(f"Left out: {', '.join(reasons)}")
+    if found.seconds is None or found.megabytes is None:
+        takes = f"How long that takes is not known before {embedder} is used"
+    else:
+        few, small = found.seconds < 10, found.megabytes < 1
+        long = "a few seconds" if few else f"about {found.seconds:,.0f} s"
+        large = "under 1 MB" if small else f"{found.megabytes:,.0f} MB"
+        takes = f"That takes {long} after the start and {large}"
+    click.echo(
+        f"{takes}. Nothing was stored; what the corpus has already was not looked at, "
+        "nor what a cleanup would delete."
+    )
+    if themes == "llm":
+        click.echo("The language model's time for themes is not counted.")

@@ -1,0 +1,1 @@
+"""Commands that ask, walk, serve and draw."""

@@ -1,0 +1,223 @@
+"""`knowtrail ask`: an answer in words, with the sentences it rests on."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from knowtrail.graph.cli.rows import plain_text
+from knowtrail.graph.cli.tables import write_wrapped
+from knowtrail.graph.settings import DEFAULT_LANGUAGE_MODEL, as_typed, own_command
+from knowtrail.retrieval.cli.options import (
+    algorithm_option,
+    load_model,
+    read_filter,
+    tell_unknown_fields,
+    walk_options,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.language_models import LanguageModel
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.ask import Answer
+    from knowtrail.retrieval.knowledge import AnswerContext
+
+
+@click.command()
+@click.argument("question", required=False)
+@algorithm_option
+@walk_options
+@click.option(
+    "--record/--no-record",
+    default=True,
+    show_default=True,
+    help="Store the walk in the graph.",
+)
+@click.option(
+    "--seconds",
+    type=float,
+    default=180.0,
+    show_default=True,
+    help="Time that the language model has.",
+)
+@click.option(
+    "--context",
+    type=click.Choice(["sentences", "skn"]),
+    default="sentences",
+    show_default=True,
+    help="Answer from sentences, or from what was extracted as SKN.",
+)
+@click.option(
+    "--route",
+    type=click.Choice(["auto", "templates", "graph"]),
+    default="auto",
+    show_default=True,
+    help="Answer by a SPARQL template, by walking the graph, or as fits.",
+)
+@click.option(
+    "--conversation",
+    metavar="ID",
+    help="Conversation of templates that QUESTION goes on with.",
+)
+@click.option("--forget", is_flag=True, help="Delete that conversation instead.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@click.pass_obj
+def ask(
+    settings: Settings,
+    /,
+    *,
+    question: str | None,
+    corpus: str | None,
+    filter_json: str | None,
+    model_name: str | None,
+    record: bool,
+    seconds: float,
+    context: AnswerContext,
+    route: str,
+    conversation: str | None,
+    forget: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Answer QUESTION in words, from sentences found by walking the graph.
+
+    Where institutions are stored, a question for them is answered by a query. The
+    language model is by default that of KNOWTRAIL_LANGUAGE_MODEL; without any, the
+    answer is the sentences nearest to the question.
+    """
+    from knowtrail.graph.session import open_connection
+    from knowtrail.retrieval.ask import ask_stream
+    from knowtrail.retrieval.questions import check_question
+
+    if question is None or forget:
+        _forget(settings, question, conversation, asked=forget)
+        return
+    options["filter"] = read_filter(filter_json)
+    check_question(question, **options)
+    model = _model(model_name, settings)
+    given: dict[str, Any] = {"corpus": corpus or settings.corpus, "record": record}
+    with open_connection(settings) as connection:
+        if route != "graph" and _by_template(
+            connection,
+            settings,
+            question,
+            route=route,
+            conversation=conversation,
+            model=model,
+            as_json=as_json,
+            **given,
+        ):
+            return
+        pieces = ask_stream(
+            connection,
+            question,
+            model=model,
+            seconds=seconds,
+            context=context,
+            settings=settings,
+            **given,
+            **options,
+        )
+        answer = _shown(pieces, streams=not as_json)
+        tell_unknown_fields(connection, answer.walk.corpus, options["filter"])
+    _show(answer, settings, as_json=as_json)
+
+
+def _model(name: str | None, settings: Settings) -> LanguageModel | None:
+    """Return the model that is named; look whether it, or the settings', is there."""
+    chosen = settings.language_model
+    if name is None and chosen != DEFAULT_LANGUAGE_MODEL:
+        from knowtrail.graph.models.language_models import check_there
+
+        check_there(chosen, settings)
+    return load_model(name, settings)
+
+
+def _show(answer: Answer, settings: Settings, *, as_json: bool) -> None:
+    """Write what comes after the text of an answer, or all of it as JSON."""
+    if as_json:
+        click.echo(json.dumps(answer.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        _show_sources(answer)
+    if answer.note:
+        # Whole: a terminal breaks it, and a command in it can still be copied.
+        click.echo(as_typed(answer.note, settings.home), err=True)
+    if answer.warning:
+        click.echo(f"Warning: {answer.warning}", err=True)
+    elif answer.traversal_id is not None and answer.walk.steps and not as_json:
+        own = own_command(settings.home)
+        click.echo("\nThe walk step by step:")
+        click.echo(
+            f"  {own} cypher --saved traversal_steps -p traversal={answer.traversal_id}"
+        )
+
+
+def _forget(
+    settings: Settings, question: str | None, conversation: str | None, *, asked: bool
+) -> None:
+    """Delete a conversation, if that was asked for."""
+    from knowtrail.graph.session import open_connection
+    from knowtrail.retrieval.specificity.command import forget
+
+    if not asked:
+        msg = "Missing argument 'QUESTION'."
+        raise click.UsageError(msg)
+    if question is not None or conversation is None:
+        msg = "--forget takes --conversation ID, and no question."
+        raise click.UsageError(msg)
+    with open_connection(settings) as connection:
+        forget(connection, conversation)
+
+
+def _by_template(
+    connection: Connection, settings: Settings, question: str, **given: Any
+) -> bool:
+    """Answer by a template, if the route says so; see `answered_by_template`."""
+    from knowtrail.retrieval.specificity.command import answered_by_template
+
+    return answered_by_template(connection, settings, question, **given)
+
+
+def _shown(pieces: Iterator[str | Answer], *, streams: bool) -> Answer:
+    """Write an answer's text as it comes; return the answer.
+
+    Text of a model is written as it is, but for control characters, which a terminal
+    would obey.
+    """
+    wrote = False
+    for piece in pieces:
+        if not isinstance(piece, str):
+            if streams and not wrote:
+                write_wrapped(plain_text(piece.text, lines=True), sys.stdout)
+            elif streams:
+                click.echo()
+            answer = piece
+        elif streams:
+            wrote = True
+            click.echo(plain_text(piece, lines=True), nl=False)
+            sys.stdout.flush()
+    return answer
+
+
+def _show_sources(answer: Answer) -> None:
+    """Write the sentences that an answer rests on, under their documents."""
+    sources = answer.as_dict()["sources"]
+    documents = {(source["documentId"], source["title"]) for source in sources}
+    shared = Counter(title for _, title in documents)
+    for number, source in enumerate(sources, start=1):
+        title = source["title"]
+        if shared[title] > 1:
+            title += f" (document {source['documentId']})"
+        line = f"- {title}: {source['text']}"
+        if answer.model is None:
+            line = f"[{number}] {title}, score {source['score']:.3f}"
+        write_wrapped(plain_text(line), sys.stdout)
+    if answer.confidence is not None:
+        click.echo(f"Confidence, as {answer.model} says: {answer.confidence:.2f}")

@@ -1,0 +1,161 @@
+"""What the commands that walk have in common: options, filters, models, hints."""
+
+from __future__ import annotations
+
+import json
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from knowtrail.graph.errors import FilterError
+from knowtrail.retrieval.budgets import BUDGETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.language_models import LanguageModel
+    from knowtrail.graph.settings import Settings
+
+_ALGORITHMS = (
+    *("auto", "query_traversal", "kg_traversal", "triangulation_average"),
+    *("triangulation_geometric_3d", "triangulation_fulldim", "basic_retrieval"),
+    "llm_guided_traversal",
+)
+"""The algorithms; here by hand, so that `--help` loads none of them."""
+
+_LOOKED_AT = 1000
+"""Documents in which the properties of a filter are looked for."""
+
+
+def complete_algorithm(
+    _ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[str]:
+    """Return the names of algorithms that begin so, for Tab."""
+    return [name for name in _ALGORITHMS if name.startswith(incomplete)]
+
+
+algorithm_option = click.option(
+    "--algorithm",
+    default="auto",
+    show_default=True,
+    shell_complete=complete_algorithm,
+    help=f"How to walk: {', '.join(_ALGORITHMS[:-1])} or {_ALGORITHMS[-1]}.",
+)
+
+_OPTIONS = (
+    click.option("--corpus", help="Corpus to ask; needed where there are several."),
+    *(
+        click.option(
+            f"--{name.replace('_', '-')}",
+            type=int,
+            default=budget.default,
+            show_default=True,
+            help=f"{budget.meaning[0].upper()}{budget.meaning[1:]}.",
+        )
+        for name, budget in BUDGETS.items()
+    ),
+    click.option(
+        "--filter",
+        "filter_json",
+        metavar="JSON",
+        help='What chunks must pass at every hop, such as \'{"category": "Autism"}\'.',
+    ),
+    click.option(
+        "--preset",
+        type=click.Choice(["published"]),
+        help="Walk by the rules of the published code.",
+    ),
+    click.option(
+        "--reader",
+        type=click.Choice(["auto", "cypher", "snapshot"]),
+        default="auto",
+        show_default=True,
+        help="Read the database, its snapshot, or the snapshot where it is current.",
+    ),
+    click.option(
+        "--model",
+        "model_name",
+        metavar="NAME",
+        help="Language model of llm_guided_traversal, and of ask "
+        "(KNOWTRAIL_LANGUAGE_MODEL): Ollama's, openai:MODEL[@URL], anthropic:MODEL or "
+        "langchain:CLASS:MODEL.",
+    ),
+)
+
+
+def walk_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of every command that walks."""
+    return reduce(lambda done, option: option(done), reversed(_OPTIONS), command)
+
+
+def read_filter(text: str | None) -> Any:
+    """Read a filter from the command line; None where there is none.
+
+    Raises:
+        FilterError: If it is not JSON.
+    """
+    if text is None:
+        return None
+    try:
+        return json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        where = (
+            f"{error.msg} at character {error.pos}"
+            if isinstance(error, json.JSONDecodeError)
+            else "nested too deeply"
+        )
+        msg = f"--filter is not JSON ({where}): {text[:200]!r}."
+        raise FilterError(msg) from error
+
+
+def tell_unknown_fields(connection: Connection, corpus: str, given: Any) -> None:
+    """Say on stderr which properties of a filter the corpus seems not to have.
+
+    Args:
+        connection: The database.
+        corpus: Name of the corpus.
+        given: The filter as it was read, None for none.
+    """
+    from knowtrail.retrieval.filter_clauses import fields_of
+    from knowtrail.retrieval.filters import parse_filter
+
+    parsed = parse_filter(given)
+    if parsed is None:
+        return
+    wanted: dict[str, list[str]] = {"document": [], "chunk": []}
+    for field in fields_of(parsed.clause):
+        if field.owner in wanted:
+            wanted[field.owner].append(field.name)
+    (row,) = connection.read(
+        "retrieval/filter_fields",
+        corpus=corpus,
+        documents=sorted(wanted["document"]),
+        chunks=sorted(wanted["chunk"]),
+        limit=_LOOKED_AT,
+    )
+    for owner in ("document", "chunk"):
+        for missing in row[f"{owner}s"]:
+            many = row["looked"] == _LOOKED_AT
+            where = f"the first {_LOOKED_AT:,} documents of " if many else ""
+            click.echo(
+                f"Warning: --filter asks for {owner}.{missing}, which no {owner} in "
+                f"{where}corpus {corpus!r} has: check its spelling.",
+                err=True,
+            )
+
+
+def load_model(name: str | None, settings: Settings) -> LanguageModel | None:
+    """Return the language model of a name, None where none is named.
+
+    Raises:
+        ModelError: If it is not there.
+        MissingExtraError: If the packages for language models are missing.
+    """
+    if name is None:
+        return None
+    from knowtrail.graph.models.language_models import check_there, load_language_model
+
+    check_there(name, settings)
+    return load_language_model(name, settings=settings)

@@ -1,0 +1,114 @@
+"""`knowtrail search`: a question, the walk, the sentences that answer."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from knowtrail.retrieval.cli.options import (
+    algorithm_option,
+    load_model,
+    read_filter,
+    tell_unknown_fields,
+    walk_options,
+)
+
+if TYPE_CHECKING:
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.search import SearchResult
+
+
+@click.command()
+@click.argument("question")
+@algorithm_option
+@click.option("--k", type=int, help="Results wanted, in place of --max-sentences.")
+@walk_options
+@click.option(
+    "--granularity",
+    type=click.Choice(["chunk", "sentence"]),
+    default="chunk",
+    show_default=True,
+    help="Whether a result is a chunk or a sentence.",
+)
+@click.option(
+    "--rerank",
+    metavar="NAME",
+    help="Put results in the order of a reranker: embedding, bm25, "
+    "cross-encoder:MODEL, pointwise:FILE or zeroentropy:MODEL.",
+)
+@click.option(
+    "--rerank-candidates",
+    type=int,
+    default=50,
+    show_default=True,
+    help="Results that the reranker chooses from.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@click.pass_obj
+def search(
+    settings: Settings,
+    /,
+    *,
+    question: str,
+    corpus: str | None,
+    filter_json: str | None,
+    model_name: str | None,
+    rerank: str | None,
+    rerank_candidates: int,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Answer QUESTION with sentences found by walking the graph."""
+    from knowtrail.graph.session import open_connection
+    from knowtrail.retrieval.display import show_result
+    from knowtrail.retrieval.questions import check_question
+    from knowtrail.retrieval.rerank.stage import stage_of
+    from knowtrail.retrieval.search import search as answer
+
+    options["filter"] = read_filter(filter_json)
+    check_question(question, **options)
+    stage_of(rerank, rerank_candidates, k=options["k"], settings=settings)
+    model = load_model(model_name, settings)
+    with open_connection(settings) as connection:
+        result = answer(
+            connection,
+            question,
+            corpus=corpus or settings.corpus,
+            model=model,
+            settings=settings,
+            rerank=rerank,
+            rerank_candidates=rerank_candidates,
+            **options,
+        )
+        tell_unknown_fields(connection, result.walk.corpus, options["filter"])
+    if as_json:
+        click.echo(json.dumps(_as_dict(result), ensure_ascii=False, indent=2))
+    else:
+        show_result(result, sys.stdout)
+
+
+def _as_dict(result: SearchResult) -> dict[str, Any]:
+    """Return a result as JSON values: the walk and, for each hit, a row."""
+    return {
+        **result.walk.as_dict(),
+        "results": [
+            {
+                "rank": rank,
+                "documentId": hit.chunk.document_id,
+                "title": hit.chunk.title,
+                "url": hit.chunk.url,
+                "chunkId": hit.chunk.id,
+                "sentenceIds": [s.id for s in hit.sentences],
+                "text": hit.text,
+                "score": hit.score,
+                "rerankScore": hit.rerank_score,
+                "hop": hit.hop,
+                "path": list(hit.path),
+                "filled": hit.filled,
+            }
+            for rank, hit in enumerate(result.hits, start=1)
+        ],
+    }

@@ -1,0 +1,231 @@
+"""`knowtrail traverse` and `compare`: walks, recorded in the graph."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from knowtrail.graph.settings import own_command
+from knowtrail.retrieval.cli.options import (
+    algorithm_option,
+    complete_algorithm,
+    load_model,
+    read_filter,
+    tell_unknown_fields,
+    walk_options,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.questions import WalkSettings
+    from knowtrail.retrieval.traverse import TraverseResult
+    from knowtrail.retrieval.walk import RankedChunk
+
+_RECORD = click.option(
+    "--record/--no-record",
+    default=True,
+    show_default=True,
+    help="Store the walk in the graph.",
+)
+_TRACE = click.option(
+    "--trace", is_flag=True, help="Store (and write as JSON) every chunk considered."
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+
+
+@click.command()
+@click.argument("question")
+@algorithm_option
+@walk_options
+@_RECORD
+@_TRACE
+@_JSON
+@click.pass_obj
+def traverse(
+    settings: Settings,
+    /,
+    *,
+    question: str,
+    corpus: str | None,
+    filter_json: str | None,
+    model_name: str | None,
+    record: bool,
+    trace: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Walk the graph for QUESTION and store the walk.
+
+    The walk can then be asked by saved queries, see knowtrail cypher --list.
+    """
+    from knowtrail.graph.session import open_connection
+    from knowtrail.retrieval.display import show_walk
+    from knowtrail.retrieval.questions import check_question
+    from knowtrail.retrieval.traverse import traverse as walk
+
+    options["filter"] = read_filter(filter_json)
+    check_question(question, **options)
+    model = load_model(model_name, settings)
+    with open_connection(settings) as connection:
+        result = walk(
+            connection,
+            question,
+            corpus=corpus or settings.corpus,
+            record=record,
+            trace=trace,
+            model=model,
+            settings=settings,
+            **options,
+        )
+        tell_unknown_fields(connection, result.walk.corpus, options["filter"])
+    if as_json:
+        click.echo(_json(_as_dict(result, trace=trace)))
+    else:
+        show_walk(result.walk, sys.stdout)
+    if result.warning:
+        click.echo(f"Warning: {result.warning}", err=True)
+    elif result.traversal_id is not None and result.walk.steps and not as_json:
+        _tell_saved(settings, result.traversal_id, trace=trace)
+
+
+@click.command()
+@click.argument("question")
+@click.option(
+    "--algorithm",
+    "algorithms",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_algorithm,
+    help="Compare these, once each; without it all, llm_guided_traversal with --model.",
+)
+@walk_options
+@_RECORD
+@_TRACE
+@_JSON
+@click.pass_obj
+def compare(
+    settings: Settings,
+    /,
+    *,
+    question: str,
+    algorithms: tuple[str, ...],
+    corpus: str | None,
+    filter_json: str | None,
+    model_name: str | None,
+    record: bool,
+    trace: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Walk the graph for QUESTION with several algorithms and store each walk."""
+    from knowtrail.graph.session import open_connection
+    from knowtrail.retrieval.questions import check_question
+    from knowtrail.retrieval.traverse import compare as walk
+    from knowtrail.retrieval.traverse import compared_algorithms
+
+    options["filter"] = read_filter(filter_json)
+    asked = cast("WalkSettings", options)
+    for name in compared_algorithms(algorithms or None, model_name, asked):
+        check_question(question, algorithm=name, **options)
+    model = load_model(model_name, settings)
+    with open_connection(settings) as connection:
+        results = walk(
+            connection,
+            question,
+            algorithms=algorithms or None,
+            corpus=corpus or settings.corpus,
+            record=record,
+            trace=trace,
+            model=model,
+            settings=settings,
+            **options,
+        )
+        tell_unknown_fields(connection, results[0].walk.corpus, options["filter"])
+    _show_comparison(settings, results, trace=trace, as_json=as_json)
+    if all(result.error for result in results):
+        sys.exit(1)
+
+
+def _show_comparison(
+    settings: Settings,
+    results: Sequence[TraverseResult],
+    *,
+    trace: bool,
+    as_json: bool,
+) -> None:
+    """Write the results; what failed or could not be recorded goes to stderr."""
+    from knowtrail.retrieval.display import show_comparison
+    from knowtrail.retrieval.traverse import overlaps
+
+    if as_json:
+        click.echo(
+            _json({
+                "question": results[0].walk.question,
+                "corpus": results[0].walk.corpus,
+                "walks": [_as_dict(result, trace=trace) for result in results],
+                "overlaps": [
+                    {
+                        "algorithm": overlap.left,
+                        "other": overlap.right,
+                        "shared": overlap.shared,
+                        "either": overlap.either,
+                    }
+                    for overlap in overlaps(results)
+                ],
+            })
+        )
+    else:
+        show_comparison(results, overlaps(results), sys.stdout)
+    for result in results:
+        if said := result.error or result.warning:
+            click.echo(f"{result.walk.algorithm}: {said}", err=True)
+    stored = [r for r in results if r.traversal_id and r.walk.steps]
+    if stored and not as_json:
+        click.echo("Where they part, and one walk step by step:")
+        own, first = own_command(settings.home), stored[0].traversal_id
+        question = shlex.quote(f"question={stored[0].walk.question}")
+        click.echo(f"  {own} cypher --saved walks_apart -p {question}")
+        click.echo(f"  {own} cypher --saved traversal_steps -p traversal={first}")
+
+
+def _tell_saved(settings: Settings, traversal: str, *, trace: bool) -> None:
+    """Say under which id the walk is stored, and how to look at it."""
+    own = own_command(settings.home)
+    click.echo(f"\nStored as traversal {traversal}. Look at it with:")
+    names = ["traversal_steps"]
+    if trace:
+        names += ["traversal_candidates", "passages_missed"]
+    for name in names:
+        click.echo(f"  {own} cypher --saved {name} -p traversal={traversal}")
+    click.echo(f"  {own} view path --traversal {traversal}")
+
+
+def _json(value: Any) -> str:
+    """Return a value as readable JSON."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _as_dict(result: TraverseResult, *, trace: bool) -> dict[str, Any]:
+    """Return a result as JSON values; with `trace` also what was considered."""
+    walk = result.walk.as_dict()
+    if trace:
+        walk["anchors"] = _ranked(result.ranking)
+        for row, step in zip(walk["steps"], result.walk.steps, strict=True):
+            row["considered"] = _ranked(step.considered)
+    return {
+        **walk,
+        "traversalId": result.traversal_id,
+        "warning": result.warning or None,
+        "error": result.error or None,
+    }
+
+
+def _ranked(chunks: Sequence[RankedChunk]) -> list[dict[str, Any]]:
+    """Return chunks that were considered as JSON values."""
+    return [{"chunkId": chunk.id, "score": chunk.score} for chunk in chunks]

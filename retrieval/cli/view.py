@@ -1,0 +1,339 @@
+"""`knowtrail view`: pictures of documents, walks and the graph, as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from knowtrail.graph.cli.groups import NearGroup
+from knowtrail.retrieval.cli.options import complete_algorithm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.views.walks import PicturedWalk
+
+_F = TypeVar("_F", bound="Callable[..., Any]")
+_STATIC = (".png", ".svg", ".html")
+_PAGE = (".html",)
+
+
+def _output(default: str, kinds: str) -> Callable[[_F], _F]:
+    """Return the option that says where a picture goes."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        default=Path(default),
+        show_default=True,
+        help=f"File to write; its suffix says the kind: {kinds}.",
+    )
+
+
+_CORPUS = click.option("--corpus", help="Corpus; needed where there are several.")
+_TRAVERSAL = click.option(
+    "--traversal", metavar="ID", help="A recorded walk, in place of a question."
+)
+_ALGORITHM = click.option(
+    "--algorithm",
+    default="auto",
+    show_default=True,
+    shell_complete=complete_algorithm,
+    help="How to walk for QUESTION.",
+)
+
+
+@click.group(cls=NearGroup)
+def view() -> None:
+    """Draw similarities, walks and the graph; pictures need the extra `view`."""
+
+
+@view.command()
+@click.argument("document")
+@_CORPUS
+@_output("knowtrail-matrix.html", ".html, .png or .svg")
+@click.pass_obj
+def matrix(
+    settings: Settings, /, *, document: str, corpus: str | None, output: Path
+) -> None:
+    """Draw how similar the chunks of DOCUMENT are to each other.
+
+    DOCUMENT is a title, an alias or an id.
+    """
+    from knowtrail.graph.files import check_output
+    from knowtrail.graph.session import open_connection
+    from knowtrail.retrieval.views.matrix import matrix_of
+
+    suffix = check_output(output, _STATIC)
+    with open_connection(settings) as connection:
+        picture = matrix_of(
+            connection, document, corpus=corpus or settings.corpus, suffix=suffix
+        )
+    _write(output, picture)
+
+
+@view.command()
+@click.argument("question", required=False)
+@_TRAVERSAL
+@_ALGORITHM
+@_CORPUS
+@click.option(
+    "--layout",
+    type=click.Choice(["global", "sequential", "windowed"]),
+    default="global",
+    show_default=True,
+    help="Whole documents side by side, or the windows that the walk went through.",
+)
+@_output("knowtrail-path.html", ".html, .png or .svg")
+@click.pass_obj
+def path(
+    settings: Settings,
+    /,
+    *,
+    question: str | None,
+    traversal: str | None,
+    algorithm: str,
+    corpus: str | None,
+    layout: str,
+    output: Path,
+) -> None:
+    """Draw a walk over the similarities of the documents that it visited.
+
+    The walk is that of QUESTION, or a recorded one.
+    """
+    from knowtrail.graph.files import check_output
+    from knowtrail.graph.session import open_connection
+    from knowtrail.retrieval.views.matrix import path_of
+
+    suffix = check_output(output, _STATIC)
+    _check_asked(question, traversal)
+    with open_connection(settings) as connection:
+        walk = _walk(connection, settings, question, traversal, algorithm, corpus)
+        picture = path_of(connection, walk.walk, layout=layout, suffix=suffix)
+    _write(output, picture)
+
+
+@view.command()
+@click.argument("question", required=False)
+@_TRAVERSAL
+@_ALGORITHM
+@_CORPUS
+@click.option(
+    "--cypher", "statement", help="Draw what a reading statement returns instead."
+)
+@click.option(
+    "--chunks",
+    type=click.IntRange(10, 20_000),
+    default=3_000,
+    show_default=True,
+    help="Chunks shown at most; all of the walk are among them.",
+)
+@click.option(
+    "--edges",
+    type=click.IntRange(0, 20_000),
+    default=2_000,
+    show_default=True,
+    help="Similarities shown at most, the strongest.",
+)
+@click.option(
+    "--projection",
+    type=click.Choice(["pca", "umap"]),
+    default="pca",
+    show_default=True,
+    help="How vectors become points; umap needs the extra `umap`.",
+)
+@_output("knowtrail-graph.html", ".html, or .png or .svg without --cypher")
+@click.pass_obj
+def graph(
+    settings: Settings,
+    /,
+    *,
+    question: str | None,
+    traversal: str | None,
+    algorithm: str,
+    corpus: str | None,
+    statement: str | None,
+    output: Path,
+    **limits: Any,
+) -> None:
+    """Draw the chunks of a corpus in space, with the walk of QUESTION if given.
+
+    With --cypher, draw the nodes and relationships that a statement returns.
+    """
+    from knowtrail.graph.files import check_output
+    from knowtrail.graph.session import open_connection
+
+    suffix = check_output(output, _PAGE if statement is not None else _STATIC)
+    if statement is not None and (question is not None or traversal is not None):
+        msg = "Give --cypher, or a question, or --traversal: one of them."
+        raise click.UsageError(msg)
+    with open_connection(settings) as connection:
+        if statement is not None:
+            from knowtrail.retrieval.views.network import network_page
+
+            _write(output, network_page(connection, statement))
+            return
+        from knowtrail.retrieval.corpora import find_corpus
+        from knowtrail.retrieval.views.space import space_of
+
+        walk = None
+        if question is not None or traversal is not None:
+            _check_asked(question, traversal)
+            walk = _walk(connection, settings, question, traversal, algorithm, corpus)
+        name = (
+            find_corpus(connection, corpus or settings.corpus).name
+            if walk is None
+            else walk.walk.corpus
+        )
+        picture = space_of(connection, name, walk, suffix=suffix, **limits)
+    _write(output, picture)
+
+
+@view.command()
+@_CORPUS
+@click.option(
+    "--documents",
+    type=click.IntRange(0, 1_000),
+    default=50,
+    show_default=True,
+    help="Documents drawn at most, by title.",
+)
+@click.option(
+    "--walks",
+    type=click.IntRange(0, 1_000),
+    default=10,
+    show_default=True,
+    help="Recorded walks drawn at most, the last ones.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("knowtrail-pictures"),
+    show_default=True,
+    help="Folder to write; it is made where it is not there.",
+)
+@click.pass_obj
+def index(
+    settings: Settings, /, *, corpus: str | None, output: Path, **limits: int
+) -> None:
+    """Draw all of a corpus into a folder: space, links, walks, documents, one page."""
+    from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.session import open_connection
+    from knowtrail.retrieval.corpora import find_corpus
+    from knowtrail.retrieval.views.index import write_index
+
+    with open_connection(settings) as connection, progress_bars() as progress:
+        name = find_corpus(connection, corpus or settings.corpus).name
+        page = write_index(connection, name, output, progress=progress, **limits)
+    click.echo(str(page))
+
+
+@view.command()
+@click.option(
+    "--bloom",
+    type=click.Path(path_type=Path),
+    help="Where the perspective for Bloom goes, a .json file.",
+)
+@click.option(
+    "--grass",
+    type=click.Path(path_type=Path),
+    help="Where the style for Neo4j Browser goes, a .grass file.",
+)
+def style(*, bloom: Path | None, grass: Path | None) -> None:
+    """Write a Bloom perspective and a Browser style that fit the graph."""
+    from knowtrail.graph.files import check_output
+    from knowtrail.retrieval.views.bloom import grass_text, perspective_text
+
+    if bloom is None and grass is None:
+        msg = "Say what to write: --bloom FILE.json, --grass FILE.grass, or both."
+        raise click.UsageError(msg)
+    if bloom is not None:
+        check_output(bloom, (".json",))
+    if grass is not None:
+        check_output(grass, (".grass",))
+    if bloom is not None:
+        _write(bloom, perspective_text())
+    if grass is not None:
+        _write(grass, grass_text())
+
+
+@view.command()
+@click.option(
+    "--context",
+    "context",
+    metavar="NAME",
+    help="Kind of question that classes are scored for, such as archive_search.",
+)
+@click.option(
+    "--threshold",
+    type=float,
+    default=0.5,
+    show_default=True,
+    help="Classes with a lower score are faint.",
+)
+@click.option("--only-kept", is_flag=True, help="Leave these classes out.")
+@click.option(
+    "--schema",
+    type=click.Path(path_type=Path),
+    help="Folder of a LinkML schema, with modules/classes in it.",
+)
+@_output("knowtrail-uml.svg", ".svg or .html")
+def uml(
+    *,
+    context: str | None,
+    threshold: float,
+    only_kept: bool,
+    schema: Path | None,
+    output: Path,
+) -> None:
+    """Draw the classes of heritage, shaded by how specific they are to a question."""
+    from knowtrail.graph.files import check_output
+    from knowtrail.retrieval.specificity.class_scores import diagram
+
+    suffix = check_output(output, (".svg", ".html"))
+    picture = diagram(
+        schema, context=context, threshold=threshold, only_kept=only_kept, suffix=suffix
+    )
+    _write(output, picture)
+
+
+def _check_asked(question: str | None, traversal: str | None) -> None:
+    """Refuse both and neither of a question and a recorded walk."""
+    if (question is None) == (traversal is None):
+        msg = "Give one of them: a question, or --traversal ID of a recorded walk."
+        raise click.UsageError(msg)
+
+
+def _walk(
+    connection: Connection,
+    settings: Settings,
+    question: str | None,
+    traversal: str | None,
+    algorithm: str,
+    corpus: str | None,
+) -> PicturedWalk:
+    """Return the walk that was asked for."""
+    from knowtrail.retrieval.views.walks import ask_walk, read_walk
+
+    if traversal is not None:
+        return read_walk(connection, traversal)
+    return ask_walk(
+        connection,
+        question or "",
+        algorithm=algorithm,
+        corpus=corpus or settings.corpus,
+        settings=settings,
+    )
+
+
+def _write(output: Path, picture: bytes | str) -> None:
+    """Write a picture and say where it is."""
+    from knowtrail.graph.files import write_file
+
+    write_file(output, picture)
+    click.echo(str(output))
