@@ -76,7 +76,7 @@ def test_every_setting_is_described() -> None:
 
 def test_field_evaluation_is_described_whole() -> None:
     """Statuses, keys, comparators, transforms, types, and attributes of results."""
-    statuses = [getattr(results, n) for n in results.__all__ if n.isupper()]
+    statuses = [value for n, value in vars(results).items() if n.isupper()]
     names = [
         *(status for status in statuses if isinstance(status, str)),
         *schema._KNOWN,
