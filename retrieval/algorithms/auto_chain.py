@@ -155,7 +155,7 @@ def _coverage(
     Returns:
         Shares from 0 to 1, of shape (firsts, read).
     """
-    asked = sorted(stems(question))
+    asked = sorted(set(stems(question)))
     has = {
         row: np.array([word in found for word in asked], dtype=np.float64)
         for row in {*firsts.tolist(), *read.tolist()}

@@ -7,11 +7,16 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from knowtrail.retrieval.algorithms.auto_words import content_stems, stems
+from knowtrail.retrieval.rerank.bm25 import bm25_scores
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 REPEATED = 0.5
 """What a chunk loses for each one of its document before it, as a logarithm of rank."""
+WORDED = 5
+"""Places before the one that is kept for the words of the question."""
 _JOINED = 100
 """Places at the top for which it is looked what name joins them to the one before."""
 
@@ -28,6 +33,7 @@ class Place:
         led: Whether the other one led here, so that this one is ranked higher.
         asked: The rarest name that it shares with the question; empty for none.
         near: Its number among the anchors, from 1, by cosine; 0 where it is none.
+        worded: Whether it is here for the words that it shares with the question.
     """
 
     id: str
@@ -37,6 +43,7 @@ class Place:
     led: bool = False
     asked: str = ""
     near: int = 1
+    worded: bool = False
 
 
 def spread(
@@ -66,6 +73,41 @@ def spread(
         lost.append(replace(place, score=place.score - loss) if loss else place)
         taken[document] += 1
     return sorted(lost, key=lambda place: -place.score)
+
+
+def worded(
+    places: Sequence[Place],
+    documents: Mapping[str, str],
+    texts: Mapping[str, str],
+    question: str,
+) -> list[Place]:
+    """Return places, the sixth of which is the best one by the question's words.
+
+    An encoder can be far off where the very words of the question stand. So of the
+    chunks whose documents are not heard yet, the one with the best BM25 comes sixth;
+    nothing changes where none has a word of the question.
+
+    Args:
+        places: Chunks, best first.
+        documents: Chunk id -> id of its document.
+        texts: Chunk id -> its text, of those among which it is looked for; BM25 counts
+            words in these.
+        question: Its text.
+    """
+    first, rest = list(places[:WORDED]), places[WORDED:]
+    heard = {documents.get(place.id, place.id) for place in first}
+    asked = " ".join(content_stems(question))
+    stemmed = [" ".join(stems(text)) for text in texts.values()]
+    scores = dict(zip(texts, bm25_scores(asked, stemmed), strict=True))
+    score, best = max(
+        ((s, i) for i, s in scores.items() if documents.get(i, i) not in heard),
+        default=(0.0, ""),
+    )
+    if score <= 0 or len(first) < WORDED:
+        return list(places)
+    place = next((one for one in rest if one.id == best), Place(id=best, near=0))
+    place = replace(place, score=first[-1].score, worded=True)
+    return [*first, place, *(one for one in rest if one.id != best)]
 
 
 def joined(

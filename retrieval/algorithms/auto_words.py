@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _LONGEST = 200
 """Words of a question that names are looked for in."""
 _ENDINGS = ("ings", "ing", "ies", "edly", "ed", "es", "s", "ly")
+_LANGUAGES = ("EN_PLUS", "DUTCH", "GERMAN", "FRENCH", "SPANISH", "ITALIAN")
 _RUNS = re.compile(r"[^\W_]+")
 _LEAST = 3
 """Letters that must be left of a word without its ending."""
@@ -45,12 +46,26 @@ def question_names(question: str, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(TermFinder(names).find(question))))
 
 
-def stems(text: str) -> frozenset[str]:
+def stems(text: str) -> list[str]:
     """Return the words of a text without the commonest English endings.
 
     That is so little of English that it does other languages no harm.
     """
-    return frozenset(map(_stem, words(text)))
+    return [_stem(word) for word in words(text)]
+
+
+def content_stems(question: str) -> list[str]:
+    """Return the stems of a question's words, without the function words.
+
+    The function words are those of the language that most of the question is in, of
+    the lists that the package bm25s has; all words are kept where nothing else is left.
+    """
+    from bm25s import stopwords  # type: ignore[import-untyped]
+
+    asked = words(question)
+    lists = [frozenset(getattr(stopwords, f"STOPWORDS_{name}")) for name in _LANGUAGES]
+    function = max(lists, key=lambda one: sum(word in one for word in asked))
+    return [_stem(word) for word in asked if word not in function] or asked
 
 
 def stems_among(text: str, asked: Iterable[str]) -> frozenset[str]:
