@@ -45,7 +45,8 @@ DUMP = (
 )
 SYSTEMS = {
     "cosines alone (`basic_retrieval`)": BasicRetrieval(),
-    "before": Auto(parts=Ablation(spread=False)),
+    "before": Auto(parts=Ablation(spread=False, words=False)),
+    "without the place for words": Auto(parts=Ablation(words=False)),
     "**auto**": Auto(),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from knowtrail.ingest.names import MOST_WORDS, is_nameable, name_key, words_of
@@ -82,6 +83,7 @@ def stems_among(text: str, asked: Iterable[str]) -> frozenset[str]:
     return frozenset(map(_stem, near)).intersection(wanted)
 
 
+@lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
     """Return a word without its ending, if enough is left of it."""
     for ending in _ENDINGS:
