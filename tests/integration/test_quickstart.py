@@ -216,6 +216,18 @@ def test_printed_commands_give_rows(tried: Tried, number: int) -> None:
     assert len(done.out.splitlines()) > 3
 
 
+def test_a_broad_question_is_answered_from_all_that_it_needs(tried: Tried) -> None:
+    """The problem, the watch that solved it, and the man who made the watch."""
+    asked = "How did sailors find their longitude at sea?"
+    words = ("--home", tried.home, "traverse", "--corpus", "quickstart", asked)
+
+    done = typed(*words, "--json", env=NO_NETWORK)
+
+    titles = {step["title"] for step in json.loads(done.out)["steps"]}
+    assert titles >= {"Longitude problem", "Marine chronometer", "John Harrison"}
+    assert "timekeepers good enough to find longitude at sea" in done.out
+
+
 @pytest.mark.thorough
 def test_its_walk_is_among_the_pictures_of_the_corpus(
     tried: Tried, tmp_path: Path
