@@ -294,6 +294,11 @@ def _told(error: BaseException, homes: list[Path], *, debug: bool) -> int:
         BaseException: The error itself, with `debug` or where it asks to exit.
     """
     if isinstance(error, click.ClickException):
+        if isinstance(error, click.NoSuchOption) and error.option_name in {
+            name for param in knowtrail.params for name in param.opts
+        }:
+            name, error.possibilities = error.option_name, None
+            error.message = f"{name} stands before the command: knowtrail {name} ..."
         error.show()
         return error.exit_code
     if isinstance(error, BrokenPipeError):

@@ -19,6 +19,7 @@ from knowtrail.graph.cli.groups import NearGroup
 from knowtrail.graph.cli.root import _ADDED, _COMMANDS, _UNDER, knowtrail, main
 from knowtrail.graph.errors import UnreachableError
 from tests.cases import each
+from tests.command_line import spawn
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = ("neo4j", "torch", "numpy", "rich", "langchain_core", "pydantic", "httpx")
@@ -614,3 +615,15 @@ def test_only_the_driver_is_spared_pandas() -> None:
     )
 
     assert done.stderr == ""
+
+
+def test_an_option_of_the_root_after_a_command_says_where_it_stands() -> None:
+    """Not a near name: it is there, before the command."""
+    after = spawn("quickstart", "--home", "elsewhere")
+    unknown = spawn("quickstart", "--pictur", "x.html")
+
+    assert after.code == unknown.code == 2
+    assert "--home stands before the command: knowtrail --home ..." in " ".join(
+        after.errors
+    )
+    assert "--picture" in " ".join(unknown.errors)
