@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
-
+PROGRAM = (sys.executable, "-m", "knowtrail.graph.cli.root")
 
 _PROGRESS = re.compile(
     r"|.* \.\.\.|.*: still at (?:it|0 of [\d,]+), [\d,]+ s"
@@ -111,7 +111,7 @@ def spawn(
         if name == "NEO4J_PASSWORD" or not name.startswith(("NEO4J_", "KNOWTRAIL_"))
     }
     done = subprocess.run(
-        [sys.executable, "-m", "knowtrail.graph.cli.root", *map(str, words)],
+        [*PROGRAM, *map(str, words)],
         env=kept | {"PYTHONPATH": str(ROOT)} | (env or {}),
         capture_output=True,
         text=True,

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from tests.command_line import ROOT
+from tests.command_line import PROGRAM, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,13 +57,7 @@ def serving(
     """
     kept = {n: v for n, v in os.environ.items() if not n.startswith("KNOWTRAIL_")}
     process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "knowtrail.graph.cli.root",
-            *map(str, words),
-            "--port=0",
-        ],
+        [*PROGRAM, *map(str, words), "--port=0"],
         env=kept | {"PYTHONPATH": str(ROOT)} | (env or {}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -93,9 +86,6 @@ def serving(
         reader.join()
         process.stdout.close()
         process.stderr.close()
-
-
-MAIN = "knowtrail.graph.cli.root"
 
 
 def _await_ready(url: str) -> None:

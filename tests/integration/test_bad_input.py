@@ -9,7 +9,6 @@ import re
 import resource
 import socket
 import subprocess
-import sys
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ import pytest
 from knowtrail.graph.db.statements import statement_record
 from knowtrail.ingest.corpus import list_corpora
 from knowtrail.ingest.verify import corpus_digest, verify_corpus
-from tests.command_line import ROOT, CommandLine
+from tests.command_line import PROGRAM, ROOT, CommandLine
 from tests.dumps import dump, page
 
 if TYPE_CHECKING:
@@ -333,7 +332,7 @@ def test_a_new_corpus_is_complete_when_its_ingest_has_ended(
 ) -> None:
     """One that is killed before anything is stored leaves none that is called so."""
     record = json.dumps({"id": "1", "title": "Sea", "text": "The sea is deep."}) + "\n"
-    words = [sys.executable, "-m", "knowtrail.graph.cli.root", *user.options()]
+    words = [*PROGRAM, *user.options()]
     words += ["ingest", "jsonl", "-", "--corpus=new", "--themes=none"]
     with subprocess.Popen(
         words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT

@@ -28,7 +28,7 @@ from knowtrail.graph.server import install_server, server_status
 from knowtrail.graph.settings import DEFAULT_EMBEDDER, Settings
 from knowtrail.retrieval.cli.quickstart import QUESTION
 from knowtrail.retrieval.search import search
-from tests.command_line import ROOT, spawn, typed
+from tests.command_line import PROGRAM, ROOT, spawn, typed
 from tests.examples.conftest import blocks
 from tests.java import short_lived
 
@@ -287,7 +287,7 @@ def test_an_interrupted_run_says_that_the_server_runs(
     """Who stops it half way learns what is left running, and how to stop that."""
     words = ("--home", str(tried.home), "quickstart")
     with subprocess.Popen(
-        [sys.executable, "-m", "knowtrail.graph.cli.root", *words],
+        [*PROGRAM, *words],
         env=os.environ | NO_NETWORK | {"PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
         stderr=subprocess.PIPE,

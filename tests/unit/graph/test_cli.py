@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from importlib import import_module
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import pytest
@@ -19,9 +19,11 @@ from knowtrail.graph.cli.groups import NearGroup
 from knowtrail.graph.cli.root import _ADDED, _COMMANDS, _UNDER, knowtrail, main
 from knowtrail.graph.errors import UnreachableError
 from tests.cases import each
-from tests.command_line import spawn
+from tests.command_line import PROGRAM, ROOT, spawn
 
-ROOT = Path(__file__).resolve().parents[3]
+if TYPE_CHECKING:
+    from pathlib import Path
+
 HEAVY = ("neo4j", "torch", "numpy", "rich", "langchain_core", "pydantic", "httpx")
 BUDGET_SECONDS = 0.3
 
@@ -96,7 +98,7 @@ def _run(*arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedPr
     """Run the command line in a process of its own."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("NEO4J", "KNOW"))}
     return subprocess.run(
-        [sys.executable, "-m", "knowtrail.graph.cli.root", *arguments],
+        [*PROGRAM, *arguments],
         capture_output=True,
         check=False,
         cwd=ROOT,
@@ -159,18 +161,14 @@ def test_help_is_quick() -> None:
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
         return children.ru_utime + children.ru_stime
 
-    def seconds(*arguments: str) -> float:
+    def seconds(*words: str) -> float:
         before = used()
-        subprocess.run(
-            [sys.executable, *arguments], cwd=ROOT, check=True, capture_output=True
-        )
+        subprocess.run(words, cwd=ROOT, check=True, capture_output=True)
         return used() - before
 
     # The processor's time, the best of several: other work only ever adds.
-    help_seconds = min(
-        seconds("-m", "knowtrail.graph.cli.root", "--help") for _ in range(7)
-    )
-    bare_seconds = min(seconds("-c", "pass") for _ in range(7))
+    help_seconds = min(seconds(*PROGRAM, "--help") for _ in range(7))
+    bare_seconds = min(seconds(sys.executable, "-c", "pass") for _ in range(7))
 
     assert help_seconds - bare_seconds < BUDGET_SECONDS
 
@@ -465,7 +463,7 @@ def test_password_file_is_read(tmp_path: Path) -> None:
 def test_standard_input_must_be_text() -> None:
     """A statement that is not UTF-8 is refused with the place."""
     done = subprocess.run(
-        [sys.executable, "-m", "knowtrail.graph.cli.root", "cypher", "-"],
+        [*PROGRAM, "cypher", "-"],
         input=b"RETURN '\xff'",
         capture_output=True,
         cwd=ROOT,
