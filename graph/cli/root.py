@@ -283,16 +283,7 @@ def _noting(interrupts: list[int]) -> Iterator[None]:
 
 
 def _told(error: BaseException, homes: list[Path], *, debug: bool) -> int:
-    """Say in one line what went wrong; return the exit status.
-
-    Args:
-        error: What was raised.
-        homes: The folder of the managed server, if the command came so far.
-        debug: Whether to raise it.
-
-    Raises:
-        BaseException: The error itself, with `debug` or where it asks to exit.
-    """
+    """Say in one line what went wrong; return the exit status."""
     if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code

@@ -316,11 +316,7 @@ def fetch_jars(
 def _fetch(
     client: httpx.Client, repositories: Sequence[str], jar: Jar, folder: Path
 ) -> None:
-    """Fetch one jar, unless it is there and right.
-
-    Raises:
-        InstallError: If no repository has it, or its sum is wrong.
-    """
+    """Fetch one jar, unless it is there and right."""
     target = folder / jar.name
     if target.is_file() and _sum_of(target.read_bytes(), jar.digest) == jar.digest:
         return

@@ -169,11 +169,7 @@ def join_server(
 
 
 def _check_load_csv(value: str) -> str:
-    """Return what LOAD CSV may read.
-
-    Raises:
-        SettingsError: If it is neither.
-    """
+    """Return what LOAD CSV may read."""
     if value not in {"local", "remote"}:
         msg = f"load_csv is {value[:80]!r}: write local or remote."
         raise SettingsError(msg)
