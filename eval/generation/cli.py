@@ -12,7 +12,7 @@ import click
 from knowtrail.graph.cli.groups import NearGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from knowtrail.eval.generation import (
         ContextGroup,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Grouped,
         QuestionOptions,
     )
+    from knowtrail.eval.generation.generating import Writer
     from knowtrail.eval.models import ModelOptions
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
@@ -434,7 +435,7 @@ def _made(
     work: Path = given["work"] or given["output"].with_name(
         f"{given['output'].name}.work"
     )
-    make = chain_writer
+    make: Callable[..., Writer] = chain_writer
     if given["synthesizer"] == "deepeval":
         from knowtrail.eval.generation.synthesizer import deepeval_writer
 

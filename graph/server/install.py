@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from knowtrail.graph.errors import InstallError, SettingsError, StorageError
 from knowtrail.graph.server.control import child_environment
 from knowtrail.graph.server.folder import FolderLock, ServerFolder
-from knowtrail.graph.server.jvm import class_path, jvm_options
+from knowtrail.graph.server.java import class_path, jvm_options
 from knowtrail.graph.settings import DEFAULT_NEO4J
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from knowtrail.graph.server.install import (
     installed_jars,
     line_of,
 )
-from knowtrail.graph.server.jvm import check_size
+from knowtrail.graph.server.java import check_size
 from knowtrail.graph.server.launch import ChildSpec, launch
 from knowtrail.graph.settings import DEFAULT_NEO4J
 
