@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
@@ -19,6 +20,7 @@ from knowtrail.eval.store import sendable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from knowtrail.eval.statistics import Interval
 
@@ -173,3 +175,20 @@ def draw_columns(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     click.echo()
     draw_rows(list(columns), [list(row) for row in rows], more="--json")
+
+
+@contextmanager
+def telling_what_is_kept(folder: Path) -> Iterator[None]:
+    """Say what is not lost when a run that keeps its state is interrupted or fails."""
+    from knowtrail.graph.errors import ModelError
+
+    try:
+        yield
+    except (KeyboardInterrupt, ModelError):
+        state = folder / "state.jsonl"
+        if state.exists() and state.stat().st_size:
+            click.echo(
+                f"What is finished is kept in {folder}: the same command goes on.",
+                err=True,
+            )
+        raise

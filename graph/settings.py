@@ -213,11 +213,7 @@ class Settings:
 
 
 def _read_dotenv() -> dict[str, str]:
-    """Return the variables of ours in the file `.env` of the working folder.
-
-    Raises:
-        SettingsError: If there is one and it cannot be read.
-    """
+    """Return the variables of ours in the file `.env` of the working folder."""
     path = Path(".env")
     if not path.is_file():
         return {}
@@ -233,11 +229,7 @@ def _read_dotenv() -> dict[str, str]:
 
 
 def _ollama_url(host: str) -> str:
-    """Return where clients find the Ollama that `OLLAMA_HOST` means, as Ollama does.
-
-    Raises:
-        SettingsError: If it is no address.
-    """
+    """Return where clients find the Ollama that `OLLAMA_HOST` means, as Ollama does."""
     scheme, marked, rest = host.strip().rpartition("://")
     try:
         parts = urlsplit(f"//{rest}")
@@ -253,11 +245,7 @@ def _ollama_url(host: str) -> str:
 
 
 def _seconds(value: object) -> float:
-    """Return a time that was given as a number or its text.
-
-    Raises:
-        SettingsError: If it is none.
-    """
+    """Return a time that was given as a number or its text."""
     try:
         seconds = float(str(value))
     except ValueError:

@@ -25,8 +25,16 @@ from knowtrail.eval.fields.comparators import (
     compare_numeric,
     compare_oneof,
     get_comparator,
+    get_transform,
     is_batch,
     register,
+    register_transform,
+    transform_lowercase,
+    transform_normalize_whitespace,
+    transform_round_digits,
+    transform_sort_tokens,
+    transform_strip,
+    transform_type_convert,
 )
 from knowtrail.eval.fields.errors import (
     ComparatorNotFoundError,
@@ -44,12 +52,6 @@ from knowtrail.eval.fields.judges import (
     ModelJudge,
     SemanticBatchComparator,
 )
-from knowtrail.eval.fields.metrics import (
-    OTHER_PATHS,
-    RunAccumulator,
-    build_record_result,
-    build_run_result,
-)
 from knowtrail.eval.fields.paths import schema_path
 from knowtrail.eval.fields.postprocessing import (
     NullHandling,
@@ -57,10 +59,14 @@ from knowtrail.eval.fields.postprocessing import (
     reclassify_nulls,
 )
 from knowtrail.eval.fields.results import (
+    OTHER_PATHS,
     FieldAggregation,
     FieldResult,
     RecordResult,
+    RunAccumulator,
     RunResult,
+    build_record_result,
+    build_run_result,
 )
 from knowtrail.eval.fields.schema import (
     SchemaNode,
@@ -78,16 +84,6 @@ from knowtrail.eval.fields.scoring import (
     iter_records,
     read_jsonl,
     score_record,
-)
-from knowtrail.eval.fields.transforms import (
-    get_transform,
-    register_transform,
-    transform_lowercase,
-    transform_normalize_whitespace,
-    transform_round_digits,
-    transform_sort_tokens,
-    transform_strip,
-    transform_type_convert,
 )
 from knowtrail.eval.fields.validation import infer_schema, validate_gold
 

@@ -25,7 +25,6 @@ from knowtrail.eval.fields.comparators import (
     get_comparator,
     is_batch,
 )
-from knowtrail.eval.fields.metrics import tally
 from knowtrail.eval.fields.paths import schema_path
 from knowtrail.eval.fields.results import (
     BATCH_ERROR,
@@ -36,6 +35,7 @@ from knowtrail.eval.fields.results import (
     PENDING,
     SKIPPED,
     missing,
+    tally,
 )
 from knowtrail.eval.fields.schema import batch_params
 
@@ -190,7 +190,7 @@ class Tallies:
         )
 
     def f1(self) -> NDArray[np.float64]:
-        """Return every pair's F1, as `eval.fields.metrics` counts a record's."""
+        """Return every pair's F1, as `eval.fields.results` counts a record's."""
         import numpy as np
 
         with np.errstate(divide="ignore", invalid="ignore"):

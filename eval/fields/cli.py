@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.eval.report import draw_columns, draw_table, json_text
+from knowtrail.graph.cli.answers import json_option
 from knowtrail.graph.errors import InputError, KnowtrailError
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ _ROUNDING = 1e-9
     "--judge", metavar="NAME", help="Language model of the comparator `semantic`."
 )
 @click.option("--seed", default=0, show_default=True, help="Seed of the intervals.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@json_option
 @click.pass_obj
 def fields(settings: Settings, /, **given: Any) -> None:
     """Score extracted records against gold, field by field.

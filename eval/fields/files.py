@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -17,6 +15,7 @@ from knowtrail.eval.fields.schema import (
 from knowtrail.eval.fields.scoring import read_jsonl
 from knowtrail.eval.fields.validation import infer_schema, validate_gold
 from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.graph.files import file_digest, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,11 +85,7 @@ class RecordFile:
         if not count:
             msg = f"{path} has no record: write one JSON object a line."
             raise SourceError(msg)
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(
-                file, lambda: hashlib.blake2b(digest_size=16)
-            ).hexdigest()
-        return cls(path=path, count=count, digest=digest, ids=tuple(ids))
+        return cls(path=path, count=count, digest=file_digest(path), ids=tuple(ids))
 
     def records(self) -> Iterator[Any]:
         """Yield the records; in another order than the file's from memory."""
@@ -196,17 +191,7 @@ def _values(path: Path) -> Iterator[Any]:
     if not _is_array(path):
         yield from read_jsonl(path)
         return
-    try:
-        yield from json.loads(path.read_text("utf-8-sig"))
-    except RecursionError as error:
-        msg = f"{path}, line 1: nested too deep to be read."
-        raise SourceError(msg) from error
-    except UnicodeDecodeError as error:
-        msg = f"{path} cannot be read as UTF-8 text: {error}."
-        raise SourceError(msg) from error
-    except json.JSONDecodeError as error:
-        msg = f"{path}, line {error.lineno} is no JSON: {error}."
-        raise SourceError(msg) from error
+    yield from read_json(path)
 
 
 def _is_array(path: Path) -> bool:
@@ -243,18 +228,7 @@ def load_eval_schema(path: Path) -> dict[str, Any]:
         SourceError: If the file cannot be read, is no JSON object, or no schema that
             can be used.
     """
-    try:
-        schema: Any = json.loads(path.read_text("utf-8-sig"))
-    except OSError as error:
-        msg = f"{path} cannot be read: {error.strerror or error}."
-        raise SourceError(msg) from error
-    except UnicodeDecodeError as error:
-        msg = f"{path} cannot be read as UTF-8 text: {error}."
-        raise SourceError(msg) from error
-    except (ValueError, RecursionError) as error:
-        what = "nested too deep" if isinstance(error, RecursionError) else str(error)
-        msg = f"{path} is no JSON: {what}."
-        raise SourceError(msg) from error
+    schema: Any = read_json(path)
     if not isinstance(schema, dict):
         msg = f"{path} is no schema: it must be one JSON object."
         raise SourceError(msg)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from knowtrail.eval.fields.comparators import ComparatorResult, same
 from knowtrail.eval.fields.paths import schema_path
+from knowtrail.eval.models import parse_json_reply
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import private_folder
 from knowtrail.graph.models.prompts import estimated_tokens, marked
@@ -387,12 +388,9 @@ def _reply_schema(count: int) -> dict[str, Any]:
 
 def _verdicts(text: str) -> list[float | None] | None:
     """Return the verdicts of an answer; None where it is not of the form asked for."""
-    text = text.strip()
-    if text.startswith("```"):
-        text = text.strip("`").removeprefix("json")
     try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError):
+        answer = parse_json_reply(text)
+    except InputError:
         return None
     results = answer.get("results") if isinstance(answer, dict) else None
     if not isinstance(results, list):

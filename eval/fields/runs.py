@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowtrail.eval.fields.metrics import RunAccumulator, tally
 from knowtrail.eval.fields.paths import schema_path
-from knowtrail.eval.fields.results import MATCH, SCORED, SKIPPED
+from knowtrail.eval.fields.results import MATCH, SCORED, SKIPPED, RunAccumulator, tally
 from knowtrail.eval.fields.scoring import PATH_LIMIT, iter_records
 from knowtrail.eval.statistics import (
     SHARE,

@@ -18,7 +18,9 @@ from knowtrail.eval.fields.comparators import (
     ComparatorSpec,
     TransformSpec,
     check_comparator_params,
+    check_transform_params,
     get_comparator,
+    get_transform,
     is_batch,
 )
 from knowtrail.eval.fields.errors import (
@@ -29,7 +31,6 @@ from knowtrail.eval.fields.errors import (
     too_deep_told,
 )
 from knowtrail.eval.fields.paths import child_path, key_step, last_key
-from knowtrail.eval.fields.transforms import check_transform_params, get_transform
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:

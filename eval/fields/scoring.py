@@ -15,11 +15,6 @@ from knowtrail.eval.fields.errors import (
     refuse_one,
     too_deep_told,
 )
-from knowtrail.eval.fields.metrics import (
-    RunAccumulator,
-    build_record_result,
-    build_run_result,
-)
 from knowtrail.eval.fields.paths import child_path
 from knowtrail.eval.fields.results import (
     HALLUCINATION,
@@ -29,7 +24,10 @@ from knowtrail.eval.fields.results import (
     PENDING,
     SKIPPED,
     FieldResult,
+    RunAccumulator,
     below,
+    build_record_result,
+    build_run_result,
     missing,
 )
 from knowtrail.eval.fields.schema import batch_params, parse_eval_schema, plan

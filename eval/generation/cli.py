@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from knowtrail.eval.generation import (
         ContextGroup,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Grouped,
         QuestionOptions,
     )
+    from knowtrail.eval.generation.generating import Writer
     from knowtrail.eval.models import ModelOptions
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
@@ -42,7 +43,7 @@ def write_groups(output: Path, grouped: Grouped, *, as_json: bool) -> None:
     rows = [json.dumps(g.as_dict(), ensure_ascii=False) for g in grouped.groups]
     write_file(output, "".join(f"{row}\n" for row in rows))
     _tell_missing(grouped)
-    show(
+    emit(
         {"groups": _by_grouping(grouped), "missing": dict(grouped.missing)},
         f"{len(rows)} contexts are in {output}.",
         as_json=as_json,
@@ -109,7 +110,7 @@ def write_made(
     beside = passages_beside(output)
     if output.suffix.lower() == ".jsonl":
         write_passages(beside, passages)
-    show(
+    emit(
         {
             "questions": len(made.questions),
             "failures": [_failure(one) for one in made.failures],
@@ -147,20 +148,6 @@ def _failure(failure: Any) -> dict[str, Any]:
     from dataclasses import asdict
 
     return asdict(failure)
-
-
-def show(row: dict[str, Any], told: str, *, as_json: bool) -> None:
-    """Write what was done.
-
-    Args:
-        row: It, for machines.
-        told: It, for people.
-        as_json: Whether machines are told.
-    """
-    if as_json:
-        click.echo(json.dumps(row, ensure_ascii=False, indent=2))
-    else:
-        click.echo(told)
 
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -297,7 +284,7 @@ def dataset() -> None:
 @click.option(
     "--seconds", default=120.0, show_default=True, help="Time limit of an answer."
 )
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@json_option
 @click.pass_obj
 def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
     """Make questions about CORPUS, with answers and the sentences they rest on.
@@ -429,17 +416,18 @@ def _made(
     """Ask for the questions; what is finished is in the working folder."""
     from knowtrail.eval.generation import chain_writer, generate_questions
     from knowtrail.eval.models import State
+    from knowtrail.eval.report import telling_what_is_kept
     from knowtrail.graph.cli.progress import progress_bars
 
     work: Path = given["work"] or given["output"].with_name(
         f"{given['output'].name}.work"
     )
-    make = chain_writer
+    make: Callable[..., Writer] = chain_writer
     if given["synthesizer"] == "deepeval":
         from knowtrail.eval.generation.synthesizer import deepeval_writer
 
         make = deepeval_writer
-    with _kept(work), State(work) as state, progress_bars() as progress:
+    with telling_what_is_kept(work), State(work) as state, progress_bars() as progress:
         writer = make(
             given["model"] or settings.language_model,
             critic=given["critic"],
@@ -459,27 +447,10 @@ def _made(
         )
 
 
-@contextmanager
-def _kept(work: Path) -> Iterator[None]:
-    """Say what is not lost when the run is interrupted or fails."""
-    from knowtrail.graph.errors import ModelError
-
-    try:
-        yield
-    except (KeyboardInterrupt, ModelError):
-        state = work / "state.jsonl"
-        if state.exists() and state.stat().st_size:
-            click.echo(
-                f"What is finished is kept in {work}: the same command goes on.",
-                err=True,
-            )
-        raise
-
-
 @dataset.command()
 @click.argument("source", metavar="KIND:FILES")
 @click.argument("output", type=_FILE)
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@json_option
 def convert(source: str, output: Path, *, as_json: bool) -> None:
     """Convert a data set, named as `eval retrieval` names it, to OUTPUT.
 
@@ -507,7 +478,7 @@ def convert(source: str, output: Path, *, as_json: bool) -> None:
     write_questions(output, dataset_questions(read))
     if output.suffix.lower() == ".jsonl":
         write_passages(passages_beside(output), read.passages)
-    show(
+    emit(
         {
             "questions": len(read.questions),
             "passages": len(read.passages),

@@ -80,7 +80,7 @@ class GeneratedQuestions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ChainWriter:
+class ChainWriter:
     """Our own chain of prompts."""
 
     who: KeptRespondent
@@ -127,7 +127,7 @@ def chain_writer(
     options: QuestionOptions | None = None,
     models: ModelOptions | None = None,
     settings: Settings | None = None,
-) -> Writer:
+) -> ChainWriter:
     """Return a writer that needs nothing but a chat model.
 
     Args:
@@ -145,7 +145,7 @@ def chain_writer(
     judge = who
     if critic is not None:
         judge = replace(who, model=as_model(critic, settings=settings))
-    return _ChainWriter(who=who, critic=judge, options=options or QuestionOptions())
+    return ChainWriter(who=who, critic=judge, options=options or QuestionOptions())
 
 
 def generate_questions(

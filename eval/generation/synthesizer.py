@@ -10,13 +10,13 @@ from knowtrail.eval.generation.chain import (
     GeneratedQuestion,
     QuestionOptions,
 )
+from knowtrail.eval.generation.generating import chain_writer
 from knowtrail.eval.judged.judging import (
     UselessAnswerError,
     deepeval_model,
     deepeval_version,
     quiet_deepeval,
 )
-from knowtrail.eval.models import KeptRespondent, ModelOptions, as_model
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.generation.contexts import ContextGroup
     from knowtrail.eval.generation.generating import Writer
-    from knowtrail.eval.models import State
+    from knowtrail.eval.models import KeptRespondent
     from knowtrail.graph.models.language_models import LanguageModel
-    from knowtrail.graph.settings import Settings
 
 LONGEST_CONTEXT = 8_000
 """Characters that the synthesizer is shown."""
@@ -40,15 +39,7 @@ _OF_DEEPEVAL = {
 }
 
 
-def deepeval_writer(
-    model: str | BaseChatModel | LanguageModel,
-    *,
-    critic: str | BaseChatModel | LanguageModel | None = None,
-    state: State,
-    options: QuestionOptions | None = None,
-    models: ModelOptions | None = None,
-    settings: Settings | None = None,
-) -> Writer:
+def deepeval_writer(model: str | BaseChatModel | LanguageModel, **given: Any) -> Writer:
     """Return a writer that asks DeepEval's Synthesizer.
 
     Each question has the evolutions that the plan gives it, so that their shares hold
@@ -58,25 +49,15 @@ def deepeval_writer(
 
     Args:
         model: Name of a model, or any LangChain chat model.
-        critic: Who judges the questions; None is the same model.
-        state: Where what models say is kept.
-        options: Threshold and retries.
-        models: How models are asked.
-        settings: Where Ollama answers; None takes the environment's.
+        **given: As for `chain_writer`.
 
     Raises:
         MissingExtraError: If the extra `deepeval` is not installed.
     """
-    models = models or ModelOptions()
-    who = KeptRespondent(
-        model=as_model(model, settings=settings), options=models, state=state
-    )
-    judge = who
-    if critic is not None:
-        judge = replace(who, model=as_model(critic, settings=settings))
+    chain = chain_writer(model, **given)
     with quiet_deepeval():
         return _DeepEvalWriter(
-            who=who, critic=judge, options=options or QuestionOptions()
+            who=chain.who, critic=chain.critic, options=chain.options
         )
 
 

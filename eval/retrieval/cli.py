@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import json_option
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -101,7 +103,7 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
 @click.option("--no-store", is_flag=True, help="Do not store the results.")
 @click.option("--no-record", is_flag=True, help="Do not store the walks.")
 @click.option("--fresh", is_flag=True, help="Forget what an interrupted run left.")
-@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@json_option
 @click.pass_obj
 def retrieval(
     settings: Settings,

@@ -7,10 +7,10 @@ is complete its file goes, so that the next one measures anew.
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.eval.journal import LineJournal
 from knowtrail.eval.retrieval.bench import open_bench
 from knowtrail.eval.retrieval.dataset import Unit, halves
 from knowtrail.eval.retrieval.measures import (
@@ -29,8 +29,7 @@ from knowtrail.eval.retrieval.system import (
 )
 from knowtrail.eval.store import code_version
 from knowtrail.graph.cli.progress import silent
-from knowtrail.graph.errors import InputError, StorageError
-from knowtrail.graph.files import private, private_folder
+from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.embedders import embedder_name
 from knowtrail.ingest.keys import content_key
 
@@ -51,73 +50,50 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.questions import ReaderName
 
 
-class Journal:
+class Journal(LineJournal):
     """The rankings that an interrupted run has left behind, and those that come."""
 
     def __init__(self, folder: Path, key: str) -> None:
         """Read what is there.
 
         Args:
-            folder: Where journals are; made at the first ranking.
+            folder: Where journals are.
             key: All that the rankings depend on, as a key.
+
+        Raises:
+            InputError: If another run with this key is under way.
+            StorageError: If it cannot be written.
         """
-        self.path = folder / f"retrieval-{key}.jsonl"
+        super().__init__(folder / f"retrieval-{key}.jsonl", sync_seconds=1.0)
         self._found: dict[tuple[str, str], Ranking] = {}
-        self._torn = False
-        if self.path.is_file():
-            self._read()
+        self.read(self._take)
 
     def __len__(self) -> int:
         """Return how many rankings there are."""
         return len(self._found)
 
-    def _read(self) -> None:
-        """Take the rankings of the file."""
-        text = self.path.read_text("utf-8", errors="replace")
-        self._torn = bool(text) and not text.endswith("\n")
-        for line in text.split("\n"):
-            try:
-                row = json.loads(line)
-                self._found[row["system"], row["question"]] = _ranking(row["ranking"])
-            except (ValueError, KeyError, TypeError, RecursionError):
-                continue
+    def _take(self, _: int, row: Any) -> None:
+        self._found[row["system"], row["question"]] = _ranking(row["ranking"])
 
     def get(self, system: str, question: str) -> Ranking | None:
-        """Return a ranking that was kept, None where there is none.
-
-        Args:
-            system: Name of the system.
-            question: Id of the question.
-        """
+        """Return what a system found for a question, None where it is not kept."""
         return self._found.get((system, question))
 
     def add(self, system: str, question: str, ranking: Ranking) -> None:
-        """Keep a ranking.
-
-        Args:
-            system: Name of the system.
-            question: Id of the question.
-            ranking: What it found.
+        """Keep what a system found for a question.
 
         Raises:
             StorageError: If it cannot be written.
         """
-        row = {"system": system, "question": question, "ranking": asdict(ranking)}
-        line = json.dumps(row, ensure_ascii=False)
-        try:
-            private_folder(self.path.parent)
-            with open(
-                self.path, "a", encoding="utf-8", errors="replace", opener=private
-            ) as file:
-                file.write(f"\n{line}\n" if self._torn else f"{line}\n")
-        except OSError as error:
-            msg = f"Cannot write {self.path}: {error.strerror}. Free space or rights."
-            raise StorageError(msg) from error
-        self._torn = False
+        self.append({
+            "system": system,
+            "question": question,
+            "ranking": asdict(ranking),
+        })
         self._found[system, question] = ranking
 
     def remove(self) -> None:
-        """Forget all rankings: the run is complete."""
+        """Forget all rankings and remove the file: the run is complete."""
         self.path.unlink(missing_ok=True)
         self._found.clear()
 
@@ -390,9 +366,9 @@ def evaluate_retrieval(
     ks = check_ks(chosen.ks)
     bench = _bench(dataset, connection, embedder, settings, chosen, progress)
     commit = code_version()
-    journal = _journal(settings, chosen, _key(bench, chosen, ks, commit))
-    resumed = len(journal)
-    results = run_systems(bench, systems, ks=ks, journal=journal, progress=progress)
+    with _journal(settings, chosen, _key(bench, chosen, ks, commit)) as journal:
+        resumed = len(journal)
+        results = run_systems(bench, systems, ks=ks, journal=journal, progress=progress)
     judged = _judged(results, dataset, chosen, ks, settings, progress)
     evaluation = Evaluation(
         dataset=dataset,
@@ -444,9 +420,11 @@ def _bench(
 def _journal(settings: Settings, options: EvaluationOptions, key: str) -> Journal:
     """Return what an interrupted run has left, empty where that is not wanted."""
     journal = Journal(settings.home / FOLDER, key)
-    if not options.resume:
+    if options.resume:
+        return journal
+    with journal:
         journal.remove()
-    return journal
+    return Journal(settings.home / FOLDER, key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,27 +46,53 @@ from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.rerank.bm25 import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from knowtrail.eval.retrieval.bench import Bench
     from knowtrail.eval.retrieval.dataset import RetrievalQuestion
-    from knowtrail.eval.retrieval.system import System
+    from knowtrail.eval.retrieval.system import RankedDocument, System
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.retrieval.protocols import Vector, Walking
     from knowtrail.retrieval.walk import RankedChunk
 
 
-class DenseSystem:
+class _Chunks:
+    """What the systems that rank chunks share."""
+
+    def prepare(self, bench: Bench) -> None:
+        """Take the corpus."""
+        self._bench = bench
+
+    def _ranking(
+        self,
+        documents: tuple[RankedDocument, ...],
+        pairs: Iterable[tuple[str, float]],
+        seconds: float,
+        *,
+        hops: int = 0,
+        crossed: int = 0,
+    ) -> Ranking:
+        """Return passages with those of their chunks that were ranked."""
+        bench, shown = self._bench, {document.id for document in documents}
+        kept = [pair for pair in pairs if bench.chunks[pair[0]].document in shown]
+        chunks = chunks_of(bench, kept)
+        return Ranking(
+            documents=documents,
+            chunks=chunks,
+            sentences=sentences_of(bench, chunks),
+            milliseconds=1000 * seconds,
+            hops=hops,
+            crossed=crossed,
+        )
+
+
+class DenseSystem(_Chunks):
     """The vector index, its best hits scored again exactly.
 
     Its time is that of the bare vector call: one trip, ids and vectors only.
     """
 
     name = "dense"
-
-    def prepare(self, bench: Bench) -> None:
-        """Take the corpus."""
-        self._bench = bench
 
     def warm_up(self, question: RetrievalQuestion) -> None:
         """Answer a question once, so that the server has planned what it runs."""
@@ -82,13 +108,7 @@ class DenseSystem:
         hits = run(reader, nearest(bench, ranking, k))
         seconds = time.perf_counter() - begin
         pairs = [(hit.id, hit.score) for hit in hits]
-        chunks = chunks_of(bench, pairs)
-        return Ranking(
-            documents=documents_of(bench, pairs, k),
-            chunks=chunks,
-            sentences=sentences_of(bench, chunks),
-            milliseconds=1000 * seconds,
-        )
+        return self._ranking(documents_of(bench, pairs, k), pairs, seconds)
 
 
 _LOG = logging.getLogger("bm25s")
@@ -145,14 +165,14 @@ class Bm25Index:
         ]
 
 
-class Bm25System:
+class Bm25System(_Chunks):
     """BM25 alone."""
 
     name = "bm25"
 
     def prepare(self, bench: Bench) -> None:
         """Index the corpus."""
-        self._bench = bench
+        super().prepare(bench)
         self._index = Bm25Index(bench)
 
     def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
@@ -162,15 +182,7 @@ class Bm25System:
         pairs = self._index.best(question.text, len(bench.chunks))
         documents = documents_of(bench, pairs, k)
         seconds = time.perf_counter() - begin
-        wanted = {document.id for document in documents}
-        kept = [pair for pair in pairs if bench.chunks[pair[0]].document in wanted]
-        chunks = chunks_of(bench, kept)
-        return Ranking(
-            documents=documents,
-            chunks=chunks,
-            sentences=sentences_of(bench, chunks),
-            milliseconds=1000 * seconds,
-        )
+        return self._ranking(documents, pairs, seconds)
 
 
 _CONSTANT = 60
@@ -192,14 +204,14 @@ def fused(rankings: Sequence[Sequence[str]]) -> list[tuple[str, float]]:
     return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-class FusionSystem:
+class FusionSystem(_Chunks):
     """The hundred best chunks of either ranking, fused by their places."""
 
     name = "rrf"
 
     def prepare(self, bench: Bench) -> None:
         """Index the corpus."""
-        self._bench = bench
+        super().prepare(bench)
         self._index = Bm25Index(bench)
 
     def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
@@ -215,29 +227,16 @@ class FusionSystem:
         pairs = fused([[hit.id for hit in near[:depth]], [name for name, _ in words]])
         documents = documents_of(bench, pairs, k)
         seconds = time.perf_counter() - begin
-        wanted = {document.id for document in documents}
-        chunks = chunks_of(
-            bench, [pair for pair in pairs if bench.chunks[pair[0]].document in wanted]
-        )
-        return Ranking(
-            documents=documents,
-            chunks=chunks,
-            sentences=sentences_of(bench, chunks),
-            milliseconds=1000 * seconds,
-        )
+        return self._ranking(documents, pairs, seconds)
 
 
 _SEEDS = 5
 
 
-class ExpansionSystem:
+class ExpansionSystem(_Chunks):
     """One hop from the five nearest chunks."""
 
     name = "dense+1hop"
-
-    def prepare(self, bench: Bench) -> None:
-        """Take the corpus."""
-        self._bench = bench
 
     def warm_up(self, question: RetrievalQuestion) -> None:
         """Answer a question once, so that the server has planned what it runs."""
@@ -252,20 +251,9 @@ class ExpansionSystem:
         pairs, rest = run(reader, self._walk(query, k))
         seconds = time.perf_counter() - begin
         documents = filled_up(bench, documents_of(bench, pairs, k), rest, k)
-        shown = {document.id for document in documents}
         both = [*pairs, *((hit.id, hit.score) for hit in rest)]
-        chunks = chunks_of(
-            bench, [pair for pair in both if bench.chunks[pair[0]].document in shown]
-        )
         crossed = {bench.chunks[name].document for name, _ in pairs}
-        return Ranking(
-            documents=documents,
-            chunks=chunks,
-            sentences=sentences_of(bench, chunks),
-            milliseconds=1000 * seconds,
-            hops=1,
-            crossed=len(crossed),
-        )
+        return self._ranking(documents, both, seconds, hops=1, crossed=len(crossed))
 
     def _walk(
         self, query: Vector, k: int

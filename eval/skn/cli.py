@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import json_option
 from knowtrail.graph.models.ollama_client import MOST_CONTEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from knowtrail.eval.skn.benchmark import BenchmarkOptions, ModelOutcome
     from knowtrail.graph.settings import Settings
@@ -92,7 +92,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     "--seconds", default=120.0, show_default=True, help="Time limit of an answer."
 )
 @click.option("--no-store", is_flag=True, help="Keep no results in the graph.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@json_option
 @click.pass_obj
 def skn(settings: Settings, /, **given: Any) -> None:
     """Compare extraction formats by what an agent makes of them.
@@ -105,6 +105,7 @@ def skn(settings: Settings, /, **given: Any) -> None:
     knowtrail eval skn --recorded-only --model qwen2.5:7b --judge qwen2.5:14b
     knowtrail eval skn --recorded-only --ablation --report report.html
     """  # noqa: D301 - click reads the backspace
+    from knowtrail.eval.report import telling_what_is_kept
     from knowtrail.eval.skn.benchmark import run_models
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.files import check_output
@@ -112,7 +113,7 @@ def skn(settings: Settings, /, **given: Any) -> None:
     options = _options(given)
     if given["report"] is not None:
         check_output(given["report"], [".html"])
-    with _kept(given["output"]), progress_bars() as progress:
+    with telling_what_is_kept(given["output"]), progress_bars() as progress:
         outcomes = run_models(
             given["models"] or [settings.language_model],
             judge=given["judge"],
@@ -129,23 +130,6 @@ def skn(settings: Settings, /, **given: Any) -> None:
         runs = _store(settings, outcomes, given, options)
     _show(outcomes, runs, as_json=given["as_json"])
     _check_outcomes(outcomes)
-
-
-@contextmanager
-def _kept(output: Path) -> Iterator[None]:
-    """Say what is not lost when the run is interrupted or fails."""
-    from knowtrail.graph.errors import ModelError
-
-    try:
-        yield
-    except (KeyboardInterrupt, ModelError):
-        state = output / "state.jsonl"
-        if state.exists() and state.stat().st_size:
-            click.echo(
-                f"What is finished is kept in {output}: the same command goes on.",
-                err=True,
-            )
-        raise
 
 
 def _options(given: dict[str, Any]) -> BenchmarkOptions:

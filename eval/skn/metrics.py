@@ -17,7 +17,7 @@ from knowtrail.eval.statistics import SHARE, Statistic, exact_ends, first_mean
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -89,15 +89,6 @@ def mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if len(values) else 0.0
 
 
-def accuracy(correct: Sequence[bool]) -> float:
-    """Return the share of correct answers; of none it is 0.
-
-    Args:
-        correct: One verdict for each answerable sample.
-    """
-    return mean([float(one) for one in correct])
-
-
 def _bins(confidences: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return the bin of each confidence; the last takes 1 as well."""
     edges = np.linspace(0.0, 1.0, BINS + 1)
@@ -140,29 +131,6 @@ def summed_gaps(means: NDArray[np.float64]) -> NDArray[np.float64]:
     return total
 
 
-def expected_calibration_error(
-    confidences: Sequence[float], correct: Sequence[bool]
-) -> float:
-    """Return how far confidence and correctness are apart, over ten equal bins.
-
-    Source: M. P. Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian
-    Binning, 2015. A bin takes its lower edge, the last both; edges are those of
-    `numpy.linspace`, so 0.3, 0.6 and 0.7 lie just below one.
-
-    Args:
-        confidences: One for each answerable sample, from 0 to 1.
-        correct: As many verdicts.
-
-    Returns:
-        0 for perfect calibration, and for no samples.
-
-    Raises:
-        InputError: As `calibration_rows`.
-    """
-    rows = calibration_rows(list(confidences), list(correct))
-    return float(summed_gaps(rows.mean(axis=0, keepdims=True))[0]) if len(rows) else 0.0
-
-
 def normalized_hallucination(fabricated: int, total: int) -> float:
     """Return the share of claims that are made up.
 
@@ -171,65 +139,6 @@ def normalized_hallucination(fabricated: int, total: int) -> float:
         total: All claims; less than 1 counts as 1.
     """
     return fabricated / max(total, 1)
-
-
-def abstention_counts(
-    answerable: Iterable[bool], abstained: Iterable[bool]
-) -> dict[str, int]:
-    """Return how often refusing was right; the unanswerable are the positives.
-
-    Args:
-        answerable: Whether each sample has an answer.
-        abstained: Whether it was refused.
-    """
-    counts = dict.fromkeys(_COUNTS, 0)
-    for can, refused in zip(answerable, abstained, strict=True):
-        counts[_COUNTS[2 * int(can) + int(can == refused)]] += 1
-    return counts
-
-
-_COUNTS = ("true_positives", "false_negatives", "true_negatives", "false_positives")
-"""By 2 x answerable + (answerable == abstained)."""
-
-
-def abstention_metrics(rows: Iterable[Mapping[str, object]]) -> dict[str, float]:
-    """Return precision, recall and F1 of refusing, rounded, with their counts.
-
-    Args:
-        rows: Objects with `answerable`, and `abstained` or else an `answer` that is
-            searched for phrases.
-
-    Returns:
-        0 where there is nothing to divide by.
-    """
-    listed = list(rows)
-    counts = abstention_counts(
-        (bool(row["answerable"]) for row in listed),
-        (
-            bool(row["abstained"])
-            if row.get("abstained") is not None
-            else abstains(str(row.get("answer", "")))
-            for row in listed
-        ),
-    )
-    hits = counts["true_positives"]
-    precision = _ratio(hits, hits + counts["false_positives"])
-    recall = _ratio(hits, hits + counts["false_negatives"])
-    f1 = _ratio(2 * precision * recall, precision + recall)
-    return {
-        "precision": round(precision, DIGITS),
-        "recall": round(recall, DIGITS),
-        "f1": round(f1, DIGITS),
-        "true_positives": hits,
-        "false_positives": counts["false_positives"],
-        "false_negatives": counts["false_negatives"],
-        "true_negatives": counts["true_negatives"],
-    }
-
-
-def _ratio(top: float, bottom: float) -> float:
-    """Divide; by nothing it is 0."""
-    return top / bottom if bottom else 0.0
 
 
 def abstention_rows(

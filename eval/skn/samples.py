@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections import Counter
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.graph.files import read_json
 from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.ingest.extraction.web import WebResult, results_text, search_results
 
@@ -22,7 +22,6 @@ NO_ANSWER = "INSUFFICIENT_INFO"
 """Ground truth of a question that has no answer."""
 
 UNKNOWN_CATEGORY = "other"
-LARGEST_FILE = 200_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +70,7 @@ def load_samples(
             twice; the message says which sample.
     """
     file = bundled_samples() if path is None else Path(path)
-    listed = json_file(file, what="data set")
+    listed = read_json(file)
     if not isinstance(listed, list) or not listed:
         msg = (
             f"{file} is not a data set: write a JSON list of objects with id, question "
@@ -81,29 +80,6 @@ def load_samples(
     samples = [_sample(entry, f"{file}, sample {n}") for n, entry in enumerate(listed)]
     _check_ids(file, samples)
     return tuple(samples if limit is None else samples[:limit])
-
-
-def json_file(path: Path, *, what: str) -> Any:
-    """Return the value of a JSON file.
-
-    Args:
-        path: The file.
-        what: What it is, for messages.
-
-    Raises:
-        SourceError: If it cannot be read or is no JSON.
-    """
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            msg = f"{path} has more than {LARGEST_FILE:,} bytes: split the {what}."
-            raise SourceError(msg)
-        return json.loads(path.read_text("utf-8-sig"))
-    except OSError as error:
-        msg = f"The {what} {path} cannot be read: {error.strerror}."
-        raise SourceError(msg) from error
-    except (ValueError, RecursionError) as error:
-        msg = f"The {what} {path} is not JSON: {error}."
-        raise SourceError(msg) from error
 
 
 def _sample(entry: Any, where: str) -> Sample:
@@ -277,7 +253,7 @@ def load_search_results(path: Path) -> dict[str, Found]:
     Raises:
         SourceError: If it is not such a list; the message says where.
     """
-    listed = json_file(path, what="file of search results")
+    listed = read_json(path)
     if isinstance(listed, dict):
         listed = [{"question": q, "results": found} for q, found in listed.items()]
     if not isinstance(listed, list):

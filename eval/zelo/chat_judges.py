@@ -13,8 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.eval.models import parse_json_reply
 from knowtrail.eval.zelo.judgements import Answer
-from knowtrail.graph.errors import ModelError
+from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.models.faults import fault_of, retry_after
 from knowtrail.graph.models.language_models import LanguageModel
 from knowtrail.graph.models.prompts import (
@@ -170,7 +171,8 @@ def read_answer(value: object) -> tuple[float | None, str, str | None]:
         and texts are not taken for scores.
     """
     if isinstance(value, str):
-        value = _object(value)
+        with suppress(InputError):
+            value = parse_json_reply(value)
     if not isinstance(value, dict):
         return None, "", f"The answer is no JSON object: {str(value)[:100]!r}."
     reasoning = value.get("reasoning")
@@ -182,15 +184,6 @@ def read_answer(value: object) -> tuple[float | None, str, str | None]:
     if not -1 <= score <= 1 or math.isnan(score):
         return None, said, f"The score is not in [-1, 1]: {str(score)[:100]}."
     return float(score), said, None
-
-
-def _object(text: str) -> object:
-    """Return the JSON object of a text, the text itself where it has none."""
-    begin, end = text.find("{"), text.rfind("}")
-    try:
-        return json.loads(text[begin : end + 1])
-    except (ValueError, RecursionError):
-        return text
 
 
 _LOG = logging.getLogger(__name__)

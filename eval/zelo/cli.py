@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import LazyGroup
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.cli.options import complete_algorithm
@@ -148,7 +149,7 @@ def judges() -> None:
 )
 @click.option("--retry-failed", is_flag=True, help="Ask again for useless answers.")
 @click.option("--partial", is_flag=True, help="Ask nothing; score what is known.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@json_option
 @click.pass_obj
 def annotate(settings: Settings, /, **given: Any) -> None:
     """Judge the documents of SOURCE in pairs, write their scores to TARGET.
@@ -408,7 +409,7 @@ def _questions(connection: Connection, corpus: str, given: dict[str, Any]) -> An
     type=click.Path(file_okay=False, path_type=Path),
     help="Working folder of the annotation; ANNOTATED.zelo without it.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@json_option
 @click.pass_obj
 def import_(
     settings: Settings,
@@ -439,9 +440,7 @@ def import_(
         click.echo(
             f"{done.missing:,} documents are no chunks of corpus {name!r}.", err=True
         )
-    if as_json:
-        click.echo(json.dumps(asdict(done)))
-        return
-    click.echo(
+    told = (
         f"{done.queries:,} questions, {done.scores:,} scores, {done.battles:,} battles"
     )
+    emit(asdict(done), told, as_json=as_json)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import json_option
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _FILE = click.Path(path_type=Path)
     "--documents", type=_FILE, help="Queries file, for the order of the documents."
 )
 @click.option("--report", type=_FILE, help="Write all of it, as one HTML file.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@json_option
 def inspect(
     *,
     annotation: Path,

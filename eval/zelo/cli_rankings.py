@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--report", type=_FILE, help="Write a report, as one HTML file.")
 @click.option("--histogram", type=_FILE, help="Draw the nDCGs, as .png or .svg.")
 @click.option("--store", is_flag=True, help="Keep the results in the graph.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@json_option
 @click.pass_obj
 def benchmark(
     settings: Settings,
@@ -193,7 +194,7 @@ def _write_json(
     help="embedding, bm25, cross-encoder:MODEL, pointwise:FILE or zeroentropy:MODEL.",
 )
 @click.option("--document-limit", type=int, help="Only the first N of each query.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@json_option
 @click.pass_obj
 def rerank(
     settings: Settings,
@@ -212,7 +213,6 @@ def rerank(
     \b
     knowtrail eval zelo rerank queries.jsonl bm25.jsonl --with bm25
     """  # noqa: D301 - click reads the backspace
-    from knowtrail.eval.report import json_text
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.retrieval.rerank import load_reranker
 
@@ -221,10 +221,8 @@ def rerank(
         count = reranker.annotate_sync(
             source, target, document_limit=document_limit, progress=progress
         )
-    if as_json:
-        click.echo(json_text({"reranker": name, "queries": count, "file": str(target)}))
-    else:
-        click.echo(f"{name} scored {count} queries: {target}.")
+    answer = {"reranker": name, "queries": count, "file": str(target)}
+    emit(answer, f"{name} scored {count} queries: {target}.", as_json=as_json)
 
 
 @click.command()
@@ -238,7 +236,7 @@ def rerank(
     help="Share of the queries that the model is measured on, not trained on.",
 )
 @click.option("--seed", default=0, show_default=True, help="Chooses these queries.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@json_option
 @click.pass_obj
 def train(
     settings: Settings,

@@ -27,7 +27,7 @@ from knowtrail.eval.zelo.scored_pairs import FITS, SCORES
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.graph.errors import InputError, SourceError
-from knowtrail.graph.files import read_lines
+from knowtrail.graph.files import read_json_lines, read_lines
 from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.store import batched
@@ -346,12 +346,10 @@ class _Judged:
 
     def _index(self, folder: Path) -> None:
         """Take note of standard errors, and of where each query's pairs stand."""
-        with (folder / FITS).open(encoding="utf-8") as lines:
-            for line in lines:
-                row = json.loads(line)
-                self.errors[row["query"]["id"]] = {
-                    d["id"]: d["standard_error"] for d in row["documents"]
-                }
+        for _, row in read_json_lines(folder / FITS):
+            self.errors[row["query"]["id"]] = {
+                d["id"]: d["standard_error"] for d in row["documents"]
+            }
         self._file = folder / SCORES
         place = 0
         with self._file.open("rb") as raw:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.zelo.judgements import SWAPPED, Judgement, battles_of
 from knowtrail.graph.errors import InputError, KnowtrailError, SourceError
+from knowtrail.graph.files import read_json, read_json_lines
 from knowtrail.retrieval.rerank.datasets import Document, Query, read_queries
 
 if TYPE_CHECKING:
@@ -171,12 +172,11 @@ def _fits(path: Path, wanted: set[str]) -> dict[str, list[dict[str, Any]]]:
         return {}
     found = {}
     try:
-        with path.open(encoding="utf-8") as lines:
-            for row in map(json.loads, lines):
-                name = row["query"]["id"]
-                if name in wanted:
-                    found[name] = [one for one in row["documents"] if one["id"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        for _, row in read_json_lines(path):
+            name = row["query"]["id"]
+            if name in wanted:
+                found[name] = [one for one in row["documents"] if one["id"]]
+    except (KeyError, TypeError) as error:
         raise SourceError(f"{path} is no good: {error!r}. Annotate again.") from error
     return found
 
@@ -249,7 +249,7 @@ def _lines(lines: Iterable[str]) -> Iterator[Any]:
 
 def _whole(path: Path) -> list[Any]:
     """Return the pairs of a file that another program wrote."""
-    data = json.loads(path.read_text("utf-8-sig"))
+    data = read_json(path)
     rows = data.get("scored_pairs") if isinstance(data, dict) else None
     if not isinstance(rows, list):
         raise SourceError(_other(path))

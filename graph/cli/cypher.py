@@ -162,11 +162,7 @@ def _statement(
 
 
 def _check_number(key: str, value: Any) -> None:
-    """Refuse what is no number, before a server names objects of Java.
-
-    Raises:
-        InputError: If it is none, or less than 0.
-    """
+    """Refuse what is no number, before a server names objects of Java."""
     from knowtrail.graph.cli.rows import shown_value
 
     kinds = (int,) if key in _WHOLE else (int, float)
@@ -195,11 +191,7 @@ def _parameters(assignments: tuple[str, ...], *, as_text: bool) -> dict[str, Any
 
 
 def _checked(key: str, text: str) -> str:
-    """Return a value that is text.
-
-    Raises:
-        InputError: If it is no valid text.
-    """
+    """Return a value that is text."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from knowtrail.graph.cli.answers import json_option
+
 if TYPE_CHECKING:
     from knowtrail.graph.doctor import Finding
     from knowtrail.graph.settings import Settings
@@ -17,7 +19,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+@json_option
 @click.pass_obj
 def doctor(settings: Settings, *, as_json: bool) -> None:
     """Check Python, Java, the server, the schema and the models.

@@ -283,22 +283,15 @@ def _noting(interrupts: list[int]) -> Iterator[None]:
 
 
 def _told(error: BaseException, homes: list[Path], *, debug: bool) -> int:
-    """Say in one line what went wrong; return the exit status.
-
-    Args:
-        error: What was raised.
-        homes: The folder of the managed server, if the command came so far.
-        debug: Whether to raise it.
-
-    Raises:
-        BaseException: The error itself, with `debug` or where it asks to exit.
-    """
+    """Say in one line what went wrong; return the exit status."""
     if isinstance(error, click.ClickException):
         if isinstance(error, click.NoSuchOption) and error.option_name in {
             name for param in knowtrail.params for name in param.opts
         }:
             name, error.possibilities = error.option_name, None
-            error.message = f"{name} stands before the command: knowtrail {name} ..."
+            error.message = (
+                f"{name} stands before the command: knowtrail {name} ... COMMAND"
+            )
         error.show()
         return error.exit_code
     if isinstance(error, BrokenPipeError):

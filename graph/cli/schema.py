@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
 
 if TYPE_CHECKING:
     from knowtrail.graph.db.schema import SchemaItem
     from knowtrail.graph.settings import Settings
-
-_JSON = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 
 
 @click.group(cls=NearGroup)
@@ -23,7 +22,7 @@ def schema() -> None:
 
 
 @schema.command()
-@_JSON
+@json_option
 @click.pass_obj
 def show(settings: Settings, *, as_json: bool) -> None:
     """Show the constraints and indexes, and those of ours that are missing."""
@@ -60,7 +59,7 @@ def show(settings: Settings, *, as_json: bool) -> None:
     type=click.IntRange(1, 4096),
     help="Make the vector indexes too, for vectors of this length.",
 )
-@_JSON
+@json_option
 @click.pass_obj
 def apply(settings: Settings, *, dimensions: int | None, as_json: bool) -> None:
     """Bring constraints and indexes to this version; running twice changes nothing.
@@ -74,18 +73,16 @@ def apply(settings: Settings, *, dimensions: int | None, as_json: bool) -> None:
 
     with open_connection(settings) as connection, progress_bars() as progress:
         found = apply_schema(connection, dimensions=dimensions, progress=progress)
-    if as_json:
-        record = {"before": found, "version": SCHEMA_VERSION, "dimensions": dimensions}
-        click.echo(json.dumps(record))
-    elif found == SCHEMA_VERSION:
-        click.echo(f"The schema has version {SCHEMA_VERSION} already.")
-    else:
-        click.echo(f"Brought the schema from version {found} to {SCHEMA_VERSION}.")
+    record = {"before": found, "version": SCHEMA_VERSION, "dimensions": dimensions}
+    told = f"Brought the schema from version {found} to {SCHEMA_VERSION}."
+    if found == SCHEMA_VERSION:
+        told = f"The schema has version {SCHEMA_VERSION} already."
+    emit(record, told, as_json=as_json)
 
 
 @schema.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@_JSON
+@json_option
 @click.pass_obj
 def drop(settings: Settings, *, yes: bool, as_json: bool) -> None:
     """Drop Knowtrail's constraints and indexes; the data and those of others stay."""
@@ -101,12 +98,8 @@ def drop(settings: Settings, *, yes: bool, as_json: bool) -> None:
                 err=True,
             )
         drop_schema(connection)
-    if as_json:
-        click.echo(json.dumps({"dropped": names}))
-    elif names:
-        click.echo(f"Dropped {', '.join(names)}.")
-    else:
-        click.echo("Nothing of ours was there.")
+    told = f"Dropped {', '.join(names)}." if names else "Nothing of ours was there."
+    emit({"dropped": names}, told, as_json=as_json)
 
 
 def _is_ours_and_there(item: SchemaItem) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ _HOME = click.option(
 _NEO4J = click.option(
     "--neo4j", "version", help="Neo4j version, such as 2026.08.1 or 5.26.30."
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 
 
 @click.group(cls=NearGroup)
@@ -33,7 +32,7 @@ def server() -> None:
 @server.command()
 @_HOME
 @_NEO4J
-@_JSON
+@json_option
 @click.pass_obj
 def install(
     settings: Settings, *, home: Path | None, version: str | None, as_json: bool
@@ -47,7 +46,7 @@ def install(
             _home(settings, home), version or settings.neo4j_version, progress=progress
         )
     record = {"version": folder.name, "folder": str(folder)}
-    _say(record, f"Neo4j {folder.name} is installed in {folder}.", as_json=as_json)
+    emit(record, f"Neo4j {folder.name} is installed in {folder}.", as_json=as_json)
 
 
 @server.command()
@@ -58,7 +57,7 @@ def install(
     type=click.IntRange(1, 65535),
     help="Loopback port of Bolt; without it the last one, 7687, or a free one.",
 )
-@_JSON
+@json_option
 @click.pass_obj
 def start(
     settings: Settings,
@@ -90,7 +89,7 @@ def start(
 
 @server.command()
 @_HOME
-@_JSON
+@json_option
 @click.pass_obj
 def stop(settings: Settings, *, home: Path | None, as_json: bool) -> None:
     """Stop the server cleanly."""
@@ -99,12 +98,12 @@ def stop(settings: Settings, *, home: Path | None, as_json: bool) -> None:
     folder = _home(settings, home)
     stopped = stop_server(folder)
     text = "Stopped the server" if stopped else "No server was running"
-    _say({"stopped": stopped}, f"{text} of {folder}.", as_json=as_json)
+    emit({"stopped": stopped}, f"{text} of {folder}.", as_json=as_json)
 
 
 @server.command()
 @_HOME
-@_JSON
+@json_option
 @click.pass_context
 def status(ctx: click.Context, *, home: Path | None, as_json: bool) -> None:
     """Say whether the server runs; exits 1 where it does not."""
@@ -116,7 +115,7 @@ def status(ctx: click.Context, *, home: Path | None, as_json: bool) -> None:
         _say_running(info, as_json=as_json)
         return
     text = f"No server runs in {folder}. To start one: {_command('start', folder)}"
-    _say({"running": False, "home": str(folder)}, text, as_json=as_json)
+    emit({"running": False, "home": str(folder)}, text, as_json=as_json)
     ctx.exit(1)
 
 
@@ -130,14 +129,14 @@ def status(ctx: click.Context, *, home: Path | None, as_json: bool) -> None:
     show_default=True,
     help="How many of the last lines.",
 )
-@_JSON
+@json_option
 @click.pass_obj
 def logs(settings: Settings, *, home: Path | None, lines: int, as_json: bool) -> None:
     """Show the end of the server's log."""
     from knowtrail.graph.server import read_log
 
     found = read_log(_home(settings, home), lines)
-    _say({"lines": found}, "\n".join(found) or "The log is empty.", as_json=as_json)
+    emit({"lines": found}, "\n".join(found) or "The log is empty.", as_json=as_json)
 
 
 def _home(settings: Settings, home: Path | None) -> Path:
@@ -180,9 +179,4 @@ def _say_running(info: ServerInfo, *, as_json: bool) -> None:
         f"Log:       {info.log}",
         until,
     ]
-    _say(record, "\n".join(lines), as_json=as_json)
-
-
-def _say(record: dict[str, Any], text: str, *, as_json: bool) -> None:
-    """Print an answer for machines or for people."""
-    click.echo(json.dumps(record, ensure_ascii=False) if as_json else text)
+    emit(record, "\n".join(lines), as_json=as_json)

@@ -191,14 +191,7 @@ def _widths(
     without: Collection[int] = (),
     roomy: bool = False,
 ) -> dict[int, int]:
-    """Return the columns that fit without a word split, and how wide each is.
-
-    Args:
-        cells: Names and rows.
-        room: Width of the table.
-        without: Columns that are left out.
-        roomy: Whether `_TEXTS` have half of the table, if that is there.
-    """
+    """Return the columns that fit without a word split, and how wide each is."""
     from rich.cells import cell_len
 
     half = room // 2

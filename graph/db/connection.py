@@ -120,14 +120,12 @@ class Connection:
         self, text: str, params: Mapping[str, Any] | None = None
     ) -> list[dict[str, Any]]:
         """Run a Cypher text in a read transaction and return its rows."""
-        from neo4j import RoutingControl
-
         with translate_errors():
             result = self.driver.execute_query(
                 text,
                 dict(params or {}),
                 database_=self.database,
-                routing_=RoutingControl.READ,
+                routing_="r",
             )
         return [record.data() for record in result.records]
 
@@ -151,16 +149,17 @@ class Connection:
 
     def stream(self, name: str, /, **params: Any) -> Iterator[neo4j.Record]:
         """Yield the rows of a stored statement without holding them all."""
-        with (
-            translate_errors(),
-            self.driver.session(
-                database=self.database,
-                default_access_mode="READ",
-                fetch_size=500,
-                bookmark_manager=self.driver.execute_query_bookmark_manager,
-            ) as session,
-        ):
+        reading = self._session(default_access_mode="READ", fetch_size=500)
+        with translate_errors(), reading as session:
             yield from session.run(statement(name), params)
+
+    def _session(self, **options: Any) -> neo4j.Session:
+        """Return a session that sees what earlier ones wrote."""
+        return self.driver.session(
+            database=self.database,
+            bookmark_manager=self.driver.execute_query_bookmark_manager,
+            **options,
+        )
 
     def write(self, name: str, /, **params: Any) -> Counters:
         """Run a stored statement in a write transaction and count its changes."""
@@ -185,24 +184,12 @@ class Connection:
                 total += Counters.of(tx.run(statement(name), dict(params)).consume())
             return total
 
-        with (
-            translate_errors(),
-            self.driver.session(
-                database=self.database,
-                bookmark_manager=self.driver.execute_query_bookmark_manager,
-            ) as session,
-        ):
+        with translate_errors(), self._session() as session:
             return session.execute_write(work)
 
     def run_schema(self, text: str, /, **params: Any) -> Counters:
         """Run a schema command in an auto-commit transaction."""
-        with (
-            translate_errors(),
-            self.driver.session(
-                database=self.database,
-                bookmark_manager=self.driver.execute_query_bookmark_manager,
-            ) as session,
-        ):
+        with translate_errors(), self._session() as session:
             return Counters.of(session.run(text, params).consume())
 
 
@@ -272,14 +259,12 @@ class AsyncConnection:
         self, text: str, params: Mapping[str, Any] | None = None
     ) -> list[dict[str, Any]]:
         """Run a Cypher text in a read transaction and return its rows."""
-        from neo4j import RoutingControl
-
         with translate_errors():
             result = await self.driver.execute_query(
                 text,
                 dict(params or {}),
                 database_=self.database,
-                routing_=RoutingControl.READ,
+                routing_="r",
             )
         return [record.data() for record in result.records]
 
@@ -301,14 +286,18 @@ class AsyncConnection:
     async def astream(self, name: str, /, **params: Any) -> AsyncIterator[neo4j.Record]:
         """Yield the rows of a stored statement without holding them all."""
         with translate_errors():
-            async with self.driver.session(
-                database=self.database,
-                default_access_mode="READ",
-                fetch_size=500,
-                bookmark_manager=self.driver.execute_query_bookmark_manager,
-            ) as session:
+            reading = self._session(default_access_mode="READ", fetch_size=500)
+            async with reading as session:
                 async for record in await session.run(statement(name), params):
                     yield record
+
+    def _session(self, **options: Any) -> neo4j.AsyncSession:
+        """Return a session that sees what earlier ones wrote."""
+        return self.driver.session(
+            database=self.database,
+            bookmark_manager=self.driver.execute_query_bookmark_manager,
+            **options,
+        )
 
     async def awrite(self, name: str, /, **params: Any) -> Counters:
         """Run a stored statement in a write transaction and count its changes."""
@@ -337,19 +326,13 @@ class AsyncConnection:
             return total
 
         with translate_errors():
-            async with self.driver.session(
-                database=self.database,
-                bookmark_manager=self.driver.execute_query_bookmark_manager,
-            ) as session:
+            async with self._session() as session:
                 return await session.execute_write(work)
 
     async def arun_schema(self, text: str, /, **params: Any) -> Counters:
         """Run a schema command in an auto-commit transaction."""
         with translate_errors():
-            async with self.driver.session(
-                database=self.database,
-                bookmark_manager=self.driver.execute_query_bookmark_manager,
-            ) as session:
+            async with self._session() as session:
                 result = await session.run(text, params)
                 return Counters.of(await result.consume())
 

@@ -71,12 +71,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _followed(home: Path, address: neo4j.Address) -> list[neo4j.Address]:
-    """Return where the server of a folder is now.
-
-    Raises:
-        UnavailableError: If it does not run, whoever has its port is not asked; or
-            if no file can be opened.
-    """
+    """Return where the server of a folder is now."""
     import neo4j
 
     from knowtrail.graph.server.folder import ServerFolder
@@ -98,12 +93,7 @@ def _followed(home: Path, address: neo4j.Address) -> list[neo4j.Address]:
 
 
 def _reached(address: neo4j.Address) -> list[neo4j.Address]:
-    """Return an address to which the driver opens a connection, if anybody is there.
-
-    Raises:
-        UnavailableError: If connections are refused, or no file can be opened; the
-            driver does not try again after an error that is not its own.
-    """
+    """Return an address to which the driver opens a connection, if anybody is there."""
     try:
         with _files_told(), suppress(TimeoutError):
             socket.create_connection(tuple(address[:2]), _PROBE_SECONDS).close()

@@ -119,11 +119,7 @@ def apply_schema(
 
 
 def _await_indexes(connection: Connection, wait: float, progress: Progress) -> None:
-    """Wait until nodes can be found by our indexes, and a little for the others.
-
-    Raises:
-        SchemaError: If one of them cannot be built or is not in time.
-    """
+    """Wait until nodes can be found by our indexes, and a little for the others."""
     begin = time.monotonic()
     while True:
         rows = [r for r in connection.read("schema/indexes") if r["name"] in _INDEXES]

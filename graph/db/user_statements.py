@@ -253,12 +253,7 @@ def _explain_mistakes(*, added_lines: int = 0) -> Iterator[None]:
 
 
 def _one_line(message: str, *, added_lines: int = 0) -> str:
-    """Shorten a server's message to one line that keeps the position.
-
-    Args:
-        message: What the server said, with a picture of the place below it.
-        added_lines: Lines put before the author's own, to be taken off again.
-    """
+    """Shorten a server's message to one line that keeps the position."""
     found = _POSITION.search(message)
     text = _JAVA_CLASS.sub("", message.splitlines()[0])
     text = _JAVA_VALUE.sub(r"\1", text)

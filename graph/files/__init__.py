@@ -1,6 +1,6 @@
 """Files that people write and read: one mechanism for each form."""
 
-from knowtrail.graph.files.lines import read_json_lines, read_lines
+from knowtrail.graph.files.lines import read_json, read_json_lines, read_lines
 from knowtrail.graph.files.whole import (
     check_output,
     file_digest,
@@ -16,6 +16,7 @@ __all__ = [
     "file_digest",
     "private",
     "private_folder",
+    "read_json",
     "read_json_lines",
     "read_lines",
     "whole_bytes",

@@ -1,4 +1,4 @@
-"""Lines of a text file, and JSON Lines: one JSON value a line.
+"""Text files of lines, JSON Lines, which have one JSON value a line, and JSON.
 
 A line ends at a line feed and nowhere else, since JSON texts may hold every other
 character that ends a line, such as U+2028, as it is. Blank lines are passed over, and
@@ -58,12 +58,34 @@ def read_json_lines(path: str | Path) -> Iterator[tuple[int, Any]]:
             number.
     """
     for number, line in read_lines(path):
-        try:
-            value = json.loads(line)
-        except RecursionError as error:
-            msg = f"{path}, line {number}: nested too deep to be read."
-            raise SourceError(msg) from error
-        except ValueError as error:
-            msg = f"{path}, line {number} is no JSON: {error}."
-            raise SourceError(msg) from error
-        yield number, value
+        yield number, _value(line, f"{path}, line {number}")
+
+
+def read_json(path: str | Path) -> Any:
+    """Return the value of a JSON file.
+
+    Args:
+        path: A file in UTF-8.
+
+    Raises:
+        SourceError: If the file cannot be read or is no JSON.
+    """
+    try:
+        text = Path(path).read_text("utf-8-sig")
+    except OSError as error:
+        msg = f"{path} cannot be read: {error.strerror or error}."
+        raise SourceError(msg) from error
+    except UnicodeDecodeError as error:
+        msg = f"{path} is not UTF-8 text: {error.reason} at byte {error.start}."
+        raise SourceError(msg) from error
+    return _value(text, str(path))
+
+
+def _value(text: str, place: str) -> Any:
+    """Return the value of a JSON text."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise SourceError(f"{place}: nested too deep to be read.") from error
+    except ValueError as error:
+        raise SourceError(f"{place} is no JSON: {error}.") from error

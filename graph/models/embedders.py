@@ -172,11 +172,7 @@ def load_embedder(name: str, *, settings: Settings | None = None) -> Embedder:
 
 
 def _provider(name: str) -> tuple[str, str]:
-    """Return provider and model of a name.
-
-    Raises:
-        SettingsError: For an unknown provider, or one without a model.
-    """
+    """Return provider and model of a name."""
     provider, _, model = name.partition(":")
     if not model and provider not in _PROVIDERS and provider.strip():
         return "sentence-transformers", name

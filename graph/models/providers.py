@@ -103,11 +103,7 @@ class Provider:
         return chat
 
     def _key(self, model: str, *, is_needed: bool, otherwise: str) -> str:
-        """Return the key; a message never shows it.
-
-        Raises:
-            SettingsError: If there is none, or it cannot stand in a request.
-        """
+        """Return the key; a message never shows it."""
         names = " or ".join(self.keys)
         key = (_first(self.keys) or "").strip()
         if not key and is_needed:
@@ -194,11 +190,7 @@ def address_of(name: str) -> str | None:
 
 
 def _addressed(model: str) -> tuple[str, str | None]:
-    """Return a model's name and the address behind it, if there is one.
-
-    Raises:
-        InputError: If it is no address, or has a password, which would be stored.
-    """
+    """Return a model's name and the address behind it, if there is one."""
     name, marked, rest = model.partition("@http")
     if not marked:
         return model, None
@@ -215,17 +207,7 @@ def _addressed(model: str) -> tuple[str, str | None]:
 
 
 def _foreign(path: str) -> BaseChatModel:
-    """Return a chat model of LangChain's by the path of its class or of a function.
-
-    Args:
-        path: `PACKAGE.CLASS:MODEL`, called with that model, or `MODULE.FUNCTION`,
-            called with nothing.
-
-    Raises:
-        InputError: If there is no such thing, or it makes no chat model.
-        MissingExtraError: If its package is not installed.
-        SettingsError: If it raises an error.
-    """
+    """Return a chat model of LangChain's by the path of its class or of a function."""
     from langchain_core.language_models import BaseChatModel
 
     where, named, model = path.partition(":")

@@ -110,11 +110,7 @@ def _unloaded(embedder: Embedder) -> _Loadable | None:
 
 
 def _without(error: DatabaseError) -> None:
-    """Go on without the server's model, unless the server itself is gone.
-
-    Raises:
-        UnavailableError: If it does not answer.
-    """
+    """Go on without the server's model, unless the server itself is gone."""
     if isinstance(error, UnavailableError):
         raise error
     _LOG.debug("The server embeds nothing: %s", error)

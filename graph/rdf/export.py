@@ -177,7 +177,7 @@ def _turtle_name(iri: str, spaces: list[tuple[str, str]]) -> str:
 def _jsonld(
     triples: Iterable[Triple], vocabulary: Vocabulary, foreign: Dictionary[str, str]
 ) -> Iterator[str]:
-    """Yield JSON-LD, a line for each subject."""
+    """Yield JSON-LD, a line for each subject; readers that stream want types first."""
     context = {prefix: {"@id": n, "@prefix": True} for prefix, n in foreign.items()}
     yield f'{{"@context": {json.dumps(context, sort_keys=True)}, "@graph": [\n'
     separator = ""
@@ -188,7 +188,8 @@ def _jsonld(
                 node.setdefault("@type", []).append(found)
             else:
                 node.setdefault(predicate, []).append(_jsonld_object(found))
-        text = json.dumps({"@id": subject, **node}, ensure_ascii=False)
+        types = {"@type": node.pop("@type")} if "@type" in node else {}
+        text = json.dumps({**types, "@id": subject, **node}, ensure_ascii=False)
         yield separator + text
         separator = ",\n"
     yield "\n]}\n"
@@ -198,10 +199,10 @@ def _jsonld_object(found: str | Value) -> dict[str, str]:
     """Return an object of a triple in JSON-LD."""
     if isinstance(found, str):
         return {"@id": found}
-    value = {"@value": found.text}
     if found.language:
-        return value | {"@language": found.language}
-    return value | ({"@type": found.datatype} if found.datatype else {})
+        return {"@value": found.text, "@language": found.language}
+    datatype = {"@type": found.datatype} if found.datatype else {}
+    return datatype | {"@value": found.text}
 
 
 def _rdfxml(

@@ -30,8 +30,7 @@ from knowtrail.graph.errors import (
 from knowtrail.graph.server.dbms import Dbms, DbmsSpec, choose_port, prepare_password
 from knowtrail.graph.server.folder import RunningServer, ServerFolder
 from knowtrail.graph.server.install import installed_jars
-from knowtrail.graph.server.java import find_java
-from knowtrail.graph.server.jvm import start_jvm
+from knowtrail.graph.server.java import find_java, start_jvm
 from knowtrail.graph.server.launch import ChildSpec
 
 CLIENT_POLL_SECONDS = 0.2

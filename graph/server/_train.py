@@ -16,8 +16,7 @@ from knowtrail.graph.db.schema import apply_schema, drop_schema
 from knowtrail.graph.server.dbms import Dbms, DbmsSpec, choose_port, prepare_password
 from knowtrail.graph.server.folder import ServerFolder
 from knowtrail.graph.server.install import installed_jars
-from knowtrail.graph.server.java import find_java
-from knowtrail.graph.server.jvm import start_jvm
+from knowtrail.graph.server.java import find_java, start_jvm
 from knowtrail.graph.settings import Settings
 
 

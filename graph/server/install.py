@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from knowtrail.graph.errors import InstallError, SettingsError, StorageError
 from knowtrail.graph.server.control import child_environment
 from knowtrail.graph.server.folder import FolderLock, ServerFolder
-from knowtrail.graph.server.jvm import class_path, jvm_options
+from knowtrail.graph.server.java import class_path, jvm_options
 from knowtrail.graph.settings import DEFAULT_NEO4J
 
 if TYPE_CHECKING:
@@ -316,11 +316,7 @@ def fetch_jars(
 def _fetch(
     client: httpx.Client, repositories: Sequence[str], jar: Jar, folder: Path
 ) -> None:
-    """Fetch one jar, unless it is there and right.
-
-    Raises:
-        InstallError: If no repository has it, or its sum is wrong.
-    """
+    """Fetch one jar, unless it is there and right."""
     target = folder / jar.name
     if target.is_file() and _sum_of(target.read_bytes(), jar.digest) == jar.digest:
         return

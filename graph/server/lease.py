@@ -21,7 +21,7 @@ from knowtrail.graph.server.install import (
     installed_jars,
     line_of,
 )
-from knowtrail.graph.server.jvm import check_size
+from knowtrail.graph.server.java import check_size
 from knowtrail.graph.server.launch import ChildSpec, launch
 from knowtrail.graph.settings import DEFAULT_NEO4J
 
@@ -169,11 +169,7 @@ def join_server(
 
 
 def _check_load_csv(value: str) -> str:
-    """Return what LOAD CSV may read.
-
-    Raises:
-        SettingsError: If it is neither.
-    """
+    """Return what LOAD CSV may read."""
     if value not in {"local", "remote"}:
         msg = f"load_csv is {value[:80]!r}: write local or remote."
         raise SettingsError(msg)

@@ -15,10 +15,12 @@ import pytest
 
 from knowtrail.eval.models import parse_json_reply
 from knowtrail.eval.skn.metrics import (
+    MEASURES,
+    Scored,
     abstains,
-    abstention_metrics,
     bootstrap_ci,
-    expected_calibration_error,
+    calibration_rows,
+    summed_gaps,
 )
 from tests.conftest import SHARED
 
@@ -51,7 +53,9 @@ def test_there_are_vectors(shared: Path) -> None:
 @pytest.mark.parametrize("case", _cases("ece"))
 def test_calibration_error_is_the_published_one(case: dict[str, Any]) -> None:
     """The bins have the same edges and the same weights."""
-    found = expected_calibration_error(case["confidences"], case["correct"])
+    rows = calibration_rows(case["confidences"], case["correct"])
+
+    (found,) = summed_gaps(rows.mean(axis=0, keepdims=True))
 
     assert found == pytest.approx(case["ece"], abs=TOLERANCE)
 
@@ -64,15 +68,35 @@ def test_intervals_are_the_published_ones(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", _cases("abstention"))
 def test_abstention_is_the_published_one(case: dict[str, Any]) -> None:
-    """The same phrases refuse, and the same counts are made of them."""
+    """The same phrases refuse, and the same shares are made of them."""
     refused = [abstains(row["answer"]) for row in case["rows"]]
-    answers = [
-        {"answerable": row["answerable"], "answer": row["answer"]}
-        for row in case["rows"]
+    samples = [
+        _sample(answerable=row["answerable"], abstained=said)
+        for row, said in zip(case["rows"], refused, strict=True)
     ]
 
+    found = {of.name: of.value(samples) for of in MEASURES}
+
     assert refused == [row["abstained"] for row in case["rows"]]
-    assert abstention_metrics(answers) == case["metrics"]
+    for name in ("precision", "recall", "f1"):
+        assert found[f"abstention_{name}"] == case["metrics"][name]
+
+
+def _sample(*, answerable: bool, abstained: bool) -> Scored:
+    """Return a sample of which nothing else matters."""
+    return Scored(
+        id="a",
+        category="other",
+        answerable=answerable,
+        correct=None,
+        confidence=None,
+        hallucinated=False,
+        severity=0.0,
+        normalized=0.0,
+        groundedness=1.0,
+        unsupported=0.0,
+        abstained=abstained,
+    )
 
 
 @pytest.mark.parametrize("case", _cases("parse"))

@@ -570,7 +570,7 @@ BROKEN = {
         "line 3",
     ),
     "b.jsonld": ('{"@context": "http://127.0.0.1:1/c", "@id": "urn:a"}', "elsewhere"),
-    "c.jsonld": ('{"@context": {}, "@graph": [\n{"@id": "urn:a"}', "end of the file"),
+    "c.jsonld": ('{"@context": {}, "@graph": [\n{"@id": "urn:a"}', "line 2"),
 }
 
 

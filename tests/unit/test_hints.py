@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ELSEWHERE = {
-    "graph.server.jvm",
     "graph.server._train",
     "graph.server.java",
 }

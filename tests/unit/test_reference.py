@@ -18,7 +18,6 @@ from knowtrail.eval.fields import (
     evaluate,
     results,
     schema,
-    transforms,
 )
 from knowtrail.graph.cli.root import _COMMANDS
 from knowtrail.graph.db.statements import statement_names, statement_record
@@ -76,12 +75,12 @@ def test_every_setting_is_described() -> None:
 
 def test_field_evaluation_is_described_whole() -> None:
     """Statuses, keys, comparators, transforms, types, and attributes of results."""
-    statuses = [value for n, value in vars(results).items() if n.isupper()]
     names = [
-        *(status for status in statuses if isinstance(status, str)),
+        *results.SCORED,
+        *(results.SKIPPED, results.PENDING, results.BATCH_ERROR),
         *schema._KNOWN,
         *comparators._BUILT_IN,
-        *transforms._BUILT_IN,
+        *comparators._TRANSFORMS,
         *schema._BUILT_IN,
     ]
     for kind in (FieldResult, RecordResult, FieldAggregation, RunResult):

@@ -623,7 +623,7 @@ BAD = [
         "list.jsonl: record 1, counted from 0, is no JSON object",
     ),
     (["--gold", "text.jsonl"], "text.jsonl, line 2 is no JSON"),
-    (["--gold", "deep.jsonl"], "deep.jsonl, line 1"),
+    (["--gold", "deep.jsonl"], "deep.jsonl: nested too deep"),
     (
         ["--gold", "null.jsonl"],
         "null.jsonl: record 0, counted from 0, is no JSON object",

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowtrail.eval.fields import RunAccumulator
-from knowtrail.eval.fields.metrics import build_record_result
 from knowtrail.eval.fields.report import (
     COLUMNS,
     SHOWN_FIELDS,
@@ -22,7 +21,7 @@ from knowtrail.eval.fields.report import (
     report_page,
     shown_text,
 )
-from knowtrail.eval.fields.results import FieldResult
+from knowtrail.eval.fields.results import FieldResult, build_record_result
 from knowtrail.eval.fields.runs import RunNumbers, run_intervals
 
 VOID = {"meta", "br"}

@@ -621,7 +621,7 @@ def test_an_option_of_the_root_after_a_command_says_where_it_stands() -> None:
     unknown = spawn("quickstart", "--pictur", "x.html")
 
     assert after.code == unknown.code == 2
-    assert "--home stands before the command: knowtrail --home ..." in " ".join(
+    assert "--home stands before the command: knowtrail --home ... COMMAND" in " ".join(
         after.errors
     )
     assert "--picture" in " ".join(unknown.errors)

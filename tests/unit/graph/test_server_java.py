@@ -8,8 +8,7 @@ import pytest
 
 from knowtrail.graph.errors import InstallError, SettingsError
 from knowtrail.graph.server import java as java_module
-from knowtrail.graph.server.java import Java, find_java
-from knowtrail.graph.server.jvm import check_size, jvm_options
+from knowtrail.graph.server.java import Java, check_size, find_java, jvm_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

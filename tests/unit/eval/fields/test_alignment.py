@@ -24,7 +24,7 @@ from knowtrail.eval.fields.alignment import (
     best_pairs,
     quick_tallies,
 )
-from knowtrail.eval.fields.metrics import tally
+from knowtrail.eval.fields.results import tally
 from knowtrail.eval.fields.schema import plan
 from knowtrail.eval.fields.scoring import score_pair
 from tests.cases import each

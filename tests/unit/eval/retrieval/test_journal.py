@@ -58,11 +58,12 @@ def _bench() -> Any:
 
 def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     """Done questions are kept, and only the others are asked."""
-    with pytest.raises(KeyboardInterrupt):
-        run_systems(_bench(), [_Frail(2)], journal=Journal(tmp_path, "key"))
+    with pytest.raises(KeyboardInterrupt), Journal(tmp_path, "key") as journal:
+        run_systems(_bench(), [_Frail(2)], journal=journal)
     second = _Frail(5)
 
-    (result,) = run_systems(_bench(), [second], journal=Journal(tmp_path, "key"))
+    with Journal(tmp_path, "key") as journal:
+        (result,) = run_systems(_bench(), [second], journal=journal)
 
     assert second.asked == ["q3"]
     assert (
@@ -124,13 +125,16 @@ def test_a_line_that_was_cut_is_dropped(tmp_path: Path) -> None:
     journal = Journal(tmp_path, "key")
     journal.add("s", "q1", ranking("ash"))
     journal.add("s", "q2", ranking("birch"))
+    journal.close()
     text = journal.path.read_text("utf-8")
     journal.path.write_text(text[:-20], "utf-8")
 
     cut = Journal(tmp_path, "key")
     cut.add("s", "q3", ranking("cedar"))
+    cut.close()
 
-    again = Journal(tmp_path, "key")
+    with Journal(tmp_path, "key") as again:
+        pass
     assert (len(cut), len(again)) == (2, 2)
     assert again.get("s", "q2") is None
     assert again.get("s", "q3") == ranking("cedar")
@@ -144,10 +148,12 @@ def test_damaged_lines_are_dropped(tmp_path: Path, line: str) -> None:
     """Whatever stands there, the others are kept."""
     journal = Journal(tmp_path, "key")
     journal.add("s", "q1", ranking("ash"))
+    journal.close()
     with journal.path.open("a", encoding="utf-8") as file:
         file.write(f"{line}\n")
 
-    again = Journal(tmp_path, "key")
+    with Journal(tmp_path, "key") as again:
+        pass
 
     assert len(again) == 1
     assert again.get("s", "q1") == ranking("ash")
@@ -161,12 +167,15 @@ def test_rankings_of_another_model_are_not_taken_up(tmp_path: Path) -> None:
 
     notes: list[str] = []
     first = _Asking("guided", notes)
-    run_systems(_bench(), [first], journal=Journal(tmp_path, "key"))
+    with Journal(tmp_path, "key") as journal:
+        run_systems(_bench(), [first], journal=journal)
     second = _Asking("guided", notes)
     second.model_name = "large"
 
-    run_systems(_bench(), [second], journal=Journal(tmp_path, "key"))
-    run_systems(_bench(), [first], journal=Journal(tmp_path, "key"))
+    with Journal(tmp_path, "key") as journal:
+        run_systems(_bench(), [second], journal=journal)
+    with Journal(tmp_path, "key") as journal:
+        run_systems(_bench(), [first], journal=journal)
 
     assert len(notes) == 6
 
@@ -183,10 +192,10 @@ def test_walks_name_their_model() -> None:
 
 def test_a_complete_run_leaves_nothing(tmp_path: Path) -> None:
     """The file goes, so that the next run measures anew."""
-    journal = Journal(tmp_path, "key")
-    journal.add("s", "q1", ranking("ash"))
+    with Journal(tmp_path, "key") as journal:
+        journal.add("s", "q1", ranking("ash"))
 
-    journal.remove()
+        journal.remove()
 
     assert list(tmp_path.iterdir()) == []
     assert len(journal) == 0

@@ -83,7 +83,7 @@ def test_a_file_that_is_no_json_is_told(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "s.json"
     path.write_bytes(content)
 
-    with pytest.raises(SourceError, match=r"s\.json is not JSON"):
+    with pytest.raises(SourceError, match=r"s\.json(: nested too deep| is no)"):
         load_samples(path)
     with pytest.raises(SourceError, match=r"nobody\.json cannot be read"):
         load_samples(tmp_path / "nobody.json")

@@ -47,7 +47,7 @@ def read(folder: Path, form: str, text: str) -> list[tuple[str, str, str | Value
 
 def test_json_ld_that_ends_after_its_first_line_is_told(tmp_path: Path) -> None:
     """An export that was cut off there is not well-formed."""
-    with pytest.raises(RdfError, match="line 2: the end of the file is missing"):
+    with pytest.raises(RdfError, match="line 2: Unexpected end of file"):
         read(tmp_path, "json-ld", f"{HEAD}\n")
 
 
