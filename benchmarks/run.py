@@ -3,7 +3,7 @@
     python benchmarks/run.py NAME [--small] [options]
 
 NAME is one of write-path, edges, whole-ingest, memory, basic-retrieval, auto, broad,
-walks, help-time, commands, fields, sparql, templates, zelo, zelo-simulation,
+walks, help-time, commands, fields, sparql, zelo, zelo-simulation,
 zelo-adaptive, zelo-musique, rerank, py2neo, peers, terms, or all. Those that need a
 server start one of their own in a temporary folder, unless NEO4J_URI names one.
 """
@@ -26,7 +26,6 @@ NAMES = (
     "commands",
     "fields",
     "sparql",
-    "templates",
     "zelo",
     "zelo-simulation",
     "zelo-adaptive",

@@ -43,7 +43,6 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Ask the database instead of a copy; of an experiment, compare its turns.",
 )
 @click.option("--corpus", help="With --live: the corpus of these institutions.")
-@click.option("--words-only", is_flag=True, help="Classify without an embedder.")
 @click.option("--store", is_flag=True, help="Keep the results in the graph.")
 @click.option("--failures", is_flag=True, help="List what went wrong.")
 @click.option(
@@ -77,7 +76,6 @@ def specificity(
     custodians: Path | None,
     live: bool,
     corpus: str | None,
-    words_only: bool,
     store: bool,
     failures: bool,
     experiment: Path | None,
@@ -111,12 +109,11 @@ def specificity(
     path = questions or bundled_questions(half)
     about = custodians or bundled_custodians()
     asked = corpus if live else None
-    outcomes = _outcomes(settings, path, about, corpus=asked, words_only=words_only)
+    outcomes = _outcomes(settings, path, about, corpus=asked)
     metrics = measure(outcomes, seed=seed)
     run = None
     if store:
-        embedder = None if words_only else settings.embedder
-        configuration = {"live": live, "corpus": asked, "embedder": embedder}
+        configuration = {"live": live, "corpus": asked}
         configuration |= {"seed": seed} | _configuration(about)
         run = _store(settings, outcomes, metrics, path.stem, configuration)
     if as_json:
@@ -143,7 +140,6 @@ def _outcomes(
     about: Path,
     *,
     corpus: str | None,
-    words_only: bool,
 ) -> tuple[Outcome, ...]:
     """Ask the questions, in memory or, where a corpus is named, the database."""
     from contextlib import ExitStack
@@ -156,26 +152,20 @@ def _outcomes(
         memory_pipeline,
     )
     from knowtrail.graph.cli.progress import progress_bars
-    from knowtrail.graph.models.embedders import named_embedder
     from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.specificity.live_pipeline import open_pipeline
 
     found, asked = custodians_of(about), load_questions(path)
-    embedder = (
-        None if words_only else named_embedder(settings.embedder, settings=settings)
-    )
     with ExitStack() as stack:
         if corpus is None:
-            pipeline = memory_pipeline(found, embedder)
+            pipeline = memory_pipeline(found)
             key = key_of(found)
         else:
             connection = stack.enter_context(open_connection(settings))
-            pipeline = open_pipeline(
-                connection, settings, corpus=corpus, embedder=embedder, record=False
-            )
+            pipeline = open_pipeline(connection, settings, corpus=corpus, record=False)
             key = key_of(found, corpus)
         progress = stack.enter_context(progress_bars())
-        pipeline.forward(asked[0].question)  # loads the model, which is not measured
+        pipeline.forward(asked[0].question)  # what is read once is not measured
         return ask_questions(pipeline, asked, key, progress=progress)
 
 

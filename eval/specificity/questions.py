@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rdflib import Graph
 
     from knowtrail.eval.specificity.judging import Key
-    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.ingest.custodians import Custodian
     from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 
@@ -225,26 +224,15 @@ def key_of(custodians: Sequence[Custodian], corpus: str = _CORPUS) -> Key:
     return Key.of(custodians, iris)
 
 
-def memory_pipeline(
-    custodians: Sequence[Custodian], embedder: Embedder | None = None
-) -> TemplatePipeline:
+def memory_pipeline(custodians: Sequence[Custodian]) -> TemplatePipeline:
     """Return a pipeline over institutions in memory, which searches no chunks.
 
     Args:
         custodians: The institutions.
-        embedder: For the classifier; None compares words alone.
     """
-    from knowtrail.retrieval.specificity.classifier import EmbeddingTemplateClassifier
     from knowtrail.retrieval.specificity.execution import DEFAULT_BASE
     from knowtrail.retrieval.specificity.gazetteer import gazetteer_of_graph
-    from knowtrail.retrieval.specificity.query_templates import load_templates
     from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 
     graph = graph_of(custodians)
-    templates = load_templates()
-    return TemplatePipeline(
-        graph,
-        gazetteer_of_graph(graph, base=DEFAULT_BASE),
-        templates=templates,
-        classifier=EmbeddingTemplateClassifier(templates, embedder),
-    )
+    return TemplatePipeline(graph, gazetteer_of_graph(graph, base=DEFAULT_BASE))

@@ -274,7 +274,6 @@ class TemplateDoor:
     def _opened_pipeline(self, corpus: str | None) -> TemplatePipeline:
         """Return the pipeline of a corpus, with names that are not too old."""
         from knowtrail.graph.db.connection import Connection
-        from knowtrail.retrieval.corpora import loaded_embedder
         from knowtrail.retrieval.specificity.live_pipeline import open_pipeline
         from knowtrail.retrieval.specificity.monitoring import metrics
 
@@ -287,7 +286,6 @@ class TemplateDoor:
                     self._connection,
                     self._settings,
                     corpus=corpus,
-                    embedder=loaded_embedder(self._settings.embedder, self._settings),
                     metrics=metrics(),
                 )
                 self._pipelines[corpus] = pipeline, time.monotonic()

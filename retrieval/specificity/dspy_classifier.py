@@ -128,14 +128,11 @@ class DspyTemplateClassifier:
         named = str(getattr(said, "template_id", "")).strip().strip("`'\"")
         confidence = _from_0_to_1(getattr(said, "confidence", None))
         if named not in self._ids:
-            return Classification(
-                template_id=NONE, confidence=0.0, language=language, by="dspy"
-            )
+            return Classification(template_id=NONE, confidence=0.0, by="dspy")
         return Classification(
             template_id=named if confidence >= self.threshold else NONE,
             confidence=confidence,
             scores=((named, confidence),),
-            language=language,
             by="dspy",
         )
 

@@ -12,7 +12,6 @@ from knowtrail.retrieval.specificity.class_scores import (
     load_lookup,
     write_scores,
 )
-from knowtrail.retrieval.specificity.classifier import EmbeddingTemplateClassifier
 from knowtrail.retrieval.specificity.execution import DEFAULT_BASE, SECONDS
 from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
 from knowtrail.retrieval.specificity.query_templates import load_templates
@@ -23,7 +22,7 @@ from knowtrail.retrieval.specificity.template_pipeline import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from knowtrail.graph.db.connection import Connection
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
         SpecificityExperiment,
         SpecificityMetrics,
     )
-    from knowtrail.retrieval.specificity.query_templates import Template
 
 MOST_CLASSES = 190
 """Classes of one search, as a filter holds 200 tests; more take several searches."""
@@ -122,7 +120,6 @@ def open_pipeline(
     settings: Settings,
     *,
     corpus: str | None = None,
-    embedder: Embedder | None = None,
     model: LanguageModel | None = None,
     record: bool = True,
     templates: Path | None = None,
@@ -140,18 +137,17 @@ def open_pipeline(
         settings: Where models are found.
         corpus: Whose institutions are found and whose chunks are searched. None finds
             all, and searches the one corpus whose chunks have classes, if it is one.
-        embedder: For questions, without a `classifier`; None: that of the settings.
         model: Writes answers; None answers in fixed words.
         record: Whether turns are stored, and the scores of classes.
         templates: A file of templates; None takes those of the product.
-        classifier: Tells the template, such as a `DspyTemplateClassifier`; None finds
-            the nearest examples.
+        classifier: Tells the template, such as a `DspyTemplateClassifier`; None takes
+            the one that is trained on examples.
         metrics: What counts; None counts nothing.
         experiment: Which sessions are filtered; None filters all.
         base: Where the IRIs of the graph begin.
         seconds: Time limit of the queries of one question.
-        chunks: Whether chunks are searched, which needs the embedder for every
-            question; fixed words do not use them.
+        chunks: Whether chunks are searched, which needs the embedder; fixed words do
+            not use them.
 
     Raises:
         UnknownCorpusError: If a corpus is named and nothing is stored under the name.
@@ -167,7 +163,7 @@ def open_pipeline(
         live_graph(connection, base=base, seconds=seconds),
         names,
         templates=known,
-        classifier=classifier or _nearest(connection, known, embedder, settings),
+        classifier=classifier,
         scores=WithOtherClasses(lookup, _class_names(connection)),
         search=_search(connection, corpus, settings) if chunks else None,
         model=model,
@@ -175,24 +171,6 @@ def open_pipeline(
         metrics=metrics,
         experiment=experiment,
         options=PipelineOptions(base=base, query_seconds=seconds, corpus=corpus),
-    )
-
-
-def _nearest(
-    connection: Connection,
-    templates: Mapping[str, Template],
-    embedder: Embedder | None,
-    settings: Settings,
-) -> EmbeddingTemplateClassifier:
-    """Return the classifier by nearest examples, whose vectors are kept at home."""
-    from knowtrail.graph.models.embedders import named_embedder
-    from knowtrail.graph.models.served import served_embedder
-
-    if embedder is None:
-        embedder = named_embedder(settings.embedder, settings=settings)
-        embedder = served_embedder(connection, embedder)
-    return EmbeddingTemplateClassifier(
-        templates, embedder, cache=settings.home / "templates"
     )
 
 

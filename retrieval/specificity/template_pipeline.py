@@ -15,7 +15,7 @@ from knowtrail.retrieval.specificity.class_scores import (
     SpecificityRanker,
     load_lookup,
 )
-from knowtrail.retrieval.specificity.classifier import EmbeddingTemplateClassifier
+from knowtrail.retrieval.specificity.classifier import TrainedTemplateClassifier
 from knowtrail.retrieval.specificity.conversation import (
     Conversation,
     PastTurn,
@@ -579,7 +579,7 @@ class TemplatePipeline:
             graph: Any rdflib graph, in memory or live over Neo4j.
             gazetteer: The names of that graph.
             templates: By id; None takes those that come with the product.
-            classifier: None compares words, without an embedder.
+            classifier: None takes the one that is trained on examples.
             scores: Of classes; None reads the schema that comes with the product.
             search: Of chunks; None searches none.
             ranker: Of chunks.
@@ -595,7 +595,7 @@ class TemplatePipeline:
         self.finder = MentionFinder(gazetteer)
         self.resolver = ConversationContextResolver(self.finder)
         self.filter = FykeFilter()
-        self.classifier = classifier or EmbeddingTemplateClassifier(self.templates)
+        self.classifier = classifier or TrainedTemplateClassifier(self.templates)
         self.extractor = SlotExtractor(self.finder)
         self.instantiator = TemplateInstantiator()
         self.mapper = SPARQLToContextMapper()

@@ -6,32 +6,34 @@ import json
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from knowtrail.graph.errors import InputError, ModelError
-from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.specificity.classifier import (
-    EmbeddingTemplateClassifier,
     TemplateClassifier,
+    TrainedTemplateClassifier,
 )
 from knowtrail.retrieval.specificity.dspy_classifier import (
     DspyTemplateClassifier,
     ollama_lm,
 )
+from knowtrail.retrieval.specificity.features import WEIGHTS, Weights
 from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
 from knowtrail.retrieval.specificity.mention import MentionFinder
-from knowtrail.retrieval.specificity.query_templates import load_templates
+from knowtrail.retrieval.specificity.query_templates import NONE, load_templates
 from knowtrail.retrieval.specificity.routes import choose_route
 from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
+from knowtrail.retrieval.specificity.training import fitted
 from tests.heritage import gazetteer_rows, rdf_custodians
 from tests.ollama import SMALL_MODEL, need_small_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 SETTINGS = Settings.from_env()
 MODEL = SMALL_MODEL
@@ -59,17 +61,13 @@ def check(classifier: TemplateClassifier, question: str, language: str) -> None:
     assert isinstance(classifier, TemplateClassifier)
     assert found.template_id in TEMPLATES
     assert 0 <= found.confidence <= 1
-    assert found.language in {"en", "nl"}
-    assert found.by in {"embedding", "words", "dspy"}
+    assert found.by in {"trained", "dspy"}
 
 
 @pytest.mark.parametrize(("question", "language"), QUESTIONS)
-@pytest.mark.parametrize("embedder", [None, HashEmbedder(32)])
-def test_nearest_examples(
-    embedder: HashEmbedder | None, question: str, language: str
-) -> None:
-    """With vectors and without."""
-    check(EmbeddingTemplateClassifier(TEMPLATES, embedder), question, language)
+def test_trained_on_examples(question: str, language: str) -> None:
+    """The weights that are stored classify."""
+    check(TrainedTemplateClassifier(TEMPLATES), question, language)
 
 
 @pytest.mark.thorough
@@ -216,42 +214,29 @@ def test_dspy_leaves_its_settings_alone() -> None:
 def test_a_threshold_is_a_share(threshold: float) -> None:
     """Neither classifier takes anything else."""
     with pytest.raises(InputError, match="threshold"):
-        EmbeddingTemplateClassifier(TEMPLATES, threshold=threshold)
+        TrainedTemplateClassifier(TEMPLATES, threshold=threshold)
     with pytest.raises(InputError, match="threshold"):
         DspyTemplateClassifier(TEMPLATES, None, threshold=threshold)
 
 
-def test_a_question_that_words_decide_is_not_embedded(tmp_path: Path) -> None:
-    """No example is embedded for it; for others they are."""
-    classifier = EmbeddingTemplateClassifier(
-        TEMPLATES, HashEmbedder(16), cache=tmp_path
-    )
+def test_stored_weights_are_those_of_the_examples() -> None:
+    """A change of examples or features must write them again."""
+    data = resources.files("knowtrail.retrieval.specificity") / "data" / WEIGHTS
+    stored, now = Weights.unpacked(data.read_bytes()), fitted(TEMPLATES)
 
-    plain, other = "Welke archieven zijn er in Utrecht?", "Anything old at Utrecht?"
-    found = classifier.classify(plain, FINDER.find(plain), language="nl")
-    untouched = not list(tmp_path.iterdir())
-    doubtful = classifier.classify(other, FINDER.find(other))
-
-    assert (found.template_id, found.by) == ("list_institutions_by_type_city", "words")
-    assert found.confidence > 0.9
-    assert untouched
-    assert doubtful.by == "embedding"
-    assert list(tmp_path.iterdir())
+    assert (stored.key, stored.classes) == (now.key, now.classes)
+    assert stored.features == now.features
+    np.testing.assert_allclose(stored.coefficients, now.coefficients, atol=0.02)
+    np.testing.assert_allclose(stored.calibration, now.calibration, atol=0.02)
 
 
-def test_vectors_of_examples_are_kept(tmp_path: Path) -> None:
-    """The second classifier embeds no example; a broken file costs only time."""
-    question = "Anything worth a visit around Amsterdam?"
-    first = EmbeddingTemplateClassifier(TEMPLATES, HashEmbedder(16), cache=tmp_path)
-    found = first.classify(question, FINDER.find(question))
-    (kept,) = tmp_path.iterdir()
-    again = EmbeddingTemplateClassifier(TEMPLATES, HashEmbedder(16), cache=tmp_path)
-    stamp = kept.stat().st_mtime_ns
-    same = again.classify(question, FINDER.find(question))
-    untouched = kept.stat().st_mtime_ns == stamp
-    kept.write_bytes(b"broken")
-    third = EmbeddingTemplateClassifier(TEMPLATES, HashEmbedder(16), cache=tmp_path)
+def test_other_templates_are_learned_when_they_are_given() -> None:
+    """Two templates without stored weights tell their own examples apart."""
+    name = "list_institutions_by_type_city"
+    two = {key: TEMPLATES[key] for key in (name, NONE)}
+    classifier = TrainedTemplateClassifier(two, threshold=0)
 
-    assert same == found
-    assert untouched
-    assert third.classify(question, FINDER.find(question)) == found
+    asked = ("Welke archieven zijn er in Utrecht?", "How do museums preserve ink?")
+    found = [classifier.classify(text, FINDER.find(text)) for text in asked]
+
+    assert [one.template_id for one in found] == [name, NONE]

@@ -410,13 +410,11 @@ def test_a_corpus_of_institutions_alone_can_be_named_in_a_question(
     """It is answered without a search for chunks; a name of nothing is refused."""
     _ingest(connection, server, _written(tmp_path, ROWS), embedder=None)
 
-    pipeline = open_pipeline(
-        connection, server, corpus="h", embedder=EMBEDDER, record=False
-    )
+    pipeline = open_pipeline(connection, server, corpus="h", record=False)
 
     assert "Rope Museum" in pipeline.forward("Which museums are in Ghent?").answer
     with pytest.raises(UnknownCorpusError, match="No corpus 'x'"):
-        open_pipeline(connection, server, corpus="x", embedder=EMBEDDER, record=False)
+        open_pipeline(connection, server, corpus="x", record=False)
 
 
 def test_live_answers_are_those_of_memory(
@@ -426,8 +424,8 @@ def test_live_answers_are_those_of_memory(
     custodians = custodians_of(bundled_custodians())
     _ingest(connection, server, CustodianFile(bundled_custodians()), embedder=None)
     asked = load_questions(bundled_questions("dev"))[: amount(15, 40)]
-    live = open_pipeline(connection, server, embedder=EMBEDDER, record=False)
-    memory = memory_pipeline(custodians, EMBEDDER)
+    live = open_pipeline(connection, server, record=False)
+    memory = memory_pipeline(custodians)
 
     from_live = ask_questions(live, asked, key_of(custodians, "h"))
     from_memory = ask_questions(memory, asked, key_of(custodians))

@@ -101,7 +101,7 @@ def test_changed_labels_are_another_run(
         "answer": {"kind": "count", "value": 1},
     }
     path = tmp_path / "asked.jsonl"
-    command = ("eval", "specificity", "--questions", path, "--words-only", "--store")
+    command = ("eval", "specificity", "--questions", path, "--store")
 
     path.write_text(json.dumps(question), encoding="utf-8")
     first = line.run(*command, "--json")

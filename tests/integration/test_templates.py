@@ -112,7 +112,7 @@ def stored(connection: Connection) -> Connection:
 @pytest.fixture
 def pipeline(stored: Connection, server: Settings) -> TemplatePipeline:
     """Return a pipeline that reads them live."""
-    return open_pipeline(stored, server, embedder=HashEmbedder(64))
+    return open_pipeline(stored, server)
 
 
 @pytest.fixture
@@ -294,7 +294,7 @@ def test_a_pipeline_that_records_stores_the_scores(
 ) -> None:
     """Nobody has to ask for it, and what is stored is not written again."""
     for record in (False, True, True):
-        open_pipeline(stored, server, embedder=HashEmbedder(8), record=record)
+        open_pipeline(stored, server, record=record)
         (row,) = stored.query(
             "MATCH (o:OntologyClass) RETURN count(o.specificity) AS scored"
         )
@@ -361,7 +361,6 @@ def test_institutions_are_asked_for_once(
         connection,
         server,
         corpus="heritage",
-        embedder=HashEmbedder(32),
         record=False,
     )
 
@@ -428,9 +427,8 @@ def test_chunks_are_searched_among_kept_classes_only(
     example: Connection, server: Settings
 ) -> None:
     """A question for archives finds chunks of classes that matter to it, ranked."""
-    embedder = HashEmbedder(32)
-    pipeline = open_pipeline(example, server, embedder=embedder, record=False)
-    pipeline.search = ChunkSearch(example, "heritage", embedder=embedder)
+    pipeline = open_pipeline(example, server, record=False)
+    pipeline.search = ChunkSearch(example, "heritage", embedder=HashEmbedder(32))
 
     result = pipeline.forward("Which archives are in Amsterdam?", k=5)
 
@@ -454,7 +452,6 @@ def test_a_control_session_is_not_filtered(
     pipeline = open_pipeline(
         example,
         server,
-        embedder=embedder,
         experiment=SpecificityExperiment(traffic_split=0.0),
         metrics=metrics,
     )
@@ -611,9 +608,7 @@ def test_classes_outside_the_schema_are_kept(
         "MERGE (o:OntologyClass {id: 'herbarium'}) SET o.name = 'Herbarium'",
         database_=connection.database,
     )
-    pipeline = open_pipeline(
-        connection, server, embedder=HashEmbedder(32), record=False
-    )
+    pipeline = open_pipeline(connection, server, record=False)
 
     result = pipeline.forward("Which archives are in Amsterdam?")
 

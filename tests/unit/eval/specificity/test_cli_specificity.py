@@ -22,7 +22,7 @@ def _run(*words: str | Path) -> int:
 
 def test_metrics_are_shown_with_intervals(capsys: pytest.CaptureFixture[str]) -> None:
     """In memory and by words alone, every metric has a line of its own."""
-    code = _run("--half", "dev", "--words-only", "--failures")
+    code = _run("--half", "dev", "--failures")
 
     lines = capsys.readouterr().out.splitlines()
     assert (code, lines[0]) == (0, "78 questions of questions_dev.jsonl")
@@ -103,7 +103,7 @@ def test_bad_questions_are_a_mistake(
     path = tmp_path / "questions.jsonl"
     path.write_text("{}\n", encoding="utf-8")
 
-    code = _run("--questions", path, "--words-only")
+    code = _run("--questions", path)
 
     assert code == 2
     assert "questions.jsonl, line 1" in capsys.readouterr().err
