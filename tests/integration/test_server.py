@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -237,10 +238,13 @@ def test_second_join_reuses_the_server(running: ServerLease) -> None:
 
 def test_joining_is_quick(running: ServerLease) -> None:
     """Joining a running server costs milliseconds, which each command pays."""
-    began = time.perf_counter()
-    join_server(running.info.home).close()
+    began = [time.perf_counter()]
+    for _ in range(3):
+        join_server(running.info.home).close()
+        began.append(time.perf_counter())
 
-    assert time.perf_counter() - began < 1.0
+    # The best of several: other work only ever adds.
+    assert min(after - before for before, after in pairwise(began)) < 1.0
 
 
 def test_joining_with_another_version_is_refused(running: ServerLease) -> None:
