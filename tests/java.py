@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _VARIABLE = "JAVA_TOOL_OPTIONS"
-_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+from importlib import import_module
 from pathlib import Path
 
 from knowtrail.graph.db.connection import Connection
@@ -98,6 +99,7 @@ def attempt(uri: str, home: str, how: str) -> int:
 def main() -> None:
     """Make an attempt, in a process of its own, for each line that comes in."""
     logging.getLogger("neo4j").addHandler(logging.NullHandler())
+    import_module("neo4j")  # here, where children find it
     uri, home, steps = sys.argv[1:4]
     prepare(small=steps == "small")
     for line in sys.stdin:

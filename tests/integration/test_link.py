@@ -51,7 +51,7 @@ def test_connections_end_with_their_loop(
 
     runs(ask())
     before = _open_files()
-    for _ in range(5):
+    for _ in range(2):
         runs(ask())
         gc.collect()
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,8 +79,29 @@ def home(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerLease]:
-    """Yield a lease on one server for the tests that do no harm to it."""
-    with join_server(tmp_path_factory.mktemp("running")) as lease:
+    """Yield a lease on one server for the tests that do no harm to it.
+
+    It has two plugins.
+    """
+    plugins = tmp_path_factory.mktemp("plugins")
+    (plugins / "plugs.py").write_text(
+        "import logging\n"
+        "def broken(resolver):\n"
+        "    raise RuntimeError('broken on purpose')\n"
+        "def good(resolver):\n"
+        "    logging.warning('given a %s', type(resolver).__name__)\n",
+        "utf-8",
+    )
+    record = plugins / "plugs-1.0.dist-info"
+    record.mkdir()
+    (record / "METADATA").write_text("Name: plugs\nVersion: 1.0\n", "utf-8")
+    (record / "entry_points.txt").write_text(
+        "[knowtrail.server_plugins]\na = plugs:broken\nb = plugs:good\n", "utf-8"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(plugins))
+        lease = join_server(tmp_path_factory.mktemp("running"))
+    with lease:
         yield lease
 
 
@@ -216,10 +238,13 @@ def test_second_join_reuses_the_server(running: ServerLease) -> None:
 
 def test_joining_is_quick(running: ServerLease) -> None:
     """Joining a running server costs milliseconds, which each command pays."""
-    began = time.perf_counter()
-    join_server(running.info.home).close()
+    began = [time.perf_counter()]
+    for _ in range(3):
+        join_server(running.info.home).close()
+        began.append(time.perf_counter())
 
-    assert time.perf_counter() - began < 1.0
+    # The best of several: other work only ever adds.
+    assert min(after - before for before, after in pairwise(began)) < 1.0
 
 
 def test_joining_with_another_version_is_refused(running: ServerLease) -> None:
@@ -413,8 +438,13 @@ def test_commands_start_show_and_stop(home: Path) -> None:
     """`server start` says all but the password; `status`, `logs` and `stop` follow.
 
     It takes the chosen port, where the default password is refused from the first
-    moment of the first start.
+    moment of the first start, and the password that was put there beforehand, though
+    it looks like an option.
     """
+    password = "--help-or-not"
+    password_file = home / "server" / "password"
+    password_file.parent.mkdir()
+    password_file.write_text(f"{password}\n", "utf-8")
     settings = Settings.from_env(env={}, home=home)
     port = free_port()
     answers: list[str] = []
@@ -436,10 +466,13 @@ def test_commands_start_show_and_stop(home: Path) -> None:
     knocking.join(PATIENCE)
     status = json.loads(invoke("status", "--json"))
     logs = invoke("logs", "-n", "200")
-    password = (home / "server" / "password").read_text("utf-8").strip()
+    info = server_status(home)
+    opened = info is not None and ask(info, "RETURN 1") == [1]
     stopped = invoke("stop")
 
     assert answers == ["refused"]
+    assert info is not None
+    assert (info.password, opened) == (password, True)
     assert status["uri"] == f"bolt://127.0.0.1:{port}"
     assert status["uri"] in started
     assert status["passwordFile"] in started
@@ -465,41 +498,12 @@ def test_client_that_dies_while_starting_leaves_nothing(home: Path) -> None:
         assert ask(lease.info, "RETURN 1") == [1]
 
 
-def test_plugins_are_called_and_a_chosen_password_is_kept(
-    home: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Entry points get the database's resolver; one that fails harms nobody.
-
-    The password was put there beforehand and looks like an option.
-    """
-    plugins = tmp_path_factory.mktemp("plugins")
-    (plugins / "plugs.py").write_text(
-        "import logging\n"
-        "def broken(resolver):\n"
-        "    raise RuntimeError('broken on purpose')\n"
-        "def good(resolver):\n"
-        "    logging.warning('given a %s', type(resolver).__name__)\n",
-        "utf-8",
-    )
-    record = plugins / "plugs-1.0.dist-info"
-    record.mkdir()
-    (record / "METADATA").write_text("Name: plugs\nVersion: 1.0\n", "utf-8")
-    (record / "entry_points.txt").write_text(
-        "[knowtrail.server_plugins]\na = plugs:broken\nb = plugs:good\n", "utf-8"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(plugins))
-    password_file = home / "server" / "password"
-    password_file.parent.mkdir()
-    password_file.write_text("--help-or-not\n", "utf-8")
-
-    with join_server(home) as lease:
-        answer = ask(lease.info, "RETURN 1")
-    log = "\n".join(read_log(home, 1000))
+def test_plugins_are_called(running: ServerLease) -> None:
+    """Entry points get the database's resolver; one that fails harms nobody."""
+    answer = ask(running.info, "RETURN 1")
+    log = "\n".join(read_log(running.info.home, 1000))
 
     assert answer == [1]
-    assert lease.info.password == "--help-or-not"
     assert "Server plugin a failed" in log
     assert "broken on purpose" in log
     assert "given a " in log

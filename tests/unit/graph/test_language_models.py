@@ -73,7 +73,7 @@ async def test_any_chat_model_replies() -> None:
 
 def test_first_piece_does_not_wait_for_the_last() -> None:
     """A streamed answer is handed on as it comes."""
-    model = LanguageModel(_saying("a b c d e f g h", pause=0.1))
+    model = LanguageModel(_saying("a " * 80, pause=0.1))
     begin = time.monotonic()
 
     stream = model.stream("Q")
@@ -82,7 +82,7 @@ def test_first_piece_does_not_wait_for_the_last() -> None:
     stream.close()
 
     assert first == "a"
-    assert waited < 0.5
+    assert waited < 5
 
 
 def test_schema_is_told_to_models_that_cannot_be_held_to_it() -> None:
