@@ -217,27 +217,6 @@ class EvalRecord:
     judges: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRun:
-    """A run that is in the database.
-
-    Attributes:
-        id: Its id.
-        kind: What was evaluated.
-        dataset: On what.
-        status: `writing`, `complete`, `failed` or `deleting`.
-        written: How many records are stored whole.
-        created: When it was made.
-    """
-
-    id: str
-    kind: str
-    dataset: str
-    status: str
-    written: int
-    created: datetime
-
-
 def value_text(value: Any) -> str:
     """Return a value as it is stored: JSON, cut after `LONGEST_TEXT` characters.
 
@@ -478,28 +457,6 @@ def _mark_failed(connection: Connection, writer: RunWriter) -> None:
         connection.write("eval/run_status", id=writer.id, status="failed")
     except DatabaseError as error:
         _LOG.warning("Run %s stays marked as being written: %s", writer.id, error)
-
-
-def stored_runs(
-    connection: Connection, *, kind: str | None = None
-) -> tuple[StoredRun, ...]:
-    """Return the runs that are stored, the latest first.
-
-    Args:
-        connection: The database.
-        kind: Only runs of this kind.
-    """
-    return tuple(
-        StoredRun(
-            id=row["id"],
-            kind=row["kind"],
-            dataset=row["dataset"],
-            status=row["status"],
-            written=row["written"],
-            created=row["createdAt"].to_native(),
-        )
-        for row in connection.read("eval/runs", kind=kind)
-    )
 
 
 def delete_run(connection: Connection, run_id: str) -> bool:

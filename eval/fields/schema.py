@@ -560,15 +560,21 @@ def _entry(entry: Any, key: str, path: str) -> tuple[str, dict[str, Any]]:
         raise SchemaError(msg, path) from error
 
 
-def _check_named(comparator: ComparatorSpec, path: str) -> None:
+def _check_named(spec: ComparatorSpec | TransformSpec, path: str) -> None:
+    """Refuse a name that is not registered, and parameters that do not fit it."""
+    kind, get, check = (
+        ("comparator", get_comparator, check_comparator_params)
+        if isinstance(spec, ComparatorSpec)
+        else ("transform", get_transform, check_transform_params)
+    )
     try:
-        get_comparator(comparator.name)
+        get(spec.name)
     except KeyError as error:
         raise SchemaError(str(error), path) from error
     try:
-        check_comparator_params(comparator.name, comparator.params)
+        check(spec.name, spec.params)
     except (TypeError, ValueError, KeyError) as error:
-        msg = f"params of comparator {comparator.name!r}: {error}"
+        msg = f"params of {kind} {spec.name!r}: {error}"
         raise SchemaError(msg, path) from error
 
 
@@ -580,15 +586,7 @@ def _transforms(raw: dict[str, Any], path: str) -> list[TransformSpec]:
     found = []
     for entry in entries:
         spec = TransformSpec(*_entry(entry, "x-eval-transform", path))
-        try:
-            get_transform(spec.name)
-        except KeyError as error:
-            raise SchemaError(str(error), path) from error
-        try:
-            check_transform_params(spec.name, spec.params)
-        except (TypeError, ValueError, KeyError) as error:
-            msg = f"params of transform {spec.name!r}: {error}"
-            raise SchemaError(msg, path) from error
+        _check_named(spec, path)
         found.append(spec)
     return found
 

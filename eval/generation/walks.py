@@ -150,22 +150,28 @@ def _intra_document(
     source: ContextSource, anchor: ContextChunk, sizes: WalkParameters, _: random.Random
 ) -> Gathered:
     """Walk along the strongest edges of one document, to chunks without overlap."""
-    found = Gathered()
-    current: ContextChunk | None = anchor
-    for _hop in range(LONGEST_WALK + 1):
-        if current is None:
-            break
-        found.take(current, sizes.max_sentences)
-        if len(found.sentences) >= sizes.max_sentences:
-            break
-        current = _opened(source, _best(current, found, lambda n: n.intra))
-    return found
+    return _walked(
+        anchor,
+        sizes,
+        lambda chunk, found: _opened(source, _best(chunk, found, lambda n: n.intra)),
+    )
 
 
 def _theme_based(
     source: ContextSource, anchor: ContextChunk, sizes: WalkParameters, _: random.Random
 ) -> Gathered:
     """Walk along the strongest edge into the document of the likest themes."""
+    return _walked(
+        anchor, sizes, lambda chunk, found: _theme_step(source, chunk, found, sizes)
+    )
+
+
+def _walked(
+    anchor: ContextChunk,
+    sizes: WalkParameters,
+    step: Callable[[ContextChunk, Gathered], ContextChunk | None],
+) -> Gathered:
+    """Take chunks step by step until there are sentences enough or no step is left."""
     found = Gathered()
     current: ContextChunk | None = anchor
     for _hop in range(LONGEST_WALK + 1):
@@ -174,7 +180,7 @@ def _theme_based(
         found.take(current, sizes.max_sentences)
         if len(found.sentences) >= sizes.max_sentences:
             break
-        current = _theme_step(source, current, found, sizes)
+        current = step(current, found)
     return found
 
 

@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.retrieval.evaluation import SystemResult
     from knowtrail.eval.retrieval.system import Ranking, ReturnedChunk
 
-QUANTITIES = ("milliseconds", "sentences", "hops", "documents_crossed", "filled")
-"""What is counted rather than judged: smaller is no worse."""
-
 
 def measure_names(ks: Sequence[int], *, sentences: bool) -> tuple[str, ...]:
     """Return the names of the measures in the order of a table.

@@ -18,9 +18,6 @@ from knowtrail.ingest.extraction.web import WebResult, results_text, search_resu
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-NO_ANSWER = "INSUFFICIENT_INFO"
-"""Ground truth of a question that has no answer."""
-
 UNKNOWN_CATEGORY = "other"
 
 

@@ -350,11 +350,6 @@ class Capabilities:
     edition: str
 
     @property
-    def cypher25(self) -> bool:
-        """Return whether the server understands `CYPHER 25`."""
-        return self.version >= (2025, 6)
-
-    @property
     def vector_values(self) -> bool:
         """Return whether vectors travel as single values."""
         return self.version >= (2025, 10)

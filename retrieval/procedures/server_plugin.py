@@ -267,10 +267,7 @@ class StoppableConnection(Connection):
         total = Counters()
         with (
             translate_errors(),
-            self.driver.session(
-                database=self.database,
-                bookmark_manager=self.driver.execute_query_bookmark_manager,
-            ) as session,
+            self._session() as session,
             session.begin_transaction(timeout=WRITE_SECONDS) as transaction,
         ):
             for name, params in steps:
@@ -285,13 +282,7 @@ class StoppableConnection(Connection):
 
         _check_stopped()
         query = neo4j.Query(text, timeout=WRITE_SECONDS)
-        with (
-            translate_errors(),
-            self.driver.session(
-                database=self.database,
-                bookmark_manager=self.driver.execute_query_bookmark_manager,
-            ) as session,
-        ):
+        with translate_errors(), self._session() as session:
             return Counters.of(session.run(query, params).consume())
 
 

@@ -11,7 +11,6 @@ import pytest
 from knowtrail.eval.skn import BenchmarkOptions, run_models
 from knowtrail.eval.skn.results import store_outcome
 from knowtrail.eval.skn.scoring import calculate_metrics
-from knowtrail.eval.store import stored_runs
 from knowtrail.graph.db.schema import apply_schema
 from tests.command_line import CommandLine
 from tests.unit.eval.skn.conftest import Scripted
@@ -131,7 +130,8 @@ def test_each_format_is_a_run(connection: Connection, outcome: ModelOutcome) -> 
     }
     (plain,) = connection.query(WHOLE, {"variant": "json"})
     assert (plain["records"], plain["judged"]) == (4, 0)
-    assert {run.id for run in stored_runs(connection, kind="skn")} == set(runs.values())
+    stored = connection.query("MATCH (r:EvalRun {kind: 'skn'}) RETURN r.id AS id")
+    assert {run["id"] for run in stored} == set(runs.values())
     (whole,) = metric(connection, "groundedness", "")
     assert whole["value"] == outcome.metrics["skn"]["groundedness"]
     assert whole["low"] <= whole["value"] <= whole["high"]

@@ -15,7 +15,6 @@ from knowtrail.eval.store import (
     StoredField,
     delete_run,
     open_run,
-    stored_runs,
 )
 from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.graph.errors import DatabaseError, InputError
@@ -289,13 +288,16 @@ def test_runs_differ_by_what_was_done(store: Connection) -> None:
     write(store, run_of(day=9), 1)
     write(store, run_of("other", day=3), 1)
 
-    found = stored_runs(store, kind="fields")
+    found = store.query(
+        "MATCH (r:EvalRun) RETURN r.dataset AS dataset, r.status AS status, "
+        "r.written AS written, r.createdAt.day AS day ORDER BY dataset"
+    )
 
-    assert [(run.dataset, run.status, run.written) for run in found] == [
-        ("gold", "complete", 1),
-        ("other", "complete", 1),
+    rest = {"status": "complete", "written": 1}
+    assert found == [
+        {"dataset": "gold", "day": 9, **rest},
+        {"dataset": "other", "day": 3, **rest},
     ]
-    assert stored_runs(store, kind="retrieval") == ()
 
 
 def test_a_deleted_run_leaves_nothing(store: Connection) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from knowtrail.graph.errors import RdfError
 from knowtrail.graph.rdf.parsing import parse
-from knowtrail.graph.rdf.vocabulary import Value
+from knowtrail.graph.rdf.vocabulary import RDF, XSD, Value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,6 +78,36 @@ def test_entities_that_grow_or_are_elsewhere_are_refused(
 def test_plain_entities_are_read(tmp_path: Path) -> None:
     """Files of others shorten namespaces by them."""
     assert read(tmp_path, "xml", f'<!DOCTYPE r [<!ENTITY c "x">]>{XML}') == [TRIPLE]
+
+
+LITERALS = {
+    '"01"^^<http://www.w3.org/2001/XMLSchema#integer>': Value("01", f"{XSD}integer"),
+    '"1.50"^^<http://www.w3.org/2001/XMLSchema#double>': Value("1.50", f"{XSD}double"),
+    '"x"^^<http://www.w3.org/2001/XMLSchema#string>': Value("x"),
+    '"x"@EN-latn-us': Value("x", "", "en-Latn-US"),
+}
+
+
+@pytest.mark.parametrize("form", ["nt", "turtle"])
+def test_literals_are_as_they_stand(tmp_path: Path, form: str) -> None:
+    """Only tags get their usual case, and texts lose a datatype that all have."""
+    text = "".join(f"<urn:a> <urn:b> {literal} .\n" for literal in LITERALS)
+
+    found = [value for _, _, value in read(tmp_path, form, text)]
+
+    assert found == list(LITERALS.values())
+
+
+@pytest.mark.parametrize("types_first", [True, False])
+def test_json_ld_of_a_line_a_node_is_read(tmp_path: Path, types_first: bool) -> None:
+    """Exports have types first; those of earlier versions had not."""
+    node = {"@id": "urn:a", "@type": ["urn:t"]}
+    if types_first:
+        node = dict(reversed(node.items()))
+
+    found = read(tmp_path, "json-ld", f"{HEAD}\n{json.dumps(node)}\n]}}\n")
+
+    assert found == [("urn:a", f"{RDF}type", "urn:t")]
 
 
 @pytest.mark.parametrize(
