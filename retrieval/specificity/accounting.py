@@ -52,7 +52,11 @@ def left_out(
     """
     aims = _aims(template, slots)
     said = set(_said(mentions, slots))
-    found = [(m.start, m.text) for m in mentions if not _fits(m, template)]
+    found = [
+        (m.start, m.text)
+        for m in mentions
+        if not _fits(m, template) or _beside(m, slots, said)
+    ]
     for token in tokens_of(question):
         if any(m.start < token.end and token.start < m.end for m in mentions):
             continue
@@ -88,6 +92,14 @@ def _fits(mention: Mention, template: Template) -> bool:
     if mention.kind == "institution_type" and types & {"name", "identifier"}:
         return True
     return mention.kind == "generic" or mention.kind in types
+
+
+def _beside(mention: Mention, slots: Slots, said: set[str]) -> bool:
+    """Return whether a name was not taken, but another beside it."""
+    if mention.kind not in {"name", "identifier"} or mention.kind not in slots.values:
+        return False
+    forms = {token.form for token in tokens_of(mention.value or mention.text)}
+    return not forms <= said
 
 
 def _container(token: Token, mentions: Sequence[Mention], gazetteer: Gazetteer) -> bool:

@@ -31,7 +31,12 @@ from knowtrail.retrieval.specificity.execution import (
     in_order,
     summed,
 )
-from knowtrail.retrieval.specificity.institutions import limited, told_apart, total_of
+from knowtrail.retrieval.specificity.institutions import (
+    limited,
+    paired,
+    told_apart,
+    total_of,
+)
 from knowtrail.retrieval.specificity.mention import MentionFinder
 from knowtrail.retrieval.specificity.phrases import (
     SHOWN,
@@ -261,7 +266,7 @@ class Run:
         missing = self.fill(template)
         if template.id != NONE and missing:
             return self._asking(template, missing)
-        left = " ".join(self.known["left_out"])
+        left = "', '".join(self.known["left_out"])
         if left and self.strict:
             return self.end(NONE, fixed_text("strict", self.language, left))
         failed = self._queried(template) if template.id != NONE else None
@@ -402,6 +407,8 @@ class Run:
         query = pipeline.instantiator.instantiate(
             template, values, pipeline.finder.gazetteer.meant
         )
+        if not template.each:
+            query = paired(query, self.known["mentions"])
         if pipeline.options.corpus is None:
             return query
         return limited(query, pipeline.options.corpus, base=pipeline.options.base)

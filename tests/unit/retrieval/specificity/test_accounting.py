@@ -51,6 +51,29 @@ def test_strict_refuses_instead(question: str, words: tuple[str, ...]) -> None:
     assert " ".join(words) in result.answer
 
 
+def test_each_type_is_asked_for_in_its_own_place() -> None:
+    """Two types with a place each are two queries, and no product."""
+    result = PIPELINE.forward("Archives from Utrecht and museums from Amsterdam")
+    turned = PIPELINE.forward("Museums from Utrecht and archives from Amsterdam")
+
+    assert set(result.names) == {
+        "Domarchief Utrecht",
+        "Grachtenmuseum De Spiegel",
+        "Museum Het Zilveren Anker",
+    }
+    assert set(turned.names) == {"Museum Fort Blauwkapel", "Stadsarchief Waterkant"}
+    assert result.left_out == turned.left_out == ()
+
+
+def test_one_of_two_names_is_not_dropped() -> None:
+    """Which of two institutions is older is no query; the other one is told."""
+    asked = "Which is older, Scheldemuseum or Isarbibliothek?"
+
+    found = PIPELINE.forward(asked)
+
+    assert found.status != "answered" or "older" in found.left_out
+
+
 @pytest.mark.parametrize("question", HEEDED)
 def test_nothing_is_left_out_of_what_a_query_heeds(question: str) -> None:
     """Orders, bounds, comparisons and small words need no notice."""
