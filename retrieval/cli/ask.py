@@ -66,6 +66,11 @@ if TYPE_CHECKING:
     metavar="ID",
     help="Conversation of templates that QUESTION goes on with.",
 )
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Refuse where a template would leave a word of QUESTION out of account.",
+)
 @click.option("--forget", is_flag=True, help="Delete that conversation instead.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.pass_obj
@@ -82,6 +87,7 @@ def ask(
     context: AnswerContext,
     route: str,
     conversation: str | None,
+    strict: bool,
     forget: bool,
     as_json: bool,
     **options: Any,
@@ -103,6 +109,7 @@ def ask(
     check_question(question, **options)
     model = _model(model_name, settings)
     given: dict[str, Any] = {"corpus": corpus or settings.corpus, "record": record}
+    template = {"model": model, "strict": strict, "as_json": as_json}
     with open_connection(settings) as connection:
         if route != "graph" and _by_template(
             connection,
@@ -110,8 +117,7 @@ def ask(
             question,
             route=route,
             conversation=conversation,
-            model=model,
-            as_json=as_json,
+            **template,
             **given,
         ):
             return

@@ -207,7 +207,15 @@ MOST_CORPORA = 8
 """Corpora whose names are held at once; the one that was asked longest ago goes."""
 
 _DIGITS = 9
-_KNOWN = frozenset({"question", "conversation", "corpus", "language", "k"})
+_KNOWN = frozenset({"question", "conversation", "corpus", "language", "k", "strict"})
+
+
+def _is_true(value: object) -> bool:
+    """Return a truth value of JSON or of a URL."""
+    if isinstance(value, bool) or value in ("true", "false"):
+        return value in (True, "true")
+    msg = f"strict is {shown_value(value)}: give true or false."
+    raise InputError(msg)
 
 
 class TemplateDoor:
@@ -225,9 +233,9 @@ class TemplateDoor:
         """Answer a request; see `TemplatePipeline.forward`.
 
         Args:
-            call: `question`, and if wanted `conversation`, `language`, `k` and
-                `corpus`, whose institutions alone are found; without it those of the
-                corpus that is served, or else all.
+            call: `question`, and if wanted `conversation`, `language`, `k`, `strict`
+                and `corpus`, whose institutions alone are found; without it those of
+                the corpus that is served, or else all.
             caller: Name of the key; a conversation is found by who began it alone.
 
         Raises:
@@ -268,6 +276,7 @@ class TemplateDoor:
             language=values.get("language"),
             conversation=said,
             k=int(k),
+            strict=_is_true(values.get("strict", False)),
         )
         return result.as_dict()
 

@@ -72,6 +72,7 @@ _TEMPLATE: dict[str, dict[str, Any]] = {
         ("corpus", "whose institutions alone are found", {"type": "string"}),
         ("language", "of the question; else it is guessed", {"enum": ["nl", "en"]}),
         ("k", "answers at most", {"type": "integer", "minimum": 1, "maximum": 1000}),
+        ("strict", "refuse to leave a word out of account", {"type": "boolean"}),
     )
 }
 _CSV = (

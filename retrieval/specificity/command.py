@@ -60,6 +60,7 @@ def answered_by_template(
     corpus: str | None,
     model: LanguageModel | None,
     record: bool,
+    strict: bool,
     as_json: bool,
 ) -> bool:
     """Answer by a template where the route says so; say which route and why.
@@ -72,10 +73,10 @@ def answered_by_template(
         question: What is asked.
         route: `auto` or `templates`.
         conversation: Name of the conversation that it belongs to.
-        corpus: Whose institutions are found and whose chunks are searched; None for
-            all institutions.
+        corpus: Whose institutions and chunks are searched; None for all.
         model: Writes the answer; None answers in fixed words.
         record: Whether the turn is stored.
+        strict: Whether a question with words that no query heeds is refused.
         as_json: Whether JSON is written.
 
     Returns:
@@ -106,7 +107,7 @@ def answered_by_template(
     name = conversation
     if name is None and record:
         name = content_key("conversation", question, datetime.now(UTC).isoformat())
-    result = pipeline.forward(question, conversation=name)
+    result = pipeline.forward(question, conversation=name, strict=strict)
     _show(result, settings, as_json=as_json, new=conversation is None)
     return True
 

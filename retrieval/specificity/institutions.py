@@ -16,15 +16,17 @@ from knowtrail.retrieval.specificity.execution import (
     execute,
     variables_found,
 )
+from knowtrail.retrieval.specificity.features import PLACES
 from knowtrail.retrieval.specificity.gazetteer import place_name
 from knowtrail.retrieval.specificity.query_templates import Binding, Instantiated, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rdflib import Graph
 
     from knowtrail.retrieval.specificity.execution import Execution
+    from knowtrail.retrieval.specificity.mention import Mention
 
 CORPUS = "in_corpus"
 """The variable that the name of the corpus is bound to."""
@@ -74,6 +76,37 @@ def limited(
         bound = {**run.bindings, CORPUS: Binding(value=corpus)}
         runs.append(replace(run, sparql=sparql, bindings=bound))
     return replace(query, runs=tuple(runs))
+
+
+def paired(query: Instantiated, mentions: Sequence[Mention]) -> Instantiated:
+    """Return queries for each type in its own place, where each has one.
+
+    `Archives from Rotterdam and museums from Leiden` asks for no archives from Leiden.
+
+    Args:
+        query: One query for each type in each place.
+        mentions: What the question names.
+    """
+    named = [m for m in mentions if m.kind == "institution_type" or m.kind in PLACES]
+    types, places = named[::2], named[1::2]
+    apart = len(types) == len(places) and all(
+        one.kind == "institution_type" and other.kind in PLACES
+        for one, other in zip(types, places, strict=True)
+    )
+    if not apart:
+        return query
+    pairs = {
+        (one.value, value)
+        for one, other in zip(types, places, strict=True)
+        for value in (other.value, *(option.value for option in other.options))
+    }
+    runs = tuple(
+        run
+        for run in query.runs
+        if len(run.label) < len(("type", "place"))
+        or (run.label["type"], run.label["place"]) in pairs
+    )
+    return replace(query, runs=runs or query.runs)
 
 
 @lru_cache(maxsize=256)

@@ -248,6 +248,14 @@ _FIXED = {
     },
     "which": {"en": "Which one do you mean: {}?", "nl": "Welke bedoel je: {}?"},
     "missing": {"en": "Please say {}.", "nl": "Noem alsjeblieft {}."},
+    "left": {
+        "en": "I did not take '{}' into account.",
+        "nl": "Met '{}' heb ik geen rekening gehouden.",
+    },
+    "strict": {
+        "en": "I cannot take '{}' into account, so I give no answer.",
+        "nl": "Met '{}' kan ik geen rekening houden, dus geef ik geen antwoord.",
+    },
     "failed": {
         "en": "The query was ended before it had an answer: {}",
         "nl": "De zoekopdracht is gestopt voor er een antwoord was: {}",

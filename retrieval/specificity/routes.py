@@ -97,6 +97,10 @@ def choose_route(
         if likely != NONE:
             reason = f"no template fits; {likely} is nearest, only {score:.2f} like it"
         return Route(name="graph", reason=reason)
+    if seen.left_out:
+        words = " ".join(seen.left_out)
+        reason = f"the template {seen.template_id} does not take {words!r} into account"
+        return Route(name="graph", reason=reason)
     confidence = seen.classification.confidence
     reason = f"the template {seen.template_id} fits, with confidence {confidence:.2f}"
     return Route(name="templates", reason=reason)

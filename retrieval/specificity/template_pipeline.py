@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from knowtrail.graph.errors import InputError, ModelError, QueryTimeoutError
+from knowtrail.retrieval.specificity.accounting import left_out
 from knowtrail.retrieval.specificity.class_scores import (
     CachedScores,
     ClassFilter,
@@ -30,7 +31,12 @@ from knowtrail.retrieval.specificity.execution import (
     in_order,
     summed,
 )
-from knowtrail.retrieval.specificity.institutions import limited, told_apart, total_of
+from knowtrail.retrieval.specificity.institutions import (
+    limited,
+    paired,
+    told_apart,
+    total_of,
+)
 from knowtrail.retrieval.specificity.mention import MentionFinder
 from knowtrail.retrieval.specificity.phrases import (
     SHOWN,
@@ -109,6 +115,7 @@ class PipelineResult:
         classification: Its template with a confidence.
         slots: Values and doubts.
         missing: Slots that are asked for, by name.
+        left_out: Words of the question that the query does not take into account.
         instantiated: The queries with what their variables are bound to.
         execution: Their rows.
         counted: Whether the question asks for the number of what rows list.
@@ -139,6 +146,7 @@ class PipelineResult:
     classification: Classification | None = None
     slots: Slots
     missing: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     instantiated: Instantiated | None = None
     execution: Execution | None = None
     counted: bool = False
@@ -194,6 +202,7 @@ class PipelineResult:
                 for n, v in self.slots.values.items()
             },
             "missing": list(self.missing),
+            "leftOut": list(self.left_out),
             "columns": [] if found is None else list(found.columns),
             "rows": [] if found is None else [list(row) for row in found.rows],
             "total": self.total,
@@ -235,6 +244,7 @@ class Run:
     question: str
     language: str
     before: Conversation
+    strict: bool = False
     known: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -253,25 +263,40 @@ class Run:
             return refusal
         template = self.pipeline.templates[self.known["classification"].template_id]
         self.pipeline.count_classified(template.id)
-        with self._timed("slots"):
-            slots = self.pipeline.extractor.extract(
-                self.known["resolution"].question, template, self.known["mentions"]
-            )
-            self.known["slots"] = slots
-            self.known["notes"] = tuple(
-                doubt_text(d, self.language) for d in slots.doubts
-            )
-            missing = missing_slots(template, slots.values)
-            self.known["missing"] = missing
+        missing = self.fill(template)
         if template.id != NONE and missing:
             return self._asking(template, missing)
+        left = "', '".join(self.known["left_out"])
+        if left and self.strict:
+            return self.end(NONE, fixed_text("strict", self.language, left))
         failed = self._queried(template) if template.id != NONE else None
         self._retrieved(template, k)
         if failed is not None:
             return self.end("failed", fixed_text("failed", self.language, failed))
         if template.id == NONE and not self.known.get("chunks"):
             return self.end(NONE, fixed_text("none", self.language))
-        return self._answered(template)
+        result = self._answered(template)
+        if not left:
+            return result
+        told = fixed_text("left", self.language, left)
+        return replace(result, answer=f"{told} {result.answer}")
+
+    def fill(self, template: Template) -> tuple[str, ...]:
+        """Fill the slots, account for every word; return which slots are missing."""
+        question, mentions = self.known["resolution"].question, self.known["mentions"]
+        with self._timed("slots"):
+            slots = self.pipeline.extractor.extract(question, template, mentions)
+            missing = missing_slots(template, slots.values)
+        gazetteer = self.pipeline.finder.gazetteer
+        self.known |= {
+            "slots": slots,
+            "notes": tuple(doubt_text(d, self.language) for d in slots.doubts),
+            "missing": missing,
+            "left_out": ()
+            if template.id == NONE
+            else left_out(question, mentions, template, slots, gazetteer),
+        }
+        return missing
 
     def understood(self) -> PipelineResult | None:
         """Resolve, filter and classify; return a result where that ends it."""
@@ -382,6 +407,8 @@ class Run:
         query = pipeline.instantiator.instantiate(
             template, values, pipeline.finder.gazetteer.meant
         )
+        if not template.each:
+            query = paired(query, self.known["mentions"])
         if pipeline.options.corpus is None:
             return query
         return limited(query, pipeline.options.corpus, base=pipeline.options.base)
@@ -615,6 +642,7 @@ class TemplatePipeline:
         language: str | None = None,
         conversation: Conversation | str | None = None,
         k: int = 10,
+        strict: bool = False,
     ) -> PipelineResult:
         """Answer a question, and return every step on the way.
 
@@ -624,6 +652,8 @@ class TemplatePipeline:
             conversation: What was said before, or the name of a stored conversation,
                 which the turn is added to.
             k: Chunks at most.
+            strict: Whether a question with words that the query does not take into
+                account is refused; else the answer begins with them.
 
         Raises:
             InputError: If the question is empty or too long, the language is another,
@@ -637,6 +667,7 @@ class TemplatePipeline:
             question=question,
             language=language or _language(question, before),
             before=before,
+            strict=strict,
         )
         result = run.result(k)
         result = replace(
@@ -657,7 +688,7 @@ class TemplatePipeline:
         language: str | None = None,
         conversation: Conversation | str | None = None,
     ) -> PipelineResult:
-        """Resolve, filter and classify a question; nothing is run, counted or stored.
+        """Resolve, classify and account for a question; nothing is run or stored.
 
         Takes the arguments of `forward`. The status is `none` where it would go on.
         """
@@ -669,7 +700,10 @@ class TemplatePipeline:
             language=language or _language(question, before),
             before=before,
         )
-        return run.understood() or run.end(NONE, "")
+        if (refusal := run.understood()) is not None:
+            return refusal
+        run.fill(self.templates[run.known["classification"].template_id])
+        return run.end(NONE, "")
 
     def _conversation(self, given: Conversation | str | None) -> Conversation:
         """Return what was said before."""

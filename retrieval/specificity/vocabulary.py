@@ -132,7 +132,7 @@ def _asking_words() -> frozenset[str]:
             for text in texts:
                 found |= {token.form for token in tokens_of(_bare(text))}
     for name, words in data_file("words.yaml").items():
-        if name not in {"beginnings", "beyond"}:
+        if name not in {"beginnings", "beyond", "meaning"}:
             found |= {str(word) for word in words}
     types = type_words()
     for form in (*types.letters, *types.generic):

@@ -1,0 +1,82 @@
+"""Every word of a question is heeded by its query, or told as left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
+from knowtrail.retrieval.specificity.routes import choose_route
+from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
+from tests.heritage import gazetteer_rows, rdf_custodians
+
+PIPELINE = TemplatePipeline(rdf_custodians(), build_gazetteer(gazetteer_rows()))
+LEFT_OUT = [
+    ("Which purple museums are in Amsterdam?", ("purple",)),
+    ("Which museums near Amsterdam are there?", ("near",)),
+    ("Which large museums are in Utrecht?", ("large",)),
+    ("Welke gratis musea zijn er in Amsterdam?", ("gratis",)),
+    ("Are there no archives in Amsterdam?", ("no",)),
+]
+HEEDED = [
+    "Which museums are in Amsterdam?",
+    "Welk museum in Utrecht is het oudste?",
+    "Which museums were founded before 1950?",
+    "Does Amsterdam have more museums than Utrecht?",
+    "Welke musea hebben een budget van meer dan 500.000 euro?",
+    "Could you please tell me which archives there are in Utrecht",
+]
+
+
+@pytest.mark.parametrize(("question", "words"), LEFT_OUT)
+def test_an_answer_begins_with_what_it_leaves_out(
+    question: str, words: tuple[str, ...]
+) -> None:
+    """The words are told before the rows, and such a question is not routed here."""
+    result = PIPELINE.forward(question)
+    told = " ".join(words)
+    begin = "I did not take" if result.language == "en" else "Met"
+
+    assert (result.status, result.left_out) == ("answered", words)
+    assert result.answer.startswith(f"{begin} '{told}'")
+    assert result.as_dict()["leftOut"] == list(words)
+    assert choose_route(PIPELINE, question).name == "graph"
+
+
+@pytest.mark.parametrize(("question", "words"), LEFT_OUT)
+def test_strict_refuses_instead(question: str, words: tuple[str, ...]) -> None:
+    """No query is run."""
+    result = PIPELINE.forward(question, strict=True)
+
+    assert (result.status, result.execution) == ("none", None)
+    assert " ".join(words) in result.answer
+
+
+def test_each_type_is_asked_for_in_its_own_place() -> None:
+    """Two types with a place each are two queries, and no product."""
+    result = PIPELINE.forward("Archives from Utrecht and museums from Amsterdam")
+    turned = PIPELINE.forward("Museums from Utrecht and archives from Amsterdam")
+
+    assert set(result.names) == {
+        "Domarchief Utrecht",
+        "Grachtenmuseum De Spiegel",
+        "Museum Het Zilveren Anker",
+    }
+    assert set(turned.names) == {"Museum Fort Blauwkapel", "Stadsarchief Waterkant"}
+    assert result.left_out == turned.left_out == ()
+
+
+def test_one_of_two_names_is_not_dropped() -> None:
+    """Which of two institutions is older is no query; the other one is told."""
+    asked = "Which is older, Scheldemuseum or Isarbibliothek?"
+
+    found = PIPELINE.forward(asked)
+
+    assert found.status != "answered" or "older" in found.left_out
+
+
+@pytest.mark.parametrize("question", HEEDED)
+def test_nothing_is_left_out_of_what_a_query_heeds(question: str) -> None:
+    """Orders, bounds, comparisons and small words need no notice."""
+    result = PIPELINE.forward(question, strict=True)
+
+    assert (result.status, result.left_out) == ("answered", ())
