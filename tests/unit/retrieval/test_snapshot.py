@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knowtrail.graph.errors import SnapshotError, StorageError, VectorError
@@ -167,6 +167,7 @@ CHANGES = st.lists(
 )
 
 
+@settings(max_examples=amount(12, 500))
 @given(st.lists(CHANGES, min_size=1, max_size=5), st.sets(st.integers(0, 4)))
 def test_after_any_history_an_update_is_what_a_full_copy_is(
     tmp_path_factory: pytest.TempPathFactory,
