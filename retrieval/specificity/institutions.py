@@ -63,9 +63,12 @@ def limited(
     Raises:
         InputError: If a query does not find a `?custodian`; names the template.
     """
+    predicate = Vocabulary(base).property("corpus")
+    pattern = f"\n  ?{SUBJECT} <{predicate}> ?{CORPUS} .\n"
+    needed = frozenset({SUBJECT, CORPUS})
     runs = []
     for run in query.runs:
-        sparql = _limited_text(run.sparql, base)
+        sparql = _extended(run.sparql, pattern, needed, base)
         if sparql is None:
             msg = (
                 f"Template {query.template_id!r} cannot be limited to corpus "
@@ -109,28 +112,82 @@ def paired(query: Instantiated, mentions: Sequence[Mention]) -> Instantiated:
     return replace(query, runs=runs or query.runs)
 
 
+_PREDICATES = {
+    "institution_type": "hc:institutionType",
+    "city": "schema:addressLocality",
+    "region": "schema:addressRegion",
+    "country": "hc:countryCode",
+}
+_CODED = re.compile(r"[A-Z]{2}-[A-Z0-9]{1,3}")
+
+
+def without(
+    query: Instantiated,
+    excluded: Sequence[Mention],
+    meant: Mapping[str, Mapping[str, tuple[str, ...]]],
+    *,
+    base: str = DEFAULT_BASE,
+) -> Instantiated:
+    """Return queries that find no institutions of some types and places.
+
+    Args:
+        query: What would be run.
+        excluded: The types and places.
+        meant: Slot -> value -> values that are meant by it.
+        base: Where the IRIs of the graph begin.
+
+    Raises:
+        InputError: If a query does not find a `?custodian`; names the template.
+    """
+    values = [
+        (m.kind, value)
+        for m in excluded
+        for value in meant.get(m.kind, {}).get(m.value, (m.value,))
+    ]
+    bound = {f"without_{n}": Binding(value=v) for n, (_, v) in enumerate(values)}
+    coded = "hc:subregionCode"
+    pattern = "".join(
+        f"\n  FILTER NOT EXISTS {{ ?{SUBJECT} "
+        f"{coded if _CODED.fullmatch(value) else _PREDICATES[kind]} ?without_{n} }}"
+        for n, (kind, value) in enumerate(values)
+    )
+    runs = []
+    for run in query.runs:
+        sparql = _extended(run.sparql, f"{pattern}\n", frozenset({SUBJECT}), base)
+        if sparql is None:
+            msg = f"Template {query.template_id!r} finds no ?custodian to leave out."
+            raise InputError(msg)
+        runs.append(replace(run, sparql=sparql, bindings={**run.bindings, **bound}))
+    return replace(query, runs=tuple(runs))
+
+
 @lru_cache(maxsize=256)
-def _limited_text(sparql: str, base: str) -> str | None:
-    """Return a query with the pattern at the end of its body; None where none fits."""
-    if SUBJECT not in variables_found(sparql, base):
-        return None
+def _extended(
+    sparql: str, pattern: str, needed: frozenset[str], base: str
+) -> str | None:
+    """Return a query with a pattern at the end of its body; None where none fits.
+
+    Args:
+        sparql: The query; it must find a `?custodian`.
+        pattern: What is added.
+        needed: Variables that the result must always have a value for.
+        base: Where the graph's own names begin.
+    """
     body = body_of(sparql)
-    if body is None:
+    if body is None or SUBJECT not in variables_found(sparql, base):
         return None
     end = body[1] - 1
-    predicate = Vocabulary(base).property("corpus")
-    pattern = f"\n  ?{SUBJECT} <{predicate}> ?{CORPUS} .\n"
     for stop in ("", " ."):  # the last triple may end with a full stop, or not
         text = f"{sparql[:end].rstrip()}{stop}{pattern}{sparql[end:]}"
-        if _is_limited(text, base):
+        if _finds(text, needed, base):
             return text
     return None
 
 
-def _is_limited(text: str, base: str) -> bool:
-    """Return whether a text is a query whose body has the pattern in it."""
+def _finds(text: str, needed: frozenset[str], base: str) -> bool:
+    """Return whether a text is a query that always has values for variables."""
     try:
-        return {SUBJECT, CORPUS} <= variables_found(text, base)
+        return needed <= variables_found(text, base)
     except InputError:
         return False
 

@@ -300,7 +300,37 @@ _BUT = re.compile(
     r"anders dan|apart from|besides|buiten|but not|maar niet|maar geen)\b",
     re.IGNORECASE,
 )
+_EXCLUDED = re.compile(
+    r"\b(?:not|niet|without|zonder|except|excluding|behalve|uitgezonderd|exclusief|"
+    r"outside|other than|anders dan|apart from|besides|buiten|but not|maar niet)"
+    r"(?:\s+(?:the|de|het|for|voor|in|of|van|uit|from|those|die|located|gevestigd))*\s*$",
+    re.IGNORECASE,
+)
+_ALSO = re.compile(r"\s*(?:,|\band\b|\bor\b|\ben\b|\bof\b)\s*(?:in|uit|from)?\s*")
 _PLACES = frozenset({"city", "region", "country", "place"})
+
+
+def without_excluded(
+    question: str, mentions: Sequence[Mention]
+) -> tuple[str, tuple[Mention, ...]]:
+    """Return a question without the types and places that it excludes, and those.
+
+    Args:
+        question: A question that stands alone.
+        mentions: All that it names, negated or not.
+    """
+    left: list[Mention] = []
+    spans = []
+    for mention in mentions:
+        before = _EXCLUDED.search(question[: mention.start])
+        if left and before is None:
+            before = _ALSO.fullmatch(question, left[-1].end, mention.start)
+        if before and mention.value and mention.kind in {"institution_type", *_PLACES}:
+            left.append(mention)
+            spans.append((before.start(), mention.end))
+    for start, end in reversed(spans):
+        question = question[:start] + question[end:]
+    return question, tuple(left)
 
 
 def _without_negated(question: str, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
@@ -501,7 +531,12 @@ class MentionFinder:
         return self._gazetteer
 
     def find(self, question: str) -> tuple[Mention, ...]:
-        """Return what a question names, in its order, without overlaps."""
+        """Return what a question names and means, in its order, without overlaps."""
+        said = _without_negated(question, self.find_all(question))
+        return _without_containers(question, _with_countries(question, said))
+
+    def find_all(self, question: str) -> tuple[Mention, ...]:
+        """Return what a question names, also what it says it does not mean."""
         found = Taken()
         for mention in self._forms(question):
             found.add(mention)
@@ -514,8 +549,7 @@ class MentionFinder:
             found.add(mention)
         if (whole := self._whole_name(question, found)) is not None:
             found.replace(whole)
-        said = _without_negated(question, found.in_order())
-        return _without_containers(question, _with_countries(question, said))
+        return found.in_order()
 
     def _whole_name(self, question: str, taken: Taken) -> Mention | None:
         """Return the name that a question, but for its first words, nearly is."""

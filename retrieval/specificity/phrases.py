@@ -83,6 +83,8 @@ def things(
 
 def joined(places: Sequence[str], language: str) -> str:
     """Return places with commas and an `or`."""
+    if not places:
+        return ""
     *first, last = places
     return f"{', '.join(first)}{_OR[language]}{last}" if first else last
 
@@ -248,6 +250,7 @@ _FIXED = {
     },
     "which": {"en": "Which one do you mean: {}?", "nl": "Welke bedoel je: {}?"},
     "missing": {"en": "Please say {}.", "nl": "Noem alsjeblieft {}."},
+    "without": {"en": "Without {}:", "nl": "Zonder {}:"},
     "left": {
         "en": "I did not take '{}' into account.",
         "nl": "Met '{}' heb ik geen rekening gehouden.",

@@ -36,8 +36,9 @@ from knowtrail.retrieval.specificity.institutions import (
     paired,
     told_apart,
     total_of,
+    without,
 )
-from knowtrail.retrieval.specificity.mention import MentionFinder
+from knowtrail.retrieval.specificity.mention import MentionFinder, without_excluded
 from knowtrail.retrieval.specificity.phrases import (
     SHOWN,
     Asked,
@@ -46,6 +47,7 @@ from knowtrail.retrieval.specificity.phrases import (
     build_context,
     doubt_text,
     fixed_text,
+    joined,
     model_answer,
     plain_answer,
     unmeasured_text,
@@ -115,6 +117,8 @@ class PipelineResult:
         classification: Its template with a confidence.
         slots: Values and doubts.
         missing: Slots that are asked for, by name.
+        asked: The question without what it excludes.
+        excluded: Types and places that it excludes.
         left_out: Words of the question that the query does not take into account.
         instantiated: The queries with what their variables are bound to.
         execution: Their rows.
@@ -146,6 +150,8 @@ class PipelineResult:
     classification: Classification | None = None
     slots: Slots
     missing: tuple[str, ...] = ()
+    asked: str = ""
+    excluded: tuple[Mention, ...] = ()
     left_out: tuple[str, ...] = ()
     instantiated: Instantiated | None = None
     execution: Execution | None = None
@@ -202,6 +208,7 @@ class PipelineResult:
                 for n, v in self.slots.values.items()
             },
             "missing": list(self.missing),
+            "excluded": [m.text for m in self.excluded],
             "leftOut": list(self.left_out),
             "columns": [] if found is None else list(found.columns),
             "rows": [] if found is None else [list(row) for row in found.rows],
@@ -264,6 +271,10 @@ class Run:
         template = self.pipeline.templates[self.known["classification"].template_id]
         self.pipeline.count_classified(template.id)
         missing = self.fill(template)
+        if self.known["excluded"] and (missing or self._unasked(template)):
+            taken = replace(self.known["classification"], template_id=NONE)
+            self.known["classification"] = taken
+            return self.end(NONE, fixed_text("none", self.language))
         if template.id != NONE and missing:
             return self._asking(template, missing)
         left = "', '".join(self.known["left_out"])
@@ -276,14 +287,19 @@ class Run:
         if template.id == NONE and not self.known.get("chunks"):
             return self.end(NONE, fixed_text("none", self.language))
         result = self._answered(template)
-        if not left:
-            return result
-        told = fixed_text("left", self.language, left)
-        return replace(result, answer=f"{told} {result.answer}")
+        told = [fixed_text("left", self.language, left)] if left else []
+        if out := joined([m.text for m in self.known["excluded"]], self.language):
+            told.append(fixed_text("without", self.language, out))
+        return replace(result, answer=" ".join([*told, result.answer]))
+
+    def _unasked(self, template: Template) -> bool:
+        """Return whether a template counts what a question wants to be listed."""
+        asked = intents_of(self.known["asked"], self.known["mentions"])
+        return template.intent == "count" and "count" not in asked
 
     def fill(self, template: Template) -> tuple[str, ...]:
         """Fill the slots, account for every word; return which slots are missing."""
-        question, mentions = self.known["resolution"].question, self.known["mentions"]
+        question, mentions = self.known["asked"], self.known["mentions"]
         with self._timed("slots"):
             slots = self.pipeline.extractor.extract(question, template, mentions)
             missing = missing_slots(template, slots.values)
@@ -306,8 +322,11 @@ class Run:
                 self.question, self.before, language=self.language
             )
             self.known["resolution"] = resolution
-            mentions = pipeline.finder.find(resolution.question)
-            self.known["mentions"] = mentions
+            asked, excluded = without_excluded(
+                resolution.question, pipeline.finder.find_all(resolution.question)
+            )
+            mentions = pipeline.finder.find(asked)
+            self.known |= {"asked": asked, "mentions": mentions, "excluded": excluded}
         if resolution.follow_up and self._elsewhere():
             return self.end("irrelevant", fixed_text("irrelevant", self.language))
         if resolution.lost:
@@ -320,13 +339,13 @@ class Run:
                 return self.end("lost", said)
             return self.end("lost", fixed_text("lost", self.language))
         with self._timed("filter"):
-            relevance = pipeline.filter.check(resolution.question, mentions)
+            relevance = pipeline.filter.check(asked, mentions)
             self.known["relevance"] = relevance
         if not relevance.relevant:
             return self.end("irrelevant", fixed_text("irrelevant", self.language))
         with self._timed("classify"):
             classification = pipeline.classifier.classify(
-                resolution.question, mentions, language=self.language
+                asked, mentions, language=self.language
             )
             self.known["classification"] = classification
         return None
@@ -409,6 +428,9 @@ class Run:
         )
         if not template.each:
             query = paired(query, self.known["mentions"])
+        if excluded := self.known["excluded"]:
+            meant = pipeline.finder.gazetteer.meant
+            query = without(query, excluded, meant, base=pipeline.options.base)
         if pipeline.options.corpus is None:
             return query
         return limited(query, pipeline.options.corpus, base=pipeline.options.base)
@@ -426,7 +448,7 @@ class Run:
 
     def _counted(self, query: Instantiated, found: Execution) -> None:
         """Count what was found, where that is asked or not all of it is fetched."""
-        question = self.known["resolution"].question
+        question = self.known["asked"]
         counted = "count" in intents_of(question, self.known["mentions"])
         if "count" in found.columns or not (counted or found.cut):
             return

@@ -613,3 +613,14 @@ def test_classes_outside_the_schema_are_kept(
     result = pipeline.forward("Which archives are in Amsterdam?")
 
     assert "Herbarium" in result.relevant_classes
+
+
+def test_what_is_excluded_is_not_found(example: Connection, server: Settings) -> None:
+    """An exclusion is part of the query that the database answers."""
+    pipeline = open_pipeline(example, server, record=False)
+
+    every = pipeline.forward("Which archives are in the Netherlands?")
+    rest = pipeline.forward("Which archives in the Netherlands are not in Amsterdam?")
+
+    assert set(rest.names) < set(every.names)
+    assert len(rest.names) == 4

@@ -65,6 +65,40 @@ def test_each_type_is_asked_for_in_its_own_place() -> None:
     assert result.left_out == turned.left_out == ()
 
 
+EXCLUDED = [
+    ("Which archives in the Netherlands are not in Amsterdam?", {"Domarchief Utrecht"}),
+    (
+        "Welke musea in Nederland, behalve in Amsterdam en Utrecht?",
+        {"Middelburg Zeemuseum"},
+    ),
+    (
+        "Welke musea in Nederland zonder Amsterdam?",
+        {"Middelburg Zeemuseum", "Museum Fort Blauwkapel"},
+    ),
+    (
+        "Which institutions in Utrecht are not museums?",
+        {"Bibliotheek De Leeszolder", "Domarchief Utrecht"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("question", "names"), EXCLUDED)
+def test_what_is_excluded_is_not_found(question: str, names: set[str]) -> None:
+    """An exclusion is part of the query, and the answer says so."""
+    result = PIPELINE.forward(question)
+
+    assert set(result.names) == names
+    assert result.answer.startswith(("Without", "Zonder"))
+    assert "NOT EXISTS" in result.instantiated.runs[0].sparql
+
+
+def test_what_is_excluded_is_not_counted() -> None:
+    """Of four archives one is in Amsterdam."""
+    result = PIPELINE.forward("How many archives are not in Amsterdam?")
+
+    assert "3 archives" in result.answer
+
+
 def test_one_of_two_names_is_not_dropped() -> None:
     """Which of two institutions is older is no query; the other one is told."""
     asked = "Which is older, Scheldemuseum or Isarbibliothek?"
