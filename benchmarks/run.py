@@ -4,8 +4,8 @@
 
 NAME is one of write-path, edges, whole-ingest, memory, basic-retrieval, auto, broad,
 walks, help-time, commands, fields, sparql, zelo, zelo-simulation,
-zelo-adaptive, zelo-musique, rerank, py2neo, peers, terms, or all. Those that need a
-server start one of their own in a temporary folder, unless NEO4J_URI names one.
+zelo-adaptive, zelo-musique, rerank, py2neo, peers, terms, growth, or all. Those that
+need a server start one of their own in a temporary folder, unless NEO4J_URI names one.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ NAMES = (
     "py2neo",
     "peers",
     "terms",
+    "growth",
 )
 
 

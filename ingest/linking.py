@@ -17,7 +17,7 @@ from knowtrail.graph.vectors import vector_array
 from knowtrail.ingest.background import Background
 from knowtrail.ingest.keys import normalise_title
 from knowtrail.ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
-from knowtrail.ingest.similarity import top_neighbours
+from knowtrail.ingest.neighbour_index import search_neighbours
 from knowtrail.ingest.store import ROWS, batched, similar_rows
 from knowtrail.ingest.term_linking import link_terms
 from knowtrail.ingest.vector_file import VectorFile
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
+    from knowtrail.ingest.neighbour_index import NeighbourSearch
     from knowtrail.ingest.options import IngestOptions
 
 _DOCUMENTS = 50
@@ -218,15 +219,14 @@ class _Linker:
             )
             names = file.group_names
             groups = file.groups
-            blocks = top_neighbours(
+            search = search_neighbours(
                 file.vectors,
                 groups=groups,
                 ids=file.ranks,
                 top=top,
                 threshold=threshold,
-                same_group=False,
             )
-            for block in blocks:
+            for block in search.blocks:
                 wanted = {
                     file.key(row): ([file.key(c) for c in columns], scores)
                     for row, columns, scores in similar_rows(
@@ -240,7 +240,19 @@ class _Linker:
                 writer.submit(write, keys, documents, wanted)
                 self._progress(stage, block.stop, len(file))
             writer.wait()
-            return sum(writer.results, Counters())
+            kind = "similar" if prefix == "ingest/similar" else "themeSimilar"
+            return sum(writer.results, self._record_search(kind, search))
+
+    def _record_search(self, kind: str, search: NeighbourSearch) -> Counters:
+        """Store how neighbours were searched, where it was or becomes inexact."""
+        method, recall = f"{kind}Method", f"{kind}Recall"
+        return self._connection.write(
+            "ingest/corpus_similar",
+            name=self._corpus,
+            method=method,
+            recall=recall,
+            properties={method: search.method, recall: search.recall},
+        )
 
     def _differing(
         self, name: str, keys: list[str], wanted: _Wanted, **params: Any

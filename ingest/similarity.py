@@ -3,11 +3,13 @@
 Candidates come from float32 matrix products over tiles; their cosines are then
 computed again in float64, pair by pair, and rounded. A score so depends on its two
 vectors alone, never on the tile it fell into, and ties are broken by id: the same
-vectors give the same edges in whatever order they arrived.
+vectors give the same edges in whatever order they arrived. Of equal vectors only the
+first by id can be among the best, so any number of them costs what a few do.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,7 +27,7 @@ SCORE_DECIMALS = 6
 ROWS = 512
 COLUMNS = 4096
 _PAIRS = 16384
-_SLACK = 2e-5
+SLACK = 2e-5
 """More than float32 products of unit vectors can be off."""
 
 
@@ -87,32 +89,84 @@ def top_neighbours(
     count = len(vectors)
     if top == 0:
         return
+    columns = neighbour_columns(
+        vectors, groups=groups, ids=ids, top=top, same_group=same_group
+    )
     for start in range(0, count, ROWS):
         stop = min(start + ROWS, count)
-        block = _unit(vectors[start:stop])
-        best = _Best(top)
-        for left in range(0, count, COLUMNS):
-            right = min(left + COLUMNS, count)
-            scores = block @ _unit(vectors[left:right]).T
-            same = groups[start:stop, None] == groups[None, left:right]
-            allowed = same if same_group else ~same
-            if same_group:
-                inside = np.arange(max(start, left), min(stop, right))
-                allowed[inside - start, inside - left] = False
-            rows, columns = _candidates(scores, allowed, top, threshold)
-            rows += start
-            columns += left
-            best.add(rows, columns, cosines(vectors, rows, columns), threshold, ids)
-        yield Neighbours(
-            start=start,
-            stop=stop,
-            rows=best.rows,
-            columns=best.columns,
-            scores=best.scores,
+        best = exact_best(
+            vectors,
+            rows=np.arange(start, stop),
+            columns=columns,
+            groups=groups,
+            ids=ids,
+            top=top,
+            threshold=threshold,
+            same_group=same_group,
         )
+        yield best.block(start, stop)
 
 
-def _unit(vectors: Floats) -> Floats:
+def exact_best(
+    vectors: Floats,
+    *,
+    rows: Ints,
+    columns: Ints,
+    groups: Ints,
+    ids: Ints,
+    top: int,
+    threshold: float,
+    same_group: bool,
+) -> Best:
+    """Return the best of the columns for some rows, by products with all of them."""
+    block = unit_vectors(vectors[rows])
+    best = Best(top)
+    for left in range(0, len(columns), COLUMNS):
+        part = columns[left : left + COLUMNS]
+        scores = block @ unit_vectors(vectors[part]).T
+        allowed = (groups[rows, None] == groups[None, part]) == same_group
+        allowed &= rows[:, None] != part
+        near, far = _candidates(scores, allowed, top, threshold)
+        near, far = rows[near], part[far]
+        best.add(near, far, cosines(vectors, near, far), threshold, ids)
+    return best
+
+
+def neighbour_columns(
+    vectors: Floats, *, groups: Ints, ids: Ints, top: int, same_group: bool
+) -> Ints:
+    """Return the rows that can be among the best of any: few of many equal vectors."""
+    numbers: dict[bytes, int] = {}
+    equal = np.fromiter(
+        (
+            numbers.setdefault(
+                hashlib.blake2b(vector.tobytes(), digest_size=16).digest(), len(numbers)
+            )
+            for vector in vectors
+        ),
+        dtype=np.int64,
+        count=len(vectors),
+    )
+    kept: Ints = np.arange(len(vectors))
+    if len(numbers) == len(vectors):
+        return kept
+    kept = _first(np.lexsort((ids, groups, equal)), top + 1, equal, groups)
+    if not same_group:
+        kept = _first(kept[np.lexsort((ids[kept], equal[kept]))], 2 * top + 2, equal)
+    return np.sort(kept)
+
+
+def _first(order: Ints, most: int, *keys: Ints) -> Ints:
+    """Return the first rows of each run of equal keys."""
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = np.any([key[order[1:]] != key[order[:-1]] for key in keys], axis=0)
+    starts = np.flatnonzero(new)
+    places: Ints = np.arange(len(order)) - starts[np.cumsum(new) - 1]
+    first: Ints = order[places < most]
+    return first
+
+
+def unit_vectors(vectors: Floats) -> Floats:
     """Return the vectors scaled to length one, as an array in memory."""
     block = np.array(vectors, dtype=np.float32)
     block /= np.linalg.norm(block, axis=1, keepdims=True)
@@ -128,12 +182,12 @@ def _candidates(
     if scores.shape[1] > top:
         kth = np.partition(scores, -top, axis=1)[:, -top, None]
         floor = np.maximum(floor, kth)
-    rows, columns = np.nonzero(scores >= floor - _SLACK)
+    rows, columns = np.nonzero(scores >= floor - SLACK)
     return rows.astype(np.int64), columns.astype(np.int64)
 
 
-class _Best:
-    """The best pairs so far of one block of rows."""
+class Best:
+    """The best pairs so far of some rows, sorted by row and rank."""
 
     def __init__(self, top: int) -> None:
         self._top = top
@@ -159,3 +213,13 @@ class _Best:
         first = np.searchsorted(rows, rows, side="left")
         best = np.arange(len(rows)) - first < self._top
         self.rows, self.columns, self.scores = rows[best], columns[best], scores[best]
+
+    def block(self, start: int, stop: int) -> Neighbours:
+        """Return the pairs as those of a block of rows."""
+        return Neighbours(
+            start=start,
+            stop=stop,
+            rows=self.rows,
+            columns=self.columns,
+            scores=self.scores,
+        )

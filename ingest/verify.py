@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from knowtrail.graph.db.statements import statement_names, statement_record
 from knowtrail.ingest.corpus import stored_corpus
+from knowtrail.ingest.neighbour_index import LEAST_RECALL
 from knowtrail.ingest.terms import LINKED_SHARE, MOST_LINKED
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def verify_corpus(connection: Connection, corpus: str) -> list[Finding]:
             themeTop=options.theme_top,
             themeThreshold=options.theme_threshold,
             window=options.window,
+            leastRecall=LEAST_RECALL,
             mostLinked=MOST_LINKED,
             linkedShare=LINKED_SHARE,
         )

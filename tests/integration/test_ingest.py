@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from knowtrail.graph.db.schema import delete_data, drop_schema
 from knowtrail.graph.errors import CorpusDriftError, InputError, UnknownCorpusError
 from knowtrail.graph.models.embedding_models import HashEmbedder
+from knowtrail.ingest import neighbour_index
 from knowtrail.ingest.corpus import (
     delete_corpus,
     list_corpora,
@@ -545,6 +546,28 @@ def test_verify_finds_what_is_broken(connection, ingest):
     assert any("vector" in check for check in found)
     assert any("without a document" in check for check in found)
     assert any("weak edges" in check for check in found)
+
+
+def test_large_corpus_tells_how_its_neighbours_were_searched(
+    connection, ingest, monkeypatch
+):
+    """An inexact search is stored and checked; the same graph comes of it here."""
+    documents = [article(n) for n in range(30)]
+    ingest(documents)
+    exact = corpus_digest(connection, "made")
+    delete_corpus(connection, "made")
+    monkeypatch.setattr(neighbour_index, "EXACT_VECTORS", 10)
+
+    ingest(documents)
+
+    (row,) = connection.read("corpus/show", name="made")
+    assert row["settings"]["similarMethod"].startswith("ivf ")
+    assert row["settings"]["similarRecall"] >= neighbour_index.LEAST_RECALL
+    assert corpus_digest(connection, "made") == exact
+    assert not sound(connection)
+    with connection.driver.session(database=connection.database) as session:
+        session.run("MATCH (k:Corpus) SET k.similarRecall = 0.5").consume()
+    assert [finding.examples for finding in sound(connection)] == [("0.5",)]
 
 
 def test_real_embedder_gives_equal_edges_in_another_order(connection, ingest):

@@ -113,3 +113,38 @@ def test_order_of_vectors_does_not_matter():
         int(order[row]): [(int(order[j]), s) for j, s in pairs]
         for row, pairs in shuffled.items()
     }
+
+
+@pytest.mark.parametrize("same_group", [True, False])
+def test_equal_vectors_among_others_equal_brute_force(same_group):
+    """Leaving equal vectors out as candidates changes no neighbour."""
+    rng = np.random.default_rng(5)
+    vectors = rng.standard_normal((6, 8)).astype(np.float32)[rng.integers(0, 6, 90)]
+    groups = rng.integers(0, 5, 90)
+    ids = rng.permutation(90)
+
+    found = as_lists(
+        top_neighbours(
+            vectors, groups=groups, ids=ids, top=3, threshold=0, same_group=same_group
+        )
+    )
+
+    expected = brute_force(vectors, groups, ids, 3, 0, same_group)
+    assert {k: [j for j, _ in v] for k, v in found.items()} == {
+        k: [j for j, _ in v] for k, v in expected.items()
+    }
+
+
+def test_many_equal_vectors_have_few_candidates():
+    """Of a thousand equal vectors as many are compared as one can have neighbours."""
+    vectors = np.ones((1000, 4), dtype=np.float32)
+
+    columns = similarity.neighbour_columns(
+        vectors,
+        groups=np.arange(1000),
+        ids=np.arange(1000)[::-1],
+        top=5,
+        same_group=False,
+    )
+
+    assert columns.tolist() == list(range(988, 1000))
