@@ -13,7 +13,7 @@ from knowtrail.graph.db.schema import apply_schema
 from knowtrail.graph.errors import CorpusDriftError, InputError, UnknownCorpusError
 from knowtrail.graph.models.embedders import dimensions_of, embedder_name, query_prompt
 from knowtrail.ingest.options import IngestOptions
-from knowtrail.ingest.store import batched
+from knowtrail.ingest.store import removal_of
 from knowtrail.ingest.terms import TERM_RULES
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class StoredCorpus:
         term_rules: The rules that its terms come from, None before there were terms.
         version: Counts committed changes.
         status: `complete`, `unfinished` (an ingest was interrupted, or its source broke
-            off) or `deleting`.
+            off), `forgetting` (some documents) or `deleting`.
     """
 
     name: str
@@ -371,11 +371,7 @@ def delete_corpus(connection: Connection, name: str) -> Counters:
     check_corpus(connection, name)
     total = connection.write("corpus/deleting", name=name)
     while ids := connection.read("corpus/some_documents", name=name, limit=10):
-        for part in batched([row["id"] for row in ids]):
-            total += connection.write_all([
-                (f"ingest/remove_{what}", {"ids": part})
-                for what in ("sentences", "chunks", "documents")
-            ])
+        total += connection.write_all(removal_of(connection, [r["id"] for r in ids]))
     for what in _PARTS:
         name_of = f"corpus/delete_{what}"
         while (gone := connection.write(name_of, name=name, limit=5000)).changed:

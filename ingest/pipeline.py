@@ -36,7 +36,7 @@ from knowtrail.ingest.report import IngestReport
 from knowtrail.ingest.store import (
     EmbeddedDocument,
     batched,
-    extractions_of,
+    removal_of,
     write_documents,
 )
 from knowtrail.ingest.themes import theme_source
@@ -376,11 +376,7 @@ class _Run:
         for part in batched(ids, 10):
             self._report.written += self._connection.write_all([
                 self._begin(),
-                *extractions_of(self._connection, part),
-                *(
-                    (f"ingest/remove_{what}", {"ids": part})
-                    for what in ("sentences", "chunks", "documents")
-                ),
+                *removal_of(self._connection, part),
             ])
             self._report.deleted += len(part)
 

@@ -106,6 +106,18 @@ def extractions_of(connection: Connection, documents: Sequence[str]) -> list[Ste
     return [("extraction/remove", {"ids": ids})] if ids else []
 
 
+def removal_of(connection: Connection, documents: Sequence[str]) -> list[Step]:
+    """Return the steps that delete documents with all that was derived from them.
+
+    Args:
+        connection: The database.
+        documents: Their ids; about ten, as they are deleted in one transaction.
+    """
+    parts = ("sentences", "chunks", "documents")
+    removed = [(f"ingest/remove_{part}", {"ids": documents}) for part in parts]
+    return [*extractions_of(connection, documents), *removed]
+
+
 def _transactions(
     documents: Sequence[EmbeddedDocument],
 ) -> Iterator[list[EmbeddedDocument]]:

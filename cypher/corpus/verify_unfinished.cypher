@@ -1,4 +1,4 @@
-// purpose: ingests that were interrupted or whose source broke off (run them again)
+// purpose: ingests, or deletions of documents, that were interrupted or whose source broke off (run them again)
 // params: corpus
 // since: 5.26
 MATCH (k:Corpus {name: $corpus})

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+_YES = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
 @click.group(cls=NearGroup)
 def corpus() -> None:
-    """List, show, verify and delete corpora."""
+    """List, show, verify and delete corpora; forget documents of one."""
 
 
 @corpus.command("list")
@@ -115,7 +116,48 @@ def verify(settings: Settings, /, *, name: str, as_json: bool) -> None:
 
 @corpus.command()
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.argument("documents", nargs=-1, required=True, metavar="TITLE...")
+@_YES
+@_JSON
+@click.pass_obj
+def forget(
+    settings: Settings,
+    /,
+    *,
+    name: str,
+    documents: tuple[str, ...],
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Delete documents, and redirects to them, as though they had never been there.
+
+    Name them by title, alias or id; a title that several share means all of them. An
+    ingest that reads them again stores them again.
+    """
+    from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.session import open_connection
+    from knowtrail.ingest.forgetting import forget_documents, named_documents
+
+    with open_connection(settings) as connection:
+        titles = [r["title"] for r in named_documents(connection, name, documents)]
+        told = f"{counted(len(titles), 'document')} of corpus {name}"
+        shown = ", ".join(map(repr, titles))
+        if not yes and not click.confirm(f"Forget {told} ({shown})?", err=True):
+            sys.exit(1)
+        with progress_bars() as progress:
+            written = forget_documents(
+                connection, name, documents, settings=settings, progress=progress
+            )
+    if as_json:
+        record = {"corpus": name, "documents": titles, "written": asdict(written)}
+        click.echo(json.dumps(record, ensure_ascii=False))
+    else:
+        click.echo(f"Forgot {told}: {written.nodes_deleted} nodes deleted.")
+
+
+@corpus.command()
+@click.argument("name")
+@_YES
 @click.pass_obj
 def delete(settings: Settings, /, *, name: str, yes: bool) -> None:
     """Delete a corpus with everything in it."""

@@ -26,7 +26,7 @@ from knowtrail.ingest.extraction.web import results_text
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
@@ -58,13 +58,7 @@ def stored_sources(
     """
     wanted = list(only) or None
     rows = connection.read(f"extraction/{unit}s", corpus=corpus, only=wanted)
-    known = {
-        name for row in rows for name in (row["id"], row["title"], row["document"])
-    }
-    known |= {alias for row in rows for alias in row["aliases"] or ()}
-    for name in only:
-        if name not in known:
-            raise InputError(_unknown(connection, corpus, name))
+    check_named(connection, corpus, rows, only)
     return [
         ExtractionSource(
             id=row["id"],
@@ -74,6 +68,32 @@ def stored_sources(
         )
         for row in rows
     ]
+
+
+def check_named(
+    connection: Connection,
+    corpus: str,
+    rows: Iterable[Mapping[str, Any]],
+    names: Sequence[str],
+) -> None:
+    """Refuse names that are those of no document.
+
+    Args:
+        connection: The database.
+        corpus: Name of the corpus.
+        rows: What was found by them, as `extraction/documents` gives it.
+        names: Titles, aliases or ids.
+
+    Raises:
+        InputError: If one of them is not in the corpus; suggests a near title.
+    """
+    known = {
+        name for row in rows for name in (row["id"], row["title"], row["document"])
+    }
+    known |= {alias for row in rows for alias in row["aliases"] or ()}
+    for name in names:
+        if name not in known:
+            raise InputError(_unknown(connection, corpus, name))
 
 
 def _unknown(connection: Connection, corpus: str, name: str) -> str:

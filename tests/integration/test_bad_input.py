@@ -261,6 +261,26 @@ def test_no_to_a_deletion_deletes_nothing(user: User) -> None:
     assert user.run("corpus", "show", "kept").code == 0
 
 
+def test_documents_are_forgotten_by_title_and_only_when_meant(
+    user: User, tmp_path: Path
+) -> None:
+    """An unknown title is told with a near one, and nothing goes without a yes."""
+    sun = {"title": "Sun", "text": "The sun is far."}
+    user.ingest("jsonl", _jsonl(tmp_path / "more.jsonl", sun))
+    before = user.digest()
+
+    unknown = user.run("corpus", "forget", "kept", "Sun", "Moons", "--yes")
+    refused = user.spawn("corpus", "forget", "kept", "Sun", input="n\n")
+    untouched = user.digest() == before
+    done = user.run("corpus", "forget", "kept", "Sun", "--yes", "--json")
+
+    assert (unknown.code, refused.code, untouched) == (2, 1, True)
+    assert "did you mean 'Moon'?" in unknown.errors[0]
+    assert refused.errors == ["Forget 1 document of corpus kept ('Sun')? [y/N]:"]
+    assert json.loads(done.out)["documents"] == ["Sun"]
+    assert (user.titles(), user.wrong()) == (["Moon", "Tide"], [])
+
+
 def test_corpus_is_shown_sorted_with_its_counts(user: User) -> None:
     """The number of terms is told, not the setting of that name."""
     done = user.run("corpus", "show", "kept")

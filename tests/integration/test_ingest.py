@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,13 +13,14 @@ from hypothesis import strategies as st
 from knowtrail.graph.db.schema import delete_data, drop_schema
 from knowtrail.graph.errors import CorpusDriftError, InputError, UnknownCorpusError
 from knowtrail.graph.models.embedding_models import HashEmbedder
-from knowtrail.ingest import neighbour_index
+from knowtrail.ingest import forgetting, neighbour_index
 from knowtrail.ingest.corpus import (
     delete_corpus,
     list_corpora,
     open_corpus,
     stored_corpus,
 )
+from knowtrail.ingest.forgetting import forget_documents
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import (
@@ -182,6 +184,44 @@ def test_ranks_close_up_where_a_target_is_deleted(connection, ingest):
     ingest(items[1:], options=options)
     assert findings == []
     assert after == corpus_digest(connection, "made")
+
+
+def test_forgotten_documents_were_never_there(connection, server, ingest, monkeypatch):
+    """All that led to them is gone, even if the first try is cut off, the rest mended.
+
+    The graph is then that of an ingest without them and the redirects to them.
+    """
+    options = IngestOptions(inter_threshold=-1.0, theme_top=5, theme_threshold=-1.0)
+    items = [article(n) for n in range(12)]
+    redirects = [redirect(n, target=n) for n in (3, 4, 5, 40)]
+    ingest([*items, *redirects], options=options)
+    forget = partial(
+        forget_documents, connection, "made", [title_of(3), "Alias 4"], settings=server
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(forgetting, "link_corpus", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            forget()
+
+    forget()
+
+    stored = stored_corpus(connection, "made")
+    after = corpus_digest(connection, "made")
+    findings = sound(connection)
+    delete_corpus(connection, "made")
+    ingest([*items[:3], *items[5:], *redirects[2:]], options=options)
+    assert (stored.status, stored.version, findings) == ("complete", 2, [])
+    assert after == corpus_digest(connection, "made")
+
+
+def test_forgetting_in_an_unfinished_corpus_leaves_it_so(connection, server, ingest):
+    """What an ingest did not read to its end is not called complete."""
+    ingest([article(0), article(1), Damage(message="broke off")])
+
+    forget_documents(connection, "made", [title_of(1)], settings=server)
+
+    stored = stored_corpus(connection, "made")
+    assert (stored.status, stored.version) == ("unfinished", 1)
 
 
 def test_changed_document_replaces_all_derived_from_it(connection, ingest):
