@@ -16,7 +16,7 @@ from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.settings import DEFAULT_NEO4J, Settings
 from tests import tiers
 from tests.databases import Database
-from tests.java import short_lived
+from tests.java import plan_once, short_lived
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +59,7 @@ class Servers:
         home = self._folders.mktemp(f"home-{line}")
         if uri := os.environ.get("NEO4J_TEST_URI"):
             return Settings.from_env(uri=uri, home=home)
+        plan_once(home)
         with short_lived(line):
             lease = join_server(home, version=line)
         info = self._leases.enter_context(lease).info

@@ -20,6 +20,26 @@ _VARIABLE = "JAVA_TOOL_OPTIONS"
 _OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
 
 
+_CONFIGURATION = """\
+dbms.cypher.statistics_divergence_threshold=1.0
+dbms.cypher.min_replan_interval=10h
+internal.cypher.expression_engine=INTERPRETED
+"""
+"""Tests fill and empty databases: a plan is not made anew each time."""
+
+
+def plan_once(home: Path) -> None:
+    """Let the server of a new home keep its plans, and compile no expressions.
+
+    With `--all` nothing changes.
+    """
+    if not tiers.amount(0, 1):
+        folder = home / "server" / "conf"
+        folder.mkdir(mode=0o700, parents=True)
+        (home / "server").chmod(0o700)
+        (folder / "own.conf").write_text(_CONFIGURATION, "utf-8")
+
+
 @contextmanager
 def short_lived(*versions: str) -> Iterator[None]:
     """Let servers that start in here compile less: they end before it would pay.

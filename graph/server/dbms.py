@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from knowtrail.graph.server.folder import ServerFolder
 
 DEFAULT_PORT = 7687
+OWN_CONFIGURATION = "own.conf"
+"""File of the user beside `neo4j.conf`: more settings, where these have none."""
 PLUGIN_GROUP = "knowtrail.server_plugins"
 SYSTEM_DATABASE = "system"
 DEFAULT_DATABASE = "neo4j"
@@ -154,6 +156,7 @@ class Dbms:
         settings = configuration(spec)
         text = "".join(f"{key}={value}\n" for key, value in settings.items())
         file = spec.root / "conf" / "neo4j.conf"
+        own = file.with_name(OWN_CONFIGURATION)
         for folder in (file.parent, spec.root / "import"):
             folder.mkdir(exist_ok=True)
         write_whole(file, text)
@@ -161,8 +164,11 @@ class Dbms:
         path_class = JClass("java.nio.file.Path")
         log_class = JClass("org.neo4j.logging.log4j.Log4jLogProvider")
         try:
+            builder = builder_class(path_class.of(str(spec.root)))
+            if own.is_file():
+                builder = builder.loadPropertiesFromFile(path_class.of(str(own)))
             return cls(
-                builder_class(path_class.of(str(spec.root)))
+                builder
                 .loadPropertiesFromFile(path_class.of(str(file)))
                 .setUserLogProvider(log_class(JClass("java.lang.System").out))
                 .build()

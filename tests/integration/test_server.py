@@ -81,8 +81,17 @@ def home(tmp_path: Path) -> Iterator[Path]:
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerLease]:
     """Yield a lease on one server for the tests that do no harm to it.
 
-    It has two plugins.
+    It has two plugins, and settings of its own.
     """
+    home = tmp_path_factory.mktemp("running")
+    own = home / "server" / "conf" / "own.conf"
+    own.parent.mkdir(0o700, parents=True)
+    own.write_text(
+        "dbms.cypher.min_replan_interval=7s\n"
+        "server.bolt.listen_address=0.0.0.0:7687\nserver.http.enabled=true\n",
+        "utf-8",
+    )
+    own.chmod(0o600)
     plugins = tmp_path_factory.mktemp("plugins")
     (plugins / "plugs.py").write_text(
         "import logging\n"
@@ -100,7 +109,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerLease]:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(plugins))
-        lease = join_server(tmp_path_factory.mktemp("running"))
+        lease = join_server(home)
     with lease:
         yield lease
 
@@ -201,6 +210,14 @@ def test_server_listens_on_loopback_alone(running: ServerLease) -> None:
 
     assert {port for _, port in open_ports} == {port}
     assert {address for address, _ in open_ports} <= addresses
+
+
+def test_settings_of_its_own_are_those_of_neo4j(running: ServerLease) -> None:
+    """What the user's file says holds, where the server does not need it otherwise."""
+    shown = "SHOW SETTINGS $names YIELD name, value RETURN value ORDER BY name"
+    names = ["dbms.cypher.min_replan_interval", "server.http.enabled"]
+
+    assert ask(running.info, shown, names=names) == ["7s", "false"]
 
 
 def test_nothing_is_sent_outside(running: ServerLease) -> None:
