@@ -62,37 +62,48 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
+_BY_CORPUS = {9: ("corpus",)}
+"""For labels whose nodes are counted, checked or deleted by their corpus."""
+
 LABELS: dict[str, Label] = {
     "Corpus": Label(since=1, key="name", texts=True),
-    "Document": Label(since=1, texts=True, types=("schema:Article",)),
-    "Chunk": Label(since=1, texts=True, types=("nif:Context",)),
-    "Sentence": Label(since=1, texts=True, types=("nif:Context",)),
-    "Theme": Label(since=1, texts=True, types=("skos:Concept",)),
-    "Term": Label(
-        since=6, indexes={6: ("corpus, name",)}, texts=True, types=("skos:Concept",)
+    "Document": Label(
+        since=1, indexes=_BY_CORPUS, texts=True, types=("schema:Article",)
     ),
-    "Category": Label(since=1, texts=True, types=("skos:Concept",)),
-    "Redirect": Label(since=1, texts=True),
-    "Query": Label(since=2),
-    "Traversal": Label(since=2, types=("prov:Activity",)),
-    "Step": Label(since=2),
-    "Extraction": Label(since=3, types=("prov:Activity",)),
-    "Fact": Label(since=4),
-    "Concept": Label(since=4),
-    "Gap": Label(since=4),
-    "Entity": Label(since=4),
-    "SearchResult": Label(since=4),
+    "Chunk": Label(since=1, indexes=_BY_CORPUS, texts=True, types=("nif:Context",)),
+    "Sentence": Label(since=1, indexes=_BY_CORPUS, texts=True, types=("nif:Context",)),
+    "Theme": Label(
+        since=1, indexes={9: ("corpus", "corpus, name")}, texts=True,
+        types=("skos:Concept",),
+    ),
+    "Term": Label(
+        since=6, indexes={6: ("corpus, name",)} | _BY_CORPUS, texts=True,
+        types=("skos:Concept",),
+    ),
+    "Category": Label(
+        since=1, indexes=_BY_CORPUS, texts=True, types=("skos:Concept",)
+    ),
+    "Redirect": Label(since=1, indexes=_BY_CORPUS, texts=True),
+    "Query": Label(since=2, indexes=_BY_CORPUS),
+    "Traversal": Label(since=2, indexes=_BY_CORPUS, types=("prov:Activity",)),
+    "Step": Label(since=2, indexes=_BY_CORPUS),
+    "Extraction": Label(since=3, indexes=_BY_CORPUS, types=("prov:Activity",)),
+    "Fact": Label(since=4, indexes=_BY_CORPUS),
+    "Concept": Label(since=4, indexes=_BY_CORPUS),
+    "Gap": Label(since=4, indexes=_BY_CORPUS),
+    "Entity": Label(since=4, indexes=_BY_CORPUS),
+    "SearchResult": Label(since=4, indexes=_BY_CORPUS),
     "EvalRun": Label(since=3, types=("prov:Activity",)),
     "EvalRecord": Label(since=3),
     "FieldResult": Label(since=3),
     "Metric": Label(since=3, types=("dqv:QualityMeasurement",)),
-    "Battle": Label(since=4),
+    "Battle": Label(since=4, indexes=_BY_CORPUS),
     "OntologyClass": Label(
         since=4, indexes={5: ("uri",)}, uri=True, types=("owl:Class",)
     ),
     "Custodian": Label(
         since=4,
-        indexes={
+        indexes=_BY_CORPUS | {
             5: ("uri",),
             7: ("isil", "ghcid", "city"),
             8: (

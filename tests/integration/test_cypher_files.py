@@ -82,6 +82,34 @@ def test_statements_are_understood(servers: Servers, line: str) -> None:
     assert {name: why for name, why in refused.items() if why} == {}
 
 
+@pytest.mark.parametrize("line", LINES)
+def test_a_corpus_is_read_and_deleted_by_indexes(servers: Servers, line: str) -> None:
+    """No statement about one corpus looks at the nodes of the others."""
+    with Connection.open(servers.settings(line)) as connection:
+        _prepared(connection)
+        names = [
+            name
+            for name in statement_names()
+            if name.startswith(("corpus/", "ingest/"))
+            and {"corpus", "name"} & set(statement_record(name).params)
+            and _runs_on(name, connection.capabilities.version)
+        ]
+        scanning = [name for name in names if _scans(connection, name)]
+
+    assert len(names) > 50
+    assert scanning == []
+
+
+def _scans(connection: Connection, name: str) -> bool:
+    """Return whether the plan of a statement looks at every node of a label."""
+    text = f"EXPLAIN\n{statement_record(name).text}"
+    params = dict.fromkeys(statement_record(name).params)
+    plans = [connection.driver.execute_query(text, params).summary.plan]
+    for plan in plans:
+        plans += plan.get("children", [])
+    return any("Scan" in plan["operatorType"] for plan in plans)
+
+
 def test_the_long_term_line_is_ingested_searched_and_walked(servers: Servers) -> None:
     """A corpus is stored there, searched, walked, and the walk is read back."""
     settings = servers.settings(LINES[1])

@@ -215,13 +215,15 @@ def test_forgotten_documents_were_never_there(connection, server, ingest, monkey
 
 
 def test_forgetting_in_an_unfinished_corpus_leaves_it_so(connection, server, ingest):
-    """What an ingest did not read to its end is not called complete."""
-    ingest([article(0), article(1), Damage(message="broke off")])
+    """What an ingest did not read to its end is not called complete, even if empty."""
+    ingest([article(0), article(1), Damage(message="broke off")], options=None)
+    titles = [title_of(0), title_of(1)]
 
-    forget_documents(connection, "made", [title_of(1)], settings=server)
+    forget_documents(connection, "made", titles, settings=server)
 
-    stored = stored_corpus(connection, "made")
-    assert (stored.status, stored.version) == ("unfinished", 1)
+    (listed,) = list_corpora(connection)
+    assert (listed["status"], listed["version"]) == ("unfinished", 1)
+    assert set(corpus_digest(connection, "made").counts.values()) == {0}
 
 
 def test_changed_document_replaces_all_derived_from_it(connection, ingest):
