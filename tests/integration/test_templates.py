@@ -423,6 +423,17 @@ def example(emptied: Connection, server: Settings) -> Connection:
     return emptied
 
 
+def test_what_is_excluded_is_not_found(example: Connection, server: Settings) -> None:
+    """An exclusion is part of the query that the database answers."""
+    pipeline = open_pipeline(example, server, record=False)
+
+    every = pipeline.forward("Which archives are in the Netherlands?")
+    rest = pipeline.forward("Which archives in the Netherlands are not in Amsterdam?")
+
+    assert set(rest.names) < set(every.names)
+    assert len(rest.names) == 4
+
+
 def test_chunks_are_searched_among_kept_classes_only(
     example: Connection, server: Settings
 ) -> None:
@@ -613,14 +624,3 @@ def test_classes_outside_the_schema_are_kept(
     result = pipeline.forward("Which archives are in Amsterdam?")
 
     assert "Herbarium" in result.relevant_classes
-
-
-def test_what_is_excluded_is_not_found(example: Connection, server: Settings) -> None:
-    """An exclusion is part of the query that the database answers."""
-    pipeline = open_pipeline(example, server, record=False)
-
-    every = pipeline.forward("Which archives are in the Netherlands?")
-    rest = pipeline.forward("Which archives in the Netherlands are not in Amsterdam?")
-
-    assert set(rest.names) < set(every.names)
-    assert len(rest.names) == 4

@@ -49,6 +49,7 @@ COMMANDS = [
     ("corpus", "list"),
     ("corpus", "show"),
     ("corpus", "delete"),
+    ("corpus", "forget"),
     ("corpus", "verify"),
     ("corpus", "snapshot"),
     ("search",),
