@@ -144,6 +144,7 @@ class TestStandardWithDriver(RetrieversIntegrationTests):
         return QUESTION
 
 
+@pytest.mark.thorough
 class TestStandardWithUri(RetrieversIntegrationTests):
     """The same with connections of its own, synchronous and asynchronous."""
 

@@ -118,6 +118,7 @@ def test_py2neo_example_prints_the_walk_as_a_table(
     assert [int(index) for index in indexes if index] == [s.index for s in walk.steps]
 
 
+@pytest.mark.thorough
 def test_example_of_judgement_benchmarks_draws_and_explains(
     scripts: Scripts, tmp_path: Path
 ) -> None:

@@ -210,6 +210,7 @@ def _nearest(texts: dict[str, str], question: str) -> str:
 
 @pytest.mark.one_line
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_small_corpus_beside_a_large_one(user: CommandLine, tmp_path: Path) -> None:
     """Where the server filters inside the search, a search stays in its corpus."""
     _check_small_beside_large(user, tmp_path)

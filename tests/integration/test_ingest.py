@@ -612,6 +612,7 @@ def test_large_corpus_tells_how_its_neighbours_were_searched(
     assert [finding.examples for finding in sound(connection)] == [("0.5",)]
 
 
+@pytest.mark.thorough
 def test_real_embedder_gives_equal_edges_in_another_order(connection, ingest):
     """With the default model and key phrases a corpus does not hang on its order."""
     from knowtrail.graph.models.embedders import load_embedder

@@ -43,7 +43,7 @@ pytestmark = pytest.mark.integration
 
 BASE = "https://knowtrail.example/"
 FORMATS = ("nt", "ttl", "jsonld", "rdf")
-RANDOM_QUERIES = amount(12, 1000)
+RANDOM_QUERIES = amount(6, 1000)
 KNOWN = re.compile(r"/property/nan>.*FILTER\(")
 """rdflib holds NaN to be less than numbers, which SPARQL does not."""
 SEED = int(os.environ.get("KNOWTRAIL_TEST_SEED", "20261121"))

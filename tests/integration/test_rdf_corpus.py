@@ -226,6 +226,7 @@ def test_mistakes_are_one_line(full: Connection, run: Run) -> None:
     assert wrong == []
 
 
+@pytest.mark.thorough
 def test_a_real_graph_comes_back_whole(full: Connection, tmp_path: Path) -> None:
     """Corpora, walks, evaluations and custodians are the same after a round trip.
 

@@ -36,7 +36,7 @@ BASE = "https://knowtrail.example/"
 MF = Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
 QT = Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-query#")
 
-SHARE = 6
+SHARE = 10
 """Of so many tests of a folder the first tier takes the first."""
 
 KNOWN = {

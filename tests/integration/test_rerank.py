@@ -57,6 +57,7 @@ def stored(emptied: Connection, server: Settings) -> Connection:
     return emptied
 
 
+@pytest.mark.thorough
 class TestStandardWithReranker(RetrieversIntegrationTests):
     """LangChain's own tests, unmodified, of a retriever that reranks."""
 

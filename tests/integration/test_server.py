@@ -438,6 +438,7 @@ def test_folder_of_another_line_is_refused(home: Path) -> None:
         join_server(home, version="2026.08.1")
 
 
+@pytest.mark.thorough
 def test_long_term_support_line_starts_and_is_remembered(home: Path) -> None:
     """5.26 starts with the same guarantees, and the folder remembers it."""
     with join_server(home, version="5.26.30") as lease:
