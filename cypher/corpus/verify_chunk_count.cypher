@@ -2,5 +2,5 @@
 // params: corpus
 // since: 5.26
 MATCH (k:Corpus {name: $corpus})
-WHERE k.chunks <> COUNT { (k)<-[:IN_CORPUS]-(:Document)<-[:FROM_DOCUMENT]-(:Chunk) }
+WHERE k.chunks <> COUNT { (:Chunk {corpus: $corpus}) }
 RETURN count(k) AS count, collect(toString(k.chunks)) AS examples

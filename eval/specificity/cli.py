@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.eval.report import interval_dict
+from knowtrail.graph.cli.answers import json_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,7 +66,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="With --experiment: its name, by which sessions were dealt.",
 )
 @click.option("--seed", default=0, show_default=True, help="Of the intervals.")
-@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@json_option
 @click.pass_obj
 def specificity(
     settings: Settings,

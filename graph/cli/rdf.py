@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import json_option
 from knowtrail.graph.cli.groups import NearGroup
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def rdf() -> None:
 @click.option("--corpus", help="Only what belongs to this corpus.")
 @click.option("--without-embeddings", is_flag=True, help="Leave out vectors.")
 @_BASE
-@click.option("--json", "as_json", is_flag=True, help="Say what was written as JSON.")
+@json_option
 @click.pass_obj
 def export_command(
     settings: Settings,
@@ -85,7 +86,7 @@ def export_command(
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--format", "form", type=_FORMATS, help="Format; else by FILE's name.")
 @_BASE
-@click.option("--json", "as_json", is_flag=True, help="Say what was stored as JSON.")
+@json_option
 @click.pass_obj
 def import_command(
     settings: Settings, /, *, file: Path, form: str | None, base: str, as_json: bool
@@ -141,7 +142,7 @@ def _tell(report: Any, text: str, *, as_json: bool) -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Read the query from a file.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+@json_option
 @click.option("--csv", "as_csv", is_flag=True, help="Rows as CSV.")
 @click.option("--wide", is_flag=True, help="Every column, one line a row.")
 @click.option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
 from knowtrail.graph.cli.rows import counted
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.settings import Settings
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 _YES = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
@@ -27,7 +27,7 @@ def corpus() -> None:
 
 
 @corpus.command("list")
-@_JSON
+@json_option
 @click.pass_obj
 def list_(settings: Settings, /, *, as_json: bool) -> None:
     """List the stored corpora."""
@@ -65,7 +65,7 @@ def _told(row: dict[str, Any]) -> Iterator[str]:
 @corpus.command()
 @click.argument("name")
 @click.option("--digest", is_flag=True, help="Work out the digest of the content too.")
-@_JSON
+@json_option
 @click.pass_obj
 def show(settings: Settings, /, *, name: str, digest: bool, as_json: bool) -> None:
     """Show what a corpus holds and how it was built."""
@@ -90,7 +90,7 @@ def show(settings: Settings, /, *, name: str, digest: bool, as_json: bool) -> No
 
 @corpus.command()
 @click.argument("name")
-@_JSON
+@json_option
 @click.pass_obj
 def verify(settings: Settings, /, *, name: str, as_json: bool) -> None:
     """Check a corpus: no orphans, no missing vectors, no broken limits."""
@@ -118,7 +118,7 @@ def verify(settings: Settings, /, *, name: str, as_json: bool) -> None:
 @click.argument("name")
 @click.argument("documents", nargs=-1, required=True, metavar="TITLE...")
 @_YES
-@_JSON
+@json_option
 @click.pass_obj
 def forget(
     settings: Settings,
@@ -148,11 +148,9 @@ def forget(
             written = forget_documents(
                 connection, name, documents, settings=settings, progress=progress
             )
-    if as_json:
-        record = {"corpus": name, "documents": titles, "written": asdict(written)}
-        click.echo(json.dumps(record, ensure_ascii=False))
-    else:
-        click.echo(f"Forgot {told}: {written.nodes_deleted} nodes deleted.")
+    record = {"corpus": name, "documents": titles, "written": asdict(written)}
+    done = f"Forgot {told}: {written.nodes_deleted} nodes deleted."
+    emit(record, done, as_json=as_json)
 
 
 @corpus.command()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import json_option
 from knowtrail.graph.cli.rows import cell_text, counted
 from knowtrail.graph.models.ollama_client import MOST_CONTEXT
 from knowtrail.graph.settings import own_command
@@ -111,7 +112,7 @@ SHOWN_FAILURES = 5
     help="Tokens of text and answer together at most, where the model offers as many.",
 )
 @click.option("--retry-failed", is_flag=True, help="Try again what failed before.")
-@click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
+@json_option
 @click.pass_obj
 def extract(
     settings: Settings,

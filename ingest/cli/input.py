@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import json_option
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -40,7 +42,7 @@ _OPTIONS = (
         help="Store nothing; tell what there is, and about how much time and space "
         "it takes.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Report as JSON."),
+    json_option,
 )
 
 

@@ -145,8 +145,9 @@ class Auto:
         if self.parts.spread:
             places = spread(places or _by_cosine(ranked), ranking.documents, 1 - gate)
         places = _in_walking_order(places)
-        enough = options.max_chunks is not None and options.max_chunks <= WORDED
-        if self.parts.words and gate < BROAD and not enough:
+        budgets = (options.max_chunks, options.max_sentences)  # a step has one at least
+        reached = all(budget is None or budget > WORDED for budget in budgets)
+        if self.parts.words and gate < BROAD and reached:
             texts = yield from _around(query, ranking.documents)
             places = worded(places, ranking.documents, texts, options.question)
         if self.parts.spread and found is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import json_option
 from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.cli.tables import write_wrapped
 from knowtrail.graph.settings import DEFAULT_LANGUAGE_MODEL, as_typed, own_command
@@ -72,7 +73,7 @@ if TYPE_CHECKING:
     help="Refuse where a template would leave a word of QUESTION out of account.",
 )
 @click.option("--forget", is_flag=True, help="Delete that conversation instead.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@json_option
 @click.pass_obj
 def ask(
     settings: Settings,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import json_option
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
     load_model,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Results that the reranker chooses from.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@json_option
 @click.pass_obj
 def search(
     settings: Settings,

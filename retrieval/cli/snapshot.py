@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import json_option
+
 if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--full", is_flag=True, help="Copy everything anew.")
 @click.option("--verify", is_flag=True, help="Check the snapshot; write nothing.")
 @click.option("--delete", is_flag=True, help="Delete the snapshot.")
-@click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+@json_option
 @click.pass_obj
 def snapshot(
     settings: Settings,

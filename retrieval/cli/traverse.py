@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from knowtrail.graph.cli.answers import json_option
 from knowtrail.graph.settings import own_command
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
@@ -36,7 +37,6 @@ _RECORD = click.option(
 _TRACE = click.option(
     "--trace", is_flag=True, help="Store (and write as JSON) every chunk considered."
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 
 
 @click.command()
@@ -45,7 +45,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @walk_options
 @_RECORD
 @_TRACE
-@_JSON
+@json_option
 @click.pass_obj
 def traverse(
     settings: Settings,
@@ -107,7 +107,7 @@ def traverse(
 @walk_options
 @_RECORD
 @_TRACE
-@_JSON
+@json_option
 @click.pass_obj
 def compare(
     settings: Settings,
