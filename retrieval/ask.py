@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.answers import AnswerRequest
     from knowtrail.retrieval.knowledge import AnswerContext
+    from knowtrail.retrieval.protocols import Algorithm
     from knowtrail.retrieval.questions import WalkSettings
     from knowtrail.retrieval.traverse import TraverseResult
     from knowtrail.retrieval.walk import FoundSentence, Walk
@@ -105,7 +106,7 @@ def ask(
     *,
     embedder: Embedder | None = None,
     corpus: str | None = None,
-    algorithm: str = DEFAULT_ALGORITHM,
+    algorithm: str | Algorithm = DEFAULT_ALGORITHM,
     model: LanguageModel | None = None,
     record: bool = True,
     seconds: float = ANSWER_SECONDS,
@@ -167,7 +168,7 @@ async def aask(
     *,
     embedder: Embedder | None = None,
     corpus: str | None = None,
-    algorithm: str = DEFAULT_ALGORITHM,
+    algorithm: str | Algorithm = DEFAULT_ALGORITHM,
     model: LanguageModel | None = None,
     record: bool = True,
     seconds: float = ANSWER_SECONDS,
@@ -205,7 +206,7 @@ def ask_stream(
     *,
     embedder: Embedder | None = None,
     corpus: str | None = None,
-    algorithm: str = DEFAULT_ALGORITHM,
+    algorithm: str | Algorithm = DEFAULT_ALGORITHM,
     model: LanguageModel | None = None,
     record: bool = True,
     seconds: float = ANSWER_SECONDS,
@@ -264,7 +265,7 @@ async def aask_stream(
     *,
     embedder: Embedder | None = None,
     corpus: str | None = None,
-    algorithm: str = DEFAULT_ALGORITHM,
+    algorithm: str | Algorithm = DEFAULT_ALGORITHM,
     model: LanguageModel | None = None,
     record: bool = True,
     seconds: float = ANSWER_SECONDS,

@@ -242,6 +242,7 @@ class GraphReaderConformance:
                 for walker in (
                     algorithm(name, published=published)
                     for name in (PUBLISHED_ALGORITHMS if published else ALGORITHMS)
+                    if name != "hybrid"  # words are ranked by each store's own index
                 )
                 for query in queries
             ]

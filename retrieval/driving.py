@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.protocols import (
@@ -79,7 +79,7 @@ def _answer(
     if isinstance(request, ExpandRequest):
         return reader.expand(request.chunk_ids, neighbours=request.neighbours)
     if isinstance(request, AnchorRequest):
-        return reader.anchors(request.vector, request.k, documents=request.documents)
+        return reader.anchors(request.vector, request.k, **_more(request))
     if isinstance(request, HomesRequest):
         return reader.homes(request.sentence_ids)
     if isinstance(request, ProjectionRequest):
@@ -103,9 +103,7 @@ async def _aanswer(
     if isinstance(request, ExpandRequest):
         return await reader.aexpand(request.chunk_ids, neighbours=request.neighbours)
     if isinstance(request, AnchorRequest):
-        return await reader.aanchors(
-            request.vector, request.k, documents=request.documents
-        )
+        return await reader.aanchors(request.vector, request.k, **_more(request))
     if isinstance(request, HomesRequest):
         return await reader.ahomes(request.sentence_ids)
     if isinstance(request, ProjectionRequest):
@@ -119,6 +117,12 @@ async def _aanswer(
     return await _given(model).areply(
         request.prompt, schema=request.schema, seconds=request.seconds
     )
+
+
+def _more(request: AnchorRequest) -> dict[str, Any]:
+    """Return words only where there are some: not every reader knows them."""
+    more = {"words": request.words} if request.words else {}
+    return {"documents": request.documents, **more}
 
 
 def _given(model: LanguageModel | None) -> LanguageModel:

@@ -109,6 +109,26 @@ _NONE_OF = {"$ne": "$eq", "$nin": "$in"}
 """Operators that, of a list, say what no member may be -> the test of a member."""
 
 
+_TAGS = {"theme": ("HAS_THEME", "Theme"), "category": ("IN_CATEGORY", "Category")}
+"""Owner of a tag's name -> the edge to the tag, and its label."""
+
+
+def tag_of(clause: Clause, params: dict[str, Any]) -> str:
+    """Return a pattern that finds documents by a tag; empty for any other clause."""
+    if not isinstance(clause, Compare) or clause.field.owner not in _TAGS:
+        return ""
+    if clause.operator not in {"$eq", "$in"}:
+        return ""
+    name = f"filter{len(params)}"
+    params[name] = clause.value
+    edge, label = _TAGS[clause.field.owner]
+    test = _TESTS[clause.operator].format(x="tag.name", p=f"${name}")
+    return (
+        f"MATCH (tag:{label} {{corpus: $corpus}})<-[:{edge}]-(document:Document) "
+        f"WHERE {test} WITH DISTINCT document "
+    )
+
+
 def cypher_of(clause: Clause, chunk: str, params: dict[str, Any]) -> str:
     """Return a clause as Cypher, adding its values to the parameters."""
     if isinstance(clause, AllOf | AnyOf):
@@ -120,13 +140,9 @@ def cypher_of(clause: Clause, chunk: str, params: dict[str, Any]) -> str:
     field = clause.field
     operator = _NONE_OF.get(clause.operator, clause.operator)
     none_of = "NOT " if field.many and operator != clause.operator else ""
-    if field.owner == "theme" or field.owner == "category":
+    if field.owner in _TAGS:
         test = _TESTS[operator].format(x="tag.name", p=f"${name}")
-        edge, label = (
-            ("HAS_THEME", "Theme")
-            if field.owner == "theme"
-            else ("IN_CATEGORY", "Category")
-        )
+        edge, label = _TAGS[field.owner]
         return (
             f"{none_of}EXISTS {{ MATCH (document)-[:{edge}]->(tag:{label}) "
             f"WHERE {test} }}"

@@ -40,7 +40,9 @@ from knowtrail.retrieval.filter_clauses import (
     Field,
     count_tests,
     cypher_of,
+    fields_of,
     holds,
+    tag_of,
     touches_document,
 )
 
@@ -98,6 +100,25 @@ class Filter:
             match = f"MATCH ({chunk})-[:FROM_DOCUMENT]->(document:Document)"
             text = f"EXISTS {{ {match} WHERE {text} }}"
         return text, params
+
+    def start(self) -> tuple[str, str, dict[str, Any]]:
+        """Return how to find what passes without looking at the rest.
+
+        Returns:
+            A pattern that finds `document`, by an index where there is one for a
+            property; a predicate for its chunk `c`; the parameters of both.
+        """
+        params: dict[str, Any] = {}
+        predicate = cypher_of(self.clause, "c", params)
+        clause = self.clause
+        parts = clause.parts if isinstance(clause, AllOf) else (clause,)
+        of_document = [
+            part for part in parts if all(f.owner != "chunk" for f in fields_of(part))
+        ]
+        tests = [cypher_of(part, "c", params) for part in of_document]
+        where = " AND ".join(["document.corpus = $corpus", *tests])
+        tag = next(filter(None, (tag_of(part, params) for part in of_document)), "")
+        return f"{tag}MATCH (document:Document) WHERE {where}", predicate, params
 
     def matches(self, chunk: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
         """Return whether a chunk passes.

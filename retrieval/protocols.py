@@ -125,12 +125,14 @@ class Candidates:
         documents: For anchors: ids of their documents, one by one.
         sentences: For neighbours: ids of the sentences of each, one by one, in any
             order.
+        by_words: For anchors: ids of those that the words found, best first.
     """
 
     ids: tuple[str, ...]
     vectors: Vector
     complete: bool = True
     documents: tuple[str, ...] = ()
+    by_words: tuple[str, ...] = ()
     sentences: Sequence[tuple[str, ...]] = ()
 
 
@@ -171,12 +173,14 @@ class AnchorRequest:
 
     The answer is a `Candidates` with `anchor_hits(k)` chunks, in any order: the k
     nearest are among them, and the algorithm ranks them itself. The ids of their
-    documents are only needed where `documents` is set.
+    documents are only needed where `documents` is set. With `words`, those that have
+    most of these, by BM25 of the whole store, are there too, as `by_words` says.
     """
 
     vector: Vector
     k: int = 1
     documents: bool = False
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +299,9 @@ class GraphReader(Protocol):
     neighbours of every hop. Each call is one round trip where the data is remote.
     """
 
-    def anchors(self, vector: Vector, k: int, *, documents: bool = False) -> Candidates:
+    def anchors(
+        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
+    ) -> Candidates:
         """Return the `anchor_hits(k)` chunks nearest to a vector, in any order."""
         ...
 
@@ -324,7 +330,7 @@ class AsyncGraphReader(Protocol):
     """The asynchronous twin of `GraphReader`."""
 
     async def aanchors(
-        self, vector: Vector, k: int, *, documents: bool = False
+        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
     ) -> Candidates:
         """Return the `anchor_hits(k)` chunks nearest to a vector, in any order."""
         ...
@@ -351,7 +357,11 @@ class AsyncGraphReader(Protocol):
 
 
 class Algorithm(Protocol):
-    """A way of walking: pure, deterministic, ties broken by chunk id."""
+    """A way of walking: pure, deterministic, ties broken by chunk id.
+
+    One that asks a language model says so by an attribute `asks_model`, and one that
+    asks for words, which snapshots have no index of, by `needs_words`.
+    """
 
     name: ClassVar[str]
 

@@ -14,7 +14,7 @@ from typing import (
 )
 
 from knowtrail.graph.errors import InputError
-from knowtrail.retrieval.algorithms import DEFAULT_ALGORITHM, DETERMINISTIC, Auto
+from knowtrail.retrieval.algorithms import ALGORITHMS, DEFAULT_ALGORITHM, ORDERED
 from knowtrail.retrieval.algorithms import algorithm as algorithm_named
 from knowtrail.retrieval.algorithms.rules import PUBLISHED
 from knowtrail.retrieval.budgets import BUDGETS
@@ -110,7 +110,7 @@ class Task:
         Raises:
             MissingExtraError: If the packages for language models are missing.
         """
-        if self.algorithm.name in DETERMINISTIC:
+        if not getattr(self.algorithm, "asks_model", False):
             return None
         if given is not None:
             return given
@@ -155,7 +155,7 @@ class Task:
 def check_question(
     question: str,
     *,
-    algorithm: str = DEFAULT_ALGORITHM,
+    algorithm: str | Algorithm = DEFAULT_ALGORITHM,
     k: int | None = None,
     max_sentences: int = BUDGETS["max_sentences"].default,
     max_hops: int = BUDGETS["max_hops"].default,
@@ -198,7 +198,10 @@ def check_question(
     )
     if preset == "published":
         PUBLISHED.check(options)
-    if why := refused(algorithm, anchors=anchors, lookahead=lookahead, preset=preset):
+    name = algorithm if isinstance(algorithm, str) else algorithm_named(algorithm).name
+    if why := refused(
+        name, anchors=anchors, lookahead=lookahead, preset=preset, reader=reader
+    ):
         raise InputError(why)
     return Task(
         question=question,
@@ -220,21 +223,31 @@ def refused(algorithm: str, **asked: Unpack[WalkSettings]) -> str:
         algorithm: Its name.
         **asked: The settings.
     """
-    if algorithm != Auto.name:
+    if algorithm not in ORDERED:
         return ""
     if asked.get("preset") is not None:
         return (
-            "The preset 'published' has no algorithm 'auto': name another one, such as "
-            "'query_traversal', or leave the preset out."
+            f"The preset 'published' has no algorithm {algorithm!r}: name another one, "
+            "such as 'query_traversal', or leave the preset out."
+        )
+    if asked.get("reader") == "snapshot" and needs_words(ALGORITHMS[algorithm]):
+        return (
+            f"Algorithm {algorithm!r} looks for words, which snapshots have no index "
+            "of: use the reader 'cypher' or 'auto'."
         )
     usual = {name: BUDGETS[name].default for name in ("anchors", "lookahead")}
     if other := [f"{n}={asked[n]}" for n, v in usual.items() if asked.get(n, v) != v]:  # type: ignore[literal-required]
         return (
-            f"Algorithm 'auto' starts from many chunks and does not look ahead, and "
-            f"got {', '.join(other)}: leave that out, or name another algorithm, such "
-            "as 'query_traversal'."
+            f"Algorithm {algorithm!r} starts from many chunks and does not look ahead, "
+            f"and got {', '.join(other)}: leave that out, or name another algorithm, "
+            "such as 'query_traversal'."
         )
     return ""
+
+
+def needs_words(algorithm: Algorithm) -> bool:
+    """Return whether an algorithm looks for words, so that the database is read."""
+    return bool(getattr(algorithm, "needs_words", False))
 
 
 def _check_text(question: object) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.hits import Granularity
-    from knowtrail.retrieval.protocols import Vector, Walking
+    from knowtrail.retrieval.protocols import Algorithm, Vector, Walking
     from knowtrail.retrieval.rerank.base import BaseReranker
     from knowtrail.retrieval.walk import Trail, Walk
 
@@ -66,7 +66,7 @@ def search(
     *,
     embedder: Embedder | None = None,
     corpus: str | None = None,
-    algorithm: str = DEFAULT_ALGORITHM,
+    algorithm: str | Algorithm = DEFAULT_ALGORITHM,
     k: int | None = None,
     granularity: Granularity = "chunk",
     rerank: str | BaseReranker | None = None,
@@ -83,7 +83,7 @@ def search(
         embedder: The model that the corpus was embedded with; None loads the one
             of the settings, or else the one that the corpus names, once a process.
         corpus: Name of the corpus; may be left out where there is only one.
-        algorithm: Name of the algorithm.
+        algorithm: Name of the algorithm, or one of your own (an `Algorithm`).
         k: Hits wanted; takes the place of `max_sentences`, and a walk that ends
             earlier is filled up from the anchor ranking. None: the walk as it is.
         granularity: Whether a hit is a chunk or a sentence.
@@ -127,7 +127,7 @@ async def asearch(
     *,
     embedder: Embedder | None = None,
     corpus: str | None = None,
-    algorithm: str = DEFAULT_ALGORITHM,
+    algorithm: str | Algorithm = DEFAULT_ALGORITHM,
     k: int | None = None,
     granularity: Granularity = "chunk",
     rerank: str | BaseReranker | None = None,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.corpora import Ground
+    from knowtrail.retrieval.protocols import Algorithm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +84,7 @@ def traverse(
     *,
     embedder: Embedder | None = None,
     corpus: str | None = None,
-    algorithm: str = DEFAULT_ALGORITHM,
+    algorithm: str | Algorithm = DEFAULT_ALGORITHM,
     record: bool = True,
     trace: bool = False,
     model: LanguageModel | None = None,
@@ -98,7 +99,7 @@ def traverse(
         embedder: The model that the corpus was embedded with; None loads the one
             of the settings, or else the one that the corpus names, once a process.
         corpus: Name of the corpus; may be left out where there is only one.
-        algorithm: Name of the algorithm.
+        algorithm: Name of the algorithm, or one of your own (an `Algorithm`).
         record: Whether the walk is stored as Traversal and Steps.
         trace: Whether every chunk that was considered is stored too.
         model: The language model of `llm_guided_traversal`; None loads that of the
@@ -127,7 +128,7 @@ async def atraverse(
     *,
     embedder: Embedder | None = None,
     corpus: str | None = None,
-    algorithm: str = DEFAULT_ALGORITHM,
+    algorithm: str | Algorithm = DEFAULT_ALGORITHM,
     record: bool = True,
     trace: bool = False,
     model: LanguageModel | None = None,
@@ -163,7 +164,7 @@ def compare(
     question: str,
     *,
     embedder: Embedder | None = None,
-    algorithms: Sequence[str] | None = None,
+    algorithms: Sequence[str | Algorithm] | None = None,
     corpus: str | None = None,
     record: bool = True,
     trace: bool = False,
@@ -213,7 +214,7 @@ async def acompare(
     question: str,
     *,
     embedder: Embedder | None = None,
-    algorithms: Sequence[str] | None = None,
+    algorithms: Sequence[str | Algorithm] | None = None,
     corpus: str | None = None,
     record: bool = True,
     trace: bool = False,
@@ -237,10 +238,10 @@ async def acompare(
 
 
 def compared_algorithms(
-    names: Sequence[str] | None,
+    names: Sequence[str | Algorithm] | None,
     model: object = None,
     asked: WalkSettings | None = None,
-) -> tuple[str, ...]:
+) -> tuple[str | Algorithm, ...]:
     """Return the algorithms that a comparison walks with.
 
     Args:
@@ -257,7 +258,7 @@ def compared_algorithms(
         every = DETERMINISTIC if model is None else tuple(ALGORITHMS)
         return tuple(name for name in every if not refused(name, **(asked or {})))
     if not names or len(set(names)) < len(names):
-        shown = ", ".join(names)[:200] or "none"
+        shown = ", ".join(map(str, names))[:200] or "none"
         msg = f"The algorithms are {shown!r}: name each once."
         raise InputError(msg)
     return tuple(names)
@@ -277,7 +278,7 @@ def overlaps(results: Sequence[TraverseResult]) -> tuple[Overlap, ...]:
 
 
 def _tasks(
-    question: str, names: Sequence[str], asked: WalkSettings
+    question: str, names: Sequence[str | Algorithm], asked: WalkSettings
 ) -> tuple[Task, ...]:
     """Check a question for several algorithms."""
     return tuple(check_question(question, algorithm=name, **asked) for name in names)

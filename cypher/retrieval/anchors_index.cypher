@@ -24,7 +24,7 @@ WHERE c.corpus = $corpus AND true /* filter */
 WITH c, score
 ORDER BY score DESC, c.id
 LIMIT $hits
-RETURN
+WITH
   collect(c.id) AS ids,
   collect(c.embedding) AS vectors,
   collect(
@@ -33,3 +33,4 @@ RETURN
       THEN coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')
     END
   ) AS documents
+RETURN ids, vectors, documents, [] /* words */ AS worded

@@ -6,7 +6,7 @@ WHERE c.embedding IS NOT NULL AND true /* filter */
 WITH c, vector.similarity.cosine(c.embedding, $vector) AS score
 ORDER BY score DESC, c.id
 LIMIT $hits
-RETURN
+WITH
   collect(c.id) AS ids,
   collect(c.embedding) AS vectors,
   collect(
@@ -15,3 +15,4 @@ RETURN
       THEN coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')
     END
   ) AS documents
+RETURN ids, vectors, documents, [] /* words */ AS worded

@@ -15,7 +15,7 @@ WHERE true /* filter */
 WITH c, score
 ORDER BY score DESC, c.id
 LIMIT $hits
-RETURN
+WITH
   collect(c.id) AS ids,
   collect(c.embedding) AS vectors,
   collect(
@@ -24,3 +24,4 @@ RETURN
       THEN coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')
     END
   ) AS documents
+RETURN ids, vectors, documents, [] /* words */ AS worded

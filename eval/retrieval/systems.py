@@ -38,7 +38,7 @@ from knowtrail.eval.retrieval.walks import (
     WalkSystem,
 )
 from knowtrail.graph.errors import InputError
-from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC
+from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC, ORDERED
 from knowtrail.retrieval.algorithms.asking import Ranking as ChunkRanking
 from knowtrail.retrieval.algorithms.asking import ask_visits
 from knowtrail.retrieval.cosine import cosines
@@ -288,8 +288,6 @@ _PLAIN: dict[str, Callable[[], System]] = {
     FusionSystem.name: FusionSystem,
     ExpansionSystem.name: ExpansionSystem,
 }
-_ORDERED = ("auto",)
-"""Algorithms that rank by themselves; the others are the seven that were published."""
 
 
 def system_names(*, llm: bool = True) -> tuple[str, ...]:
@@ -299,8 +297,8 @@ def system_names(*, llm: bool = True) -> tuple[str, ...]:
         llm: Whether those that ask a language model are among them.
     """
     known = [name for name in ALGORITHMS if llm or name in DETERMINISTIC]
-    ordered = [name for name in _ORDERED if name in known]
-    walks = [name for name in known if name not in _ORDERED]
+    ordered = [name for name in ORDERED if name in known]
+    walks = [name for name in known if name not in ORDERED]
     return (*_PLAIN, *ordered, *walks, *(f"{name}{PUBLISHED}" for name in walks))
 
 
@@ -366,6 +364,6 @@ def _system(name: str, model: LanguageModel | None) -> System:
     given = model if asks_model(name) else None
     if name.endswith(PUBLISHED):
         return PublishedWalkSystem(name.removesuffix(PUBLISHED), model=given)
-    if name in _ORDERED:
+    if name in ORDERED:
         return OrderedWalkSystem(name, model=given)
     return WalkSystem(name, model=given)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, cast
 
 from knowtrail.graph.errors import InputError, UnknownAlgorithmError
 from knowtrail.retrieval.algorithms.auto import Auto
 from knowtrail.retrieval.algorithms.basic_retrieval import BasicRetrieval
+from knowtrail.retrieval.algorithms.hybrid import Hybrid, Mmr
 from knowtrail.retrieval.algorithms.kg_traversal import KgTraversal
 from knowtrail.retrieval.algorithms.llm_guided_traversal import LlmGuidedTraversal
 from knowtrail.retrieval.algorithms.query_traversal import QueryTraversal
@@ -27,11 +30,15 @@ __all__ = [
     "ALGORITHMS",
     "DEFAULT_ALGORITHM",
     "DETERMINISTIC",
+    "ENTRY_POINTS",
+    "ORDERED",
     "PUBLISHED_ALGORITHMS",
     "Auto",
     "BasicRetrieval",
+    "Hybrid",
     "KgTraversal",
     "LlmGuidedTraversal",
+    "Mmr",
     "QueryTraversal",
     "TriangulationAverage",
     "TriangulationFulldim",
@@ -49,7 +56,9 @@ _CLASSES = (
     LlmGuidedTraversal,
 )
 
-ALGORITHMS: Mapping[str, Algorithm] = {each.name: each() for each in (Auto, *_CLASSES)}
+ALGORITHMS: Mapping[str, Algorithm] = {
+    each.name: each() for each in (Auto, Hybrid, Mmr, *_CLASSES)
+}
 """Every algorithm by name, with the rules of its description."""
 
 _PUBLISHED: Mapping[str, Algorithm] = {
@@ -64,36 +73,80 @@ DETERMINISTIC: tuple[str, ...] = tuple(
 )
 """Names of the algorithms that ask no language model."""
 
+ORDERED: tuple[str, ...] = tuple(n for n in ALGORITHMS if n not in _PUBLISHED)
+"""Names of the algorithms whose steps are a ranking already."""
+
 DEFAULT_ALGORITHM = Auto.name
 
 
-def algorithm(name: str, *, published: bool = False) -> Algorithm:
-    """Return an algorithm by name.
+ENTRY_POINTS = "knowtrail.algorithms"
+"""Group of entry points in which other packages offer algorithms, by their names."""
+
+
+@cache
+def _offered() -> Mapping[str, Any]:
+    """Return the entry points of other packages, by name; ours come first."""
+    found = {e.name: e for e in entry_points(group=ENTRY_POINTS)}
+    return {name: e for name, e in found.items() if name not in ALGORITHMS}
+
+
+@cache
+def _loaded(name: str) -> Algorithm:
+    """Return what an entry point offers."""
+    found = _offered()[name].load()
+    made = found() if isinstance(found, type) else found
+    if not _walks(made):
+        msg = (
+            f"The entry point {name!r} of {ENTRY_POINTS} is {str(made)[:80]}: it must "
+            "be a class or object with a name and a method walk."
+        )
+        raise InputError(msg)
+    return cast("Algorithm", made)
+
+
+def _walks(found: object) -> bool:
+    """Return whether something is an algorithm."""
+    named = isinstance(getattr(found, "name", None), str)
+    return named and callable(getattr(found, "walk", None))
+
+
+def algorithm(name: str | Algorithm, *, published: bool = False) -> Algorithm:
+    """Return an algorithm by name, or an own one as it is.
 
     Args:
-        name: Its name, see `ALGORITHMS`.
+        name: Its name, see `ALGORITHMS`; that of an entry point of the group
+            `knowtrail.algorithms`, a class or an object; or an `Algorithm`.
         published: Whether it keeps the rules of the published code (see
             `knowtrail.retrieval.algorithms.rules`) rather than those of the
             description.
 
     Raises:
         UnknownAlgorithmError: If there is none; the message suggests one.
-        InputError: If the published code has no such algorithm.
+        InputError: If the published code has no such algorithm, or what an entry
+            point names is none.
     """
+    if not isinstance(name, str):
+        if not _walks(name):
+            name = str(name)
+        elif not published:
+            return name
+        else:
+            name = name.name
     known = _PUBLISHED if published else ALGORITHMS
-    if isinstance(name, str) and name in known:
+    if name in known:
         return known[name]
-    if published and isinstance(name, str) and name in ALGORITHMS:
+    every = sorted({*ALGORITHMS, *_offered()})
+    if published and name in every:
         msg = (
             f"The preset 'published' has no algorithm {name!r}: name one of "
             f"{', '.join(PUBLISHED_ALGORITHMS)}, or leave the preset out."
         )
         raise InputError(msg)
-    shown = str(name)[:80]
-    near = difflib.get_close_matches(shown, ALGORITHMS, n=1, cutoff=0.4)
+    if name in every:
+        return _loaded(name)
+    near = difflib.get_close_matches(name[:80], every, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}? " if near else ""
     msg = (
-        f"Unknown algorithm {shown!r}: {hint}The algorithms are "
-        f"{', '.join(sorted(ALGORITHMS))}."
+        f"Unknown algorithm {name[:80]!r}: {hint}The algorithms are {', '.join(every)}."
     )
     raise UnknownAlgorithmError(msg)

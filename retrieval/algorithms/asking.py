@@ -19,7 +19,7 @@ from knowtrail.retrieval.protocols import (
 from knowtrail.retrieval.walk import RankedChunk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from knowtrail.retrieval.algorithms.rules import Rules
     from knowtrail.retrieval.projection import Projection
@@ -142,12 +142,22 @@ class Ranking:
             self._visits.update({i: visits.get(i) for i in wanted})
         return self._visits.pop(hit.id)
 
-    def read(self) -> Walking[None]:
-        """Ask for the ranking, longer than before."""
+    def reorder(self, first: Sequence[RankedChunk]) -> None:
+        """Put chunks that were read in another order, before the rest."""
+        known = {hit.id for hit in first}
+        self.ranked = (*first, *(hit for hit in self.ranked if hit.id not in known))
+
+    def read(self, *, words: str = "") -> Walking[tuple[str, ...]]:
+        """Ask for the ranking, longer than before.
+
+        Returns:
+            Ids of the chunks that have most of the words, if some are given; they are
+            in the ranking too.
+        """
         if self.ranked:
             self._k = 2 * max(self._k, len(self.ranked) // 10)
         answer = yield AnchorRequest(
-            vector=self.query, k=self._k, documents=self._documents
+            vector=self.query, k=self._k, documents=self._documents, words=words
         )
         found = cast("Candidates", answer)
         scores = cosines(self.query, found.vectors)
@@ -160,3 +170,4 @@ class Ranking:
         self.documents = dict(zip(found.ids, found.documents, strict=False))
         self.complete = found.complete
         self._place = 0
+        return found.by_words

@@ -46,6 +46,7 @@ class LlmGuidedTraversal:
     """
 
     name: ClassVar[str] = "llm_guided_traversal"
+    asks_model: ClassVar[bool] = True
     candidates: int = 5
     seconds_per_hop: float = 60.0
     seconds_per_walk: float = 600.0

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
 
 _ALGORITHMS = (
-    *("auto", "query_traversal", "kg_traversal", "triangulation_average"),
-    *("triangulation_geometric_3d", "triangulation_fulldim", "basic_retrieval"),
-    "llm_guided_traversal",
+    *("auto", "hybrid", "mmr", "query_traversal", "kg_traversal"),
+    *("triangulation_average", "triangulation_geometric_3d", "triangulation_fulldim"),
+    *("basic_retrieval", "llm_guided_traversal"),
 )
 """The algorithms; here by hand, so that `--help` loads none of them."""
 

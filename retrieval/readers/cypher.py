@@ -2,10 +2,11 @@
 
 The index ranks anchors by quantised scores, so `anchor_hits(k)` of its hits are
 fetched, with id and vector only, and the algorithm ranks them again. Corpora share
-the index. Where the server filters by corpus inside the search, it does; elsewhere,
-and for a user's filter, more hits are asked for by doubling, and when that does not
-do, the corpus is compared chunk by chunk on the server. Only hits are ever sent, and
-in one record, since the driver spends more on a record than on a vector.
+the index; where the server filters by corpus inside the search, it does. What passes
+a user's filter is counted first, up to a bound: where it is little, it is compared on
+the server, and the index is not asked. Elsewhere more hits are asked for than are
+wanted, and when that does not do, every chunk is compared. Only hits are ever sent,
+and in one record, since the driver spends more on a record than on a vector.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.retrieval.protocols import (
+    AnchorRequest,
     Candidates,
     StoredSentence,
     TermsFound,
@@ -27,6 +29,7 @@ from knowtrail.retrieval.protocols import (
     anchor_hits,
 )
 from knowtrail.retrieval.readers.axes import acorpus_projection, corpus_projection
+from knowtrail.retrieval.rerank.bm25 import words as words_of
 from knowtrail.retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
@@ -39,7 +42,9 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _PLACE = "true /* filter */"
-_FETCH = {"anchors_search": (4, 8, 16, 32), "anchors_index": (16, 32)}
+_START = "MATCH (document:Document {corpus: $corpus}) /* start */"
+_WORDS = "[] /* words */"
+_FETCH = {"anchors_search": (4,), "anchors_index": (16, 32)}
 """Statement -> how many times the hits it asks the index for, one try after the other.
 
 An index misses some of the nearest the fewer it is asked for. Of 4,000 chunks, 50 hits
@@ -47,6 +52,14 @@ lost the anchor of 7 to 11 questions in 100; 200 lost none on 2026.08 and 800 no
 5.26, at hardly more time. Only the best are sent. Where the index of 5.26 would be
 asked for every chunk there is, of which it misses some all the same, each is compared.
 """
+_FETCH_FILTERED = (16, 128)
+"""The same with a filter that lets more than `_FEW` chunks through."""
+_FEW = 5_000
+"""Chunks that are compared one by one, sooner than asking the index."""
+_WORD_FETCH = 1_000
+"""Chunks that the full-text index is asked for, of all corpora and with any filter."""
+_MOST_WORDS = 200
+"""Words of a question that are looked for; Lucene takes a thousand."""
 
 _Rows: TypeAlias = list[list[Any]]
 _Queries: TypeAlias = Generator[
@@ -54,12 +67,14 @@ _Queries: TypeAlias = Generator[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Statements:
     """The statements of one corpus and filter, shared by both readers."""
 
     corpus: str
     filter: Filter | None
+    broad: bool = False
+    """Whether the filter is known to let many chunks through."""
 
     def _text(self, name: str, chunk: str) -> tuple[str, dict[str, Any]]:
         """Return a statement with the filter in its place, and its values."""
@@ -92,24 +107,31 @@ class _Statements:
         text, more = self._text("retrieval/terms_members", "c")
         return text, {**more, **params}
 
-    def anchors(
-        self, vector: Vector, k: int, *, search: bool, documents: bool
-    ) -> _Queries:
-        """Ask the index, then more of it, then every chunk, until there are enough.
+    def anchors(self, asked: AnchorRequest, *, search: bool) -> _Queries:
+        """Ask what passes the filter, then the index, then every chunk.
 
         Args:
-            vector: The question's vector.
-            k: How many anchors must be right.
+            asked: What is wanted.
             search: Whether the server filters by corpus inside the index.
-            documents: Whether the ids of their documents are wanted.
         """
-        hits = anchor_hits(k)
+        hits = anchor_hits(asked.k)
         values = {
             "corpus": self.corpus,
-            "vector": vector.tolist(),
+            "vector": asked.vector.tolist(),
             "hits": hits,
-            "documents": documents,
+            "documents": asked.documents,
         }
+        if found := words_of(asked.words):
+            query = " ".join(list(dict.fromkeys(found))[:_MOST_WORDS])
+            values |= {"words": query, "wordFetch": _WORD_FETCH}
+        if self.filter is not None and not self.broad:
+            start, predicate, params = self.filter.start()
+            text = self._worded(statement("retrieval/anchors_few"), values)
+            text = text.replace(_START, start).replace(_PLACE, f"({predicate})")
+            row = _one((yield text, params | values | {"most": max(_FEW, hits)}))
+            self.broad = row[4] >= max(_FEW, hits)
+            if not self.broad:
+                return _hits(row, complete=row[4] <= hits)
         if search:
             try:
                 return (yield from self._index("anchors_search", values, hits))
@@ -118,32 +140,43 @@ class _Statements:
         return (yield from self._index("anchors_index", values, hits))
 
     def _index(self, name: str, values: dict[str, Any], hits: int) -> _Queries:
-        """Read the index, over-fetching by doubling, then scan."""
+        """Read the index, over-fetching, then scan."""
         text, params = self._text(f"retrieval/{name}", "c")
-        params |= values
-        certain = name == "anchors_search" and self.filter is None
-        for factor in _FETCH[name][:1] if certain else _FETCH[name]:
-            answer = yield text, {**params, "fetch": hits * factor}
-            if isinstance(answer, DatabaseError):
-                raise answer
-            found = _hits(answer[0], complete=False)
-            if len(found.ids) >= hits:
-                return found
-        text, params = self._text("retrieval/anchors_scan", "c")
-        answer = yield text, params | values
-        if isinstance(answer, DatabaseError):
-            raise answer
-        return _hits(answer[0], complete=len(answer[0][0]) < hits)
+        text, params = self._worded(text, values), params | values
+        for factor in _FETCH[name] if self.filter is None else _FETCH_FILTERED:
+            row = _one((yield text, {**params, "fetch": hits * factor}))
+            if len(row[0]) >= hits:
+                return _hits(row, complete=False)
+        text, more = self._text("retrieval/anchors_scan", "c")
+        row = _one((yield self._worded(text, values), params | more | values))
+        return _hits(row, complete=len(row[0]) < hits)
+
+    def _worded(self, text: str, values: Mapping[str, Any]) -> str:
+        """Return a statement that looks for words too, where there are any."""
+        if "words" not in values:
+            return text
+        inner, _ = self._text("retrieval/anchors_words", "c")
+        return text.replace(_WORDS, f"COLLECT {{ {inner} }}")
+
+
+def _one(answer: _Rows | DatabaseError) -> list[Any]:
+    """Return the one row of an answer, or raise what it failed with."""
+    if isinstance(answer, DatabaseError):
+        raise answer
+    return answer[0]
 
 
 def _hits(row: Sequence[Any], *, complete: bool) -> Candidates:
-    """Return the one row of ids, vectors and documents as candidates."""
-    ids, vectors, documents = row
+    """Return ids, vectors and documents, and hits by words, as candidates."""
+    ids, vectors, documents, worded, *_ = row
+    known = set(ids)
+    more = [hit for hit in worded if hit[0] not in known]
     return Candidates(
-        ids=tuple(ids),
-        vectors=_matrix(vectors),
+        ids=(*ids, *(hit[0] for hit in more)),
+        vectors=_matrix([*vectors, *(hit[1] for hit in more)]),
         complete=complete,
-        documents=tuple(d for d in documents if d is not None),
+        documents=(*documents, *(hit[2] for hit in more if documents)),
+        by_words=tuple(hit[0] for hit in worded),
     )
 
 
@@ -252,16 +285,17 @@ class CypherReader:
         self._connection = connection
         self._statements = _Statements(corpus=corpus, filter=filter)
 
-    def anchors(self, vector: Vector, k: int, *, documents: bool = False) -> Candidates:
+    def anchors(
+        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
+    ) -> Candidates:
         """Return the `anchor_hits(k)` chunks nearest to a vector.
 
         Raises:
             DatabaseError: If there is no vector index, or the server fails.
         """
         search = self._connection.capabilities.search
-        queries = self._statements.anchors(
-            vector, k, search=search, documents=documents
-        )
+        asked = AnchorRequest(vector=vector, k=k, documents=documents, words=words)
+        queries = self._statements.anchors(asked, search=search)
         answer: _Rows | DatabaseError | None = None
         while True:
             try:
@@ -320,7 +354,7 @@ class AsyncCypherReader:
         self._statements = _Statements(corpus=corpus, filter=filter)
 
     async def aanchors(
-        self, vector: Vector, k: int, *, documents: bool = False
+        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
     ) -> Candidates:
         """Return the `anchor_hits(k)` chunks nearest to a vector.
 
@@ -328,9 +362,8 @@ class AsyncCypherReader:
             DatabaseError: If there is no vector index, or the server fails.
         """
         search = (await self._connection.acapabilities()).search
-        queries = self._statements.anchors(
-            vector, k, search=search, documents=documents
-        )
+        asked = AnchorRequest(vector=vector, k=k, documents=documents, words=words)
+        queries = self._statements.anchors(asked, search=search)
         answer: _Rows | DatabaseError | None = None
         while True:
             try:

@@ -11,6 +11,7 @@ import numpy as np
 from knowtrail.retrieval.cosine import cosines, ranked
 from knowtrail.retrieval.projection import Moments, Projection, fit_projection
 from knowtrail.retrieval.protocols import Candidates, TermsFound, Visit, anchor_hits
+from knowtrail.retrieval.rerank.bm25 import bm25_scores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,18 +72,28 @@ class MemoryReader:
         self._moments: tuple[Moments, Moments] | None = None
         self._projection: Projection | None = None
 
-    def anchors(self, vector: Vector, k: int, *, documents: bool = False) -> Candidates:
+    def anchors(
+        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
+    ) -> Candidates:
         """Return the `anchor_hits(k)` nearest chunks in the order of the graph."""
         ids = [self._graph.chunks[row].id for row in self._passing]
         vectors = self._vectors[self._passing]
         order = ranked(ids, cosines(vector, vectors))
         best = sorted(order[: anchor_hits(k)])
+        by_words: list[str] = []
+        if words:
+            texts = [self._graph.chunks[row].text for row in self._passing]
+            found = np.array(bm25_scores(words, texts))
+            having = [i for i in ranked(ids, found) if found[i] > 0][: anchor_hits(k)]
+            best = sorted({*best, *having})
+            by_words = [ids[i] for i in having]
         chunks = [self._graph.chunks[self._passing[i]] for i in best]
         return Candidates(
             ids=tuple(chunk.id for chunk in chunks),
             vectors=vectors[best],
             complete=len(best) == len(ids),
             documents=tuple(chunk.document_id for chunk in chunks),
+            by_words=tuple(by_words),
         )
 
     def expand(
@@ -148,10 +159,10 @@ class MemoryReader:
         )
 
     async def aanchors(
-        self, vector: Vector, k: int, *, documents: bool = False
+        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
     ) -> Candidates:
         """Do as `anchors` does."""
-        return self.anchors(vector, k)
+        return self.anchors(vector, k, documents=documents, words=words)
 
     async def aexpand(
         self, chunk_ids: Sequence[str], *, neighbours: bool = True

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from knowtrail.retrieval.questions import needs_words
 from knowtrail.retrieval.readers.cypher import AsyncCypherReader, CypherReader
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ def _snapshot(
 ) -> SnapshotReader | None:
     """Return the reader of the corpus's snapshot, where one is wanted and there."""
     if task.reader == "cypher" or (task.reader == "auto" and settings is None):
+        return None
+    if task.reader == "auto" and needs_words(task.algorithm):
         return None
     from knowtrail.graph.settings import Settings as Default
     from knowtrail.retrieval.snapshot.folder import need_snapshot, open_snapshot

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from knowtrail.graph.errors import SnapshotError, VectorError
+from knowtrail.graph.errors import InputError, SnapshotError, VectorError
 from knowtrail.retrieval.cosine import cosines, ranked
 from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projection
 from knowtrail.retrieval.protocols import (
@@ -109,13 +109,21 @@ class SnapshotReader:
             else int(np.count_nonzero(self._passing))
         )
 
-    def anchors(self, vector: Vector, k: int, *, documents: bool = False) -> Candidates:
+    def anchors(
+        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
+    ) -> Candidates:
         """Return the `anchor_hits(k)` nearest chunks, in the order of the snapshot.
 
         Raises:
+            InputError: If words are looked for, which snapshots have no index of.
             SnapshotError: If the snapshot is damaged.
             VectorError: If the vector has another length than those of the corpus.
         """
+        if words:
+            msg = (
+                "A snapshot has no full-text index: use the reader 'cypher' or 'auto'."
+            )
+            raise InputError(msg)
         if len(vector) != self.snapshot.facts.dimensions:
             msg = (
                 f"The question's vector has {len(vector)} dimensions, the snapshot's "
@@ -230,10 +238,10 @@ class SnapshotReader:
             )
 
     async def aanchors(
-        self, vector: Vector, k: int, *, documents: bool = False
+        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
     ) -> Candidates:
         """Do as `anchors` does, in a thread: it takes long in a large corpus."""
-        return await asyncio.to_thread(self.anchors, vector, k)
+        return await asyncio.to_thread(self.anchors, vector, k, words=words)
 
     async def aexpand(
         self, chunk_ids: Sequence[str], *, neighbours: bool = True

@@ -17,6 +17,7 @@ from knowtrail.graph.errors import DatabaseError
 from knowtrail.retrieval.algorithms import (
     ALGORITHMS,
     DETERMINISTIC,
+    ORDERED,
     PUBLISHED_ALGORITHMS,
     algorithm,
 )
@@ -53,12 +54,13 @@ MERGE (k:Corpus {name: $corpus})
 WITH k
 UNWIND $documents AS document
 MERGE (d:Document {id: document.id})
-SET d = document.properties
+SET d = document.properties, d.corpus = $corpus
 MERGE (d)-[:IN_CORPUS]->(k)
 FOREACH (name IN document.themes |
-  MERGE (t:Theme {id: $corpus + name}) SET t.name = name MERGE (d)-[:HAS_THEME]->(t))
+  MERGE (t:Theme {id: $corpus + name}) SET t.name = name, t.corpus = $corpus
+  MERGE (d)-[:HAS_THEME]->(t))
 FOREACH (name IN document.categories |
-  MERGE (t:Category {id: $corpus + name}) SET t.name = name
+  MERGE (t:Category {id: $corpus + name}) SET t.name = name, t.corpus = $corpus
   MERGE (d)-[:IN_CATEGORY]->(t))
 WITH d, document
 UNWIND document.chunks AS chunk
@@ -344,7 +346,7 @@ def trips(reader: CypherReader, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.integration
 @pytest.mark.parametrize(
-    "name", [n for n in DETERMINISTIC if n not in ("auto", "basic_retrieval")]
+    "name", [n for n in DETERMINISTIC if n not in (*ORDERED, "basic_retrieval")]
 )
 @pytest.mark.parametrize("depth", [0, pytest.param(1, marks=pytest.mark.thorough), 2])
 def test_a_hop_is_one_round_trip(

@@ -26,7 +26,7 @@ from knowtrail.graph.settings import Settings
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
-from knowtrail.retrieval.algorithms import DETERMINISTIC
+from knowtrail.retrieval.algorithms import DETERMINISTIC, ORDERED
 from knowtrail.retrieval.readers.cypher import CypherReader
 from knowtrail.retrieval.readers.opening import OpenReader
 from knowtrail.retrieval.search import search
@@ -526,7 +526,7 @@ def test_a_corpus_without_edges(connection: Connection, server: Settings) -> Non
     assert {
         result.walk.stop_reason
         for result in results
-        if result.walk.algorithm not in {"auto", "basic_retrieval"}
+        if result.walk.algorithm not in {*ORDERED, "basic_retrieval"}
     } == {"no_connections"}
     assert all(result.traversal_id for result in results)
 

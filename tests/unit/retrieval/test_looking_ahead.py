@@ -10,6 +10,7 @@ from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.algorithms import (
     ALGORITHMS,
     DETERMINISTIC,
+    ORDERED,
     QueryTraversal,
     algorithm,
 )
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.readers.memory import MemoryGraph
     from knowtrail.retrieval.walk import Trail
 
-HOPPING = [n for n in DETERMINISTIC if n not in ("auto", "basic_retrieval")]
+HOPPING = [n for n in DETERMINISTIC if n not in (*ORDERED, "basic_retrieval")]
 
 
 def walk(graph: MemoryGraph, question: Vector, **options: Any) -> Trail:

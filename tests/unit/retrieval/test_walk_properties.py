@@ -15,6 +15,7 @@ from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.algorithms import (
     ALGORITHMS,
     DETERMINISTIC,
+    ORDERED,
     PUBLISHED_ALGORITHMS,
     algorithm,
 )
@@ -43,7 +44,7 @@ PLAIN = st.builds(
 AHEAD = st.builds(replace, PLAIN, lookahead=DEPTHS, beam=BEAMS)
 OPTIONS = st.builds(replace, AHEAD, anchors=st.integers(min_value=1, max_value=6))
 MODEL: Any = ScriptedModel()
-HOPPING = [n for n in DETERMINISTIC if n not in ("auto", "basic_retrieval")]
+HOPPING = [n for n in DETERMINISTIC if n not in (*ORDERED, "basic_retrieval")]
 
 
 def walked(name: str, seed: int, options: WalkOptions, **published: bool) -> Trail:

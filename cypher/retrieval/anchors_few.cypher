@@ -1,0 +1,29 @@
+// purpose: chunks that pass a filter, nearest to a vector first, where they are few: found from their documents
+// params: corpus, vector, hits, documents, most
+// since: 5.26
+MATCH (document:Document {corpus: $corpus}) /* start */
+WITH document
+MATCH (document)<-[:FROM_DOCUMENT]-(c:Chunk)
+WHERE c.embedding IS NOT NULL AND true /* filter */
+WITH c
+LIMIT $most
+WITH collect(c) AS passing
+WITH
+  size(passing) AS count,
+  COLLECT {
+    UNWIND CASE WHEN size(passing) < $most THEN passing ELSE [] END AS c
+    WITH c, vector.similarity.cosine(c.embedding, $vector) AS score
+    ORDER BY score DESC, c.id
+    LIMIT $hits
+    RETURN c
+  } AS best
+RETURN
+  [c IN best | c.id] AS ids,
+  [c IN best | c.embedding] AS vectors,
+  [
+    c IN best
+    WHERE $documents |
+    coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')
+  ] AS documents,
+  [] /* words */ AS worded,
+  count

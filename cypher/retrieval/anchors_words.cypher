@@ -1,0 +1,12 @@
+// purpose: chunks of a corpus that have some words, by the full-text index
+// params: corpus, words, wordFetch, hits
+// since: 5.26
+CALL db.index.fulltext.queryNodes('chunk_text', $words, {limit: $wordFetch})
+YIELD node AS c, score
+WITH c, score
+WHERE c.corpus = $corpus AND c.embedding IS NOT NULL AND true /* filter */
+RETURN [
+  c.id, c.embedding, head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id])
+] AS hit
+ORDER BY score DESC, c.id
+LIMIT $hits

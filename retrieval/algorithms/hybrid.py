@@ -1,0 +1,118 @@
+"""`hybrid` and `mmr`: chunks in other orders than that of their cosines."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from knowtrail.retrieval.algorithms.asking import Ranking
+from knowtrail.retrieval.algorithms.harvest import Harvest
+
+if TYPE_CHECKING:
+    from knowtrail.retrieval.protocols import Vector, Walking, WalkOptions
+    from knowtrail.retrieval.walk import RankedChunk, Trail
+
+CONSTANT = 60
+"""What is added to places before they are inverted: Cormack and others, 2009."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hybrid:
+    """Take chunks that are near the question or have its words, best first.
+
+    The `pool` chunks nearest to the question and the `pool` with the best BM25 for its
+    words are fused by their places: each ranking gives a chunk 1 / (60 + place), and
+    the sum is what it is ranked by (reciprocal rank fusion), ties by cosine. Both are
+    found by indexes of the database, in one round trip. Rarity of words is counted
+    over all corpora of the database. Scores of steps are cosines all the same; the
+    score of the walk is their mean.
+    """
+
+    name: ClassVar[str] = "hybrid"
+    needs_words: ClassVar[bool] = True
+    pool: int = 100
+
+    def walk(self, query: Vector, options: WalkOptions) -> Walking[Trail]:
+        """Rank chunks and take them until a budget is used up."""
+        ranking = Ranking(query, k=self.pool // 10)
+        by_words = yield from ranking.read(words=options.question)
+        fused: defaultdict[str, float] = defaultdict(float)
+        near = [hit.id for hit in ranking.ranked]
+        for order in (near[: self.pool], by_words[: self.pool]):
+            for place, chunk_id in enumerate(order, start=1):
+                fused[chunk_id] += 1 / (CONSTANT + place)
+        places = {chunk_id: place for place, chunk_id in enumerate(near)}
+        order = sorted(near, key=lambda i: (-fused.get(i, 0.0), places[i]))
+        worded = {chunk_id: n for n, chunk_id in enumerate(by_words, start=1)}
+        reasons = {
+            i: f"number {places[i] + 1} by nearness"
+            + (f", number {worded[i]} by words" if i in worded else "")
+            for i in order
+        }
+        return (yield from _taken(ranking, order, options, reasons))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mmr:
+    """Take chunks that are near the question and unlike those taken before.
+
+    Of the `pool` chunks nearest to the question, the one comes next for which
+    `balance` times its cosine to the question, less the rest times its highest cosine
+    to a chunk taken before, is greatest (maximal marginal relevance, Carbonell and
+    Goldstein, 1998), ties by cosine; farther chunks follow by cosine. Scores of steps
+    are cosines; the score of the walk is their mean.
+    """
+
+    name: ClassVar[str] = "mmr"
+    balance: float = 0.7
+    pool: int = 50
+
+    def walk(self, query: Vector, options: WalkOptions) -> Walking[Trail]:
+        """Rank chunks and take them until a budget is used up."""
+        ranking = Ranking(query, k=max(1, self.pool // 10))
+        yield from ranking.read()
+        near = ranking.ranked[: self.pool]
+        order = self._order(near, ranking.vectors) if near else []
+        return (yield from _taken(ranking, order, options, {}))
+
+    def _order(
+        self, near: tuple[RankedChunk, ...], vectors: dict[str, Vector]
+    ) -> list[str]:
+        """Return ids of chunks, the next one to take first."""
+        rows = np.stack([vectors[hit.id] for hit in near])
+        lengths = np.sqrt(np.vecdot(rows, rows))
+        unit = rows / np.maximum(lengths, 1e-300)[:, None]
+        scores = self.balance * np.array([hit.score for hit in near])
+        closest = np.full(len(near), -1.0)
+        order: list[int] = []
+        for _ in near:
+            value = scores - (1 - self.balance) * closest if order else scores.copy()
+            value[order] = -np.inf
+            order.append(int(np.argmax(value)))
+            closest = np.maximum(closest, np.vecdot(unit, unit[order[-1]]))
+        return [near[place].id for place in order]
+
+
+def _taken(
+    ranking: Ranking, order: list[str], options: WalkOptions, reasons: dict[str, str]
+) -> Walking[Trail]:
+    """Take chunks in an order, then the nearest others, until a budget is used up."""
+    harvest = Harvest(ranking.query, options)
+    if not ranking.ranked:
+        return harvest.trail("no_anchor")
+    scores = {hit.id: hit for hit in ranking.ranked}
+    ranking.reorder([scores[chunk_id] for chunk_id in order])
+    first = ranking.ranked
+    while (hit := (yield from ranking.next())) is not None:
+        visit = yield from ranking.visit(hit)
+        if visit is None or not harvest.new_sentences(visit):
+            continue
+        reason = reasons.get(hit.id, "nearest to the question")
+        yield from harvest.arrive(visit, score=hit.score, hop=0, reason=reason)
+        harvest.read(visit)
+        if stop := harvest.full(options.max_sentences, options.max_chunks):
+            return harvest.trail(stop, first, score_of="steps")
+    return harvest.trail("chunks_exhausted", first, score_of="steps")
