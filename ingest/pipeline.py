@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.models.served import served_embedder
+from knowtrail.graph.telemetry import span
 from knowtrail.ingest.background import Background, ahead
 from knowtrail.ingest.corpus import check_dimensions, known_corpus, open_corpus
 from knowtrail.ingest.embedding import embed_documents
@@ -427,6 +428,7 @@ class _Run:
     def _timed(self, stage: str) -> Iterator[None]:
         """Add the time of a stage to the report."""
         start = time.perf_counter()
-        yield
+        with span(f"ingest.{stage}", corpus=self._report.corpus):
+            yield
         taken = time.perf_counter() - start
         self._report.seconds[stage] = round(taken, 3)

@@ -8,13 +8,24 @@ from knowtrail.graph.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from knowtrail.retrieval.langchain import KnowtrailRetriever
+    from knowtrail.retrieval.langchain_ask import KnowtrailAsk
+    from knowtrail.retrieval.langchain_store import KnowtrailVectorStore
     from knowtrail.retrieval.search import SearchResult
     from knowtrail.retrieval.walk import Step, Walk
 
-__all__ = ["KnowtrailRetriever", "SearchResult", "Step", "Walk"]
+__all__ = [
+    "KnowtrailAsk",
+    "KnowtrailRetriever",
+    "KnowtrailVectorStore",
+    "SearchResult",
+    "Step",
+    "Walk",
+]
 
 _HOMES = {
+    "KnowtrailAsk": "langchain_ask",
     "KnowtrailRetriever": "langchain",
+    "KnowtrailVectorStore": "langchain_store",
     "SearchResult": "search",
     "Step": "walk",
     "Walk": "walk",

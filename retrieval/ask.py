@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.language_models import model_at_hand
 from knowtrail.retrieval.algorithms import DEFAULT_ALGORITHM
-from knowtrail.retrieval.answers import AnswerText, answer_request, parse_answer
+from knowtrail.retrieval.answers import (
+    AnswerText,
+    answer_request,
+    parse_answer,
+    parse_standalone,
+    standalone_request,
+)
 from knowtrail.retrieval.knowledge import (
     BLOCKS,
     CONTEXTS,
@@ -111,6 +117,7 @@ def ask(
     record: bool = True,
     seconds: float = ANSWER_SECONDS,
     context: AnswerContext = "sentences",
+    history: Sequence[tuple[str, str]] = (),
     on_text: Callable[[str], object] | None = None,
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
@@ -128,6 +135,9 @@ def ask(
         record: Whether the walk is stored.
         seconds: Time that the model has for its answer.
         context: `sentences` of the walk, or `skn` that its documents were read into.
+        history: What was said before, as pairs of who spoke and what was said: the
+            model first makes a question of it that stands alone, which is walked for
+            and answered. Nothing is done with it where there is no model.
         on_text: Given the text as it comes; what it raises ends the model's request.
         settings: Where embedder and language model are found.
         **asked: Budgets and filter of the walk, see `WalkSettings`.
@@ -150,6 +160,7 @@ def ask(
         record=record,
         seconds=seconds,
         context=context,
+        history=history,
         settings=settings,
         **asked,
     )
@@ -173,6 +184,7 @@ async def aask(
     record: bool = True,
     seconds: float = ANSWER_SECONDS,
     context: AnswerContext = "sentences",
+    history: Sequence[tuple[str, str]] = (),
     on_text: Callable[[str], object] | None = None,
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
@@ -188,6 +200,7 @@ async def aask(
         record=record,
         seconds=seconds,
         context=context,
+        history=history,
         settings=settings,
         **asked,
     )
@@ -211,6 +224,7 @@ def ask_stream(
     record: bool = True,
     seconds: float = ANSWER_SECONDS,
     context: AnswerContext = "sentences",
+    history: Sequence[tuple[str, str]] = (),
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
 ) -> Generator[str | Answer]:
@@ -229,6 +243,10 @@ def ask_stream(
     _check_seconds(seconds)
     _check_context(context)
     model = model or model_at_hand(settings)
+    if model is not None and history:
+        prompt, form = standalone_request(question, history, tokens=model.prompt_tokens)
+        said = model.reply(prompt, schema=form, seconds=seconds).text
+        question = parse_standalone(said, question)
     found = traverse(
         connection,
         question,
@@ -270,6 +288,7 @@ async def aask_stream(
     record: bool = True,
     seconds: float = ANSWER_SECONDS,
     context: AnswerContext = "sentences",
+    history: Sequence[tuple[str, str]] = (),
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
 ) -> AsyncGenerator[str | Answer]:
@@ -277,6 +296,10 @@ async def aask_stream(
     _check_seconds(seconds)
     _check_context(context)
     model = model or await asyncio.to_thread(model_at_hand, settings)
+    if model is not None and history:
+        prompt, form = standalone_request(question, history, tokens=model.prompt_tokens)
+        reply = await model.areply(prompt, schema=form, seconds=seconds)
+        question = parse_standalone(reply.text, question)
     found = await atraverse(
         connection,
         question,

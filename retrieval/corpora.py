@@ -17,9 +17,15 @@ from knowtrail.graph.errors import (
     UnknownCorpusError,
     VectorError,
 )
-from knowtrail.graph.models.embedders import embedder_name, named_embedder, query_prompt
+from knowtrail.graph.models.embedders import (
+    embed_texts,
+    embedder_name,
+    named_embedder,
+    query_prompt,
+)
 from knowtrail.graph.models.served import aserved_query, served_embedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
+from knowtrail.graph.telemetry import span
 from knowtrail.ingest.corpus import asked_corpora, refuse_bare, textless
 
 if TYPE_CHECKING:
@@ -76,6 +82,7 @@ def ground(
     *,
     corpus: str | None = None,
     settings: Settings | None = None,
+    vector: Sequence[float] | None = None,
 ) -> Ground:
     """Find the corpus of a question and embed the question for it, once.
 
@@ -87,15 +94,18 @@ def ground(
         question: What is asked.
         corpus: Name of the corpus; may be left out where there is only one.
         settings: Where the corpus's embedder is loaded from, if it is not given.
+        vector: The question's vector, where the caller has it: nothing is embedded.
 
     Raises:
         InputError: If the corpus is unknown, or none is named among several.
         CorpusDriftError: If the corpus was embedded with another model.
     """
     info = find_corpus(connection, corpus)
-    agreed = agreed_embedder(info, embedder, settings)
-    query = served_embedder(connection, agreed).embed_query(question)
-    return Ground(corpus=info, query=question_vector(query, info))
+    if vector is None:
+        with span("embed", corpus=info.name, model=info.embedder):
+            agreed = agreed_embedder(info, embedder, settings)
+            vector = served_embedder(connection, agreed).embed_query(question)
+    return Ground(corpus=info, query=question_vector(vector, info))
 
 
 async def aground(
@@ -105,22 +115,33 @@ async def aground(
     *,
     corpus: str | None = None,
     settings: Settings | None = None,
+    vector: Sequence[float] | None = None,
 ) -> Ground:
     """Do as `ground` does, without blocking.
 
     An embedder is loaded in a thread, and one without `aembed_query` runs in one.
     """
     info = await afind_corpus(connection, corpus)
-    embedder = await asyncio.to_thread(agreed_embedder, info, embedder, settings)
-    native = getattr(embedder, "aembed_query", None)
-    embedded = await aserved_query(connection, embedder, question)
-    if embedded is None:
-        embedded = (
-            await native(question)
-            if native is not None
-            else await asyncio.to_thread(embedder.embed_query, question)
-        )
-    return Ground(corpus=info, query=question_vector(embedded, info))
+    if vector is None:
+        with span("embed", corpus=info.name, model=info.embedder):
+            agreed = await asyncio.to_thread(agreed_embedder, info, embedder, settings)
+            vector = await aserved_query(connection, agreed, question)
+            native = getattr(agreed, "aembed_query", None)
+            if vector is None and native is not None:
+                vector = await native(question)
+            elif vector is None:
+                vector = await asyncio.to_thread(agreed.embed_query, question)
+    return Ground(corpus=info, query=question_vector(vector, info))
+
+
+def embed_questions(
+    embedder: Embedder, questions: Sequence[str]
+) -> list[Sequence[float]]:
+    """Return the vectors of several questions, made together where that is faster."""
+    if not hasattr(embedder, "embed_array"):
+        return [embedder.embed_query(text) for text in questions]
+    prompt = query_prompt(embedder)
+    return list(embed_texts(embedder, [prompt + text for text in questions]))
 
 
 def corpora(connection: Connection) -> list[CorpusInfo]:

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from knowtrail.graph.errors import InputError
+from knowtrail.graph.telemetry import span
 from knowtrail.retrieval.protocols import (
     AnchorRequest,
     ElapsedRequest,
@@ -16,7 +17,10 @@ from knowtrail.retrieval.protocols import (
 )
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from knowtrail.graph.models.language_models import LanguageModel
+    from knowtrail.retrieval.corpora import Ground
     from knowtrail.retrieval.protocols import (
         AsyncGraphReader,
         GraphReader,
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
         Response,
         Walking,
     )
+    from knowtrail.retrieval.questions import Task
 
 T = TypeVar("T")
 
@@ -70,6 +75,17 @@ async def arun(
             result: T = done.value
             return result
         response = await _aanswer(reader, request, model, begin)
+
+
+def walk_span(task: Task, start: Ground, reader: str) -> AbstractContextManager[None]:
+    """Return the span of a walk."""
+    return span(
+        "walk",
+        algorithm=task.algorithm.name,
+        corpus=start.corpus.name,
+        reader=reader,
+        filtered=task.filter is not None,
+    )
 
 
 def _answer(

@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import neo4j  # noqa: TC002 - Pydantic reads the annotations
 from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
-from langchain_core.runnables.config import run_in_executor
+from langchain_core.runnables.config import (
+    run_in_executor,
+    var_child_runnable_config,
+)
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from knowtrail.graph.db.connection import AsyncConnection, Connection  # noqa: TC001 - as above
-from knowtrail.graph.errors import InputError, SettingsError
+from knowtrail.graph.errors import InputError, KnowtrailError, SettingsError
 from knowtrail.graph.models.embedders import Embedder, embedder_name
 from knowtrail.graph.models.language_models import LanguageModel
+from knowtrail.graph.models.served import served_embedder
 from knowtrail.graph.settings import Settings
+from knowtrail.graph.telemetry import listening
 from knowtrail.ingest.prepare import RESERVED, given_metadata
 from knowtrail.retrieval.algorithms import algorithm as algorithm_named
 from knowtrail.retrieval.budgets import BUDGETS
+from knowtrail.retrieval.corpora import agreed_embedder, embed_questions, find_corpus
 from knowtrail.retrieval.link import Link
 from knowtrail.retrieval.rerank.base import BaseReranker  # noqa: TC001 - as above
 from knowtrail.retrieval.rerank.stage import CANDIDATES
 from knowtrail.retrieval.search import asearch, search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from langchain_core.callbacks import (
         AsyncCallbackManagerForRetrieverRun,
+        CallbackManager,
         CallbackManagerForRetrieverRun,
     )
+    from langchain_core.runnables import RunnableConfig
 
     from knowtrail.retrieval.hits import Hit
     from knowtrail.retrieval.search import SearchResult
@@ -50,8 +60,9 @@ _PER_CALL = (
     "reader",
     "rerank",
     "rerank_candidates",
+    "score_threshold",
 )
-_MAY_BE_NONE = ("corpus", "filter", "k", "preset", "rerank")
+_MAY_BE_NONE = ("corpus", "filter", "k", "preset", "rerank", "score_threshold")
 """Fields for which None says something; for others it is as if it were not given."""
 _GIVEN = "retrieval/document_metadata"
 _SHARED = (
@@ -73,8 +84,10 @@ class KnowtrailRetriever(BaseRetriever):
     that no earlier Document has, its id the chunk's. With `granularity='sentence'` a
     Document is a sentence. The fields that say how to walk can also be given for one
     call: `retriever.invoke(question, k=3)`; `filter=None` leaves the retriever's own
-    filter out, and so with `corpus`, `k`, `preset` and `rerank`. Walks of a retriever
-    are not recorded; `knowtrail.retrieval.traverse.traverse` records them.
+    filter out, and so with `corpus`, `k`, `preset`, `rerank` and `score_threshold`. A
+    call may bring the question's `vector`, too; `batch` embeds its questions together.
+    Embedding, walk and language model are child runs to LangChain's callbacks. Walks of
+    a retriever are not recorded; `knowtrail.retrieval.traverse.traverse` records them.
 
     Give a `driver` (and an `async_driver`, without which asynchronous calls run in a
     thread) or a `connection`; these are never closed here. `from_uri` and `from_env`
@@ -86,7 +99,7 @@ class KnowtrailRetriever(BaseRetriever):
     Attributes:
         corpus: Name of the corpus; may be left out where there is only one.
         algorithm: Name of the algorithm, see
-            `knowtrail.retrieval.algorithms.ALGORITHMS`.
+            `knowtrail.retrieval.algorithms.ALGORITHMS`, or an `Algorithm` of your own.
         k: Documents wanted, in place of `max_sentences`; a walk that ends earlier is
             filled up from the anchor ranking (`hop` None, `filled` true). None
             returns the walk as it is.
@@ -102,6 +115,7 @@ class KnowtrailRetriever(BaseRetriever):
         rerank: A reranker, or its name such as `bm25`, that puts the Documents in
             another order; its number is `relevance_score` in their metadata.
         rerank_candidates: Documents that it chooses from, `k` where that is more.
+        score_threshold: The least cosine of a Document, from -1 to 1.
         embedder: The model of the corpus; None loads the one that the corpus names.
         model: The chat model of `llm_guided_traversal`, any of LangChain's; None loads
             the settings' one from Ollama.
@@ -116,7 +130,7 @@ class KnowtrailRetriever(BaseRetriever):
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     corpus: str | None = None
-    algorithm: str = "auto"
+    algorithm: Any = "auto"
     k: int | None = None
     max_sentences: int = BUDGETS["max_sentences"].default
     max_hops: int = BUDGETS["max_hops"].default
@@ -129,6 +143,7 @@ class KnowtrailRetriever(BaseRetriever):
     granularity: Literal["chunk", "sentence"] = "chunk"
     rerank: str | BaseReranker | None = None
     rerank_candidates: int = CANDIDATES
+    score_threshold: float | None = None
     embedder: Embedder | None = Field(default=None, exclude=True, repr=False)
     model: LanguageModel | BaseChatModel | None = Field(
         default=None, exclude=True, repr=False
@@ -146,9 +161,10 @@ class KnowtrailRetriever(BaseRetriever):
 
     @field_validator("algorithm")
     @classmethod
-    def _check_algorithm(cls, name: str) -> str:
+    def _check_algorithm(cls, given: Any) -> Any:
         """Refuse a name that no algorithm has, naming those there are."""
-        return algorithm_named(name).name
+        found = algorithm_named(given)
+        return given if found is given else found.name
 
     @model_validator(mode="after")
     def _connect(self) -> Self:
@@ -261,7 +277,18 @@ class KnowtrailRetriever(BaseRetriever):
         **kwargs: Any,
     ) -> list[Document]:
         """Walk and return the hits as Documents."""
-        arguments = self._arguments(**kwargs)
+        arguments = self._arguments(query, **kwargs)
+        connection = self.open_connection()
+        with listening(partial(child_run, run_manager.get_child())):
+            result = search(connection, query, embedder=self.embedder, **arguments)
+        return _documents(result, connection.read(_GIVEN, **_asked(result)))
+
+    def open_connection(self) -> Connection:
+        """Return the synchronous connection, opened if need be.
+
+        Raises:
+            SettingsError: If the retriever has none.
+        """
         connection = None if self.link is None else self.link.connection()
         if connection is None:
             msg = (
@@ -269,8 +296,46 @@ class KnowtrailRetriever(BaseRetriever):
                 "give driver= too."
             )
             raise SettingsError(msg)
-        result = search(connection, query, embedder=self.embedder, **arguments)
-        return _documents(result, connection.read(_GIVEN, **_asked(result)))
+        return connection
+
+    def batch(
+        self,
+        inputs: list[str],
+        config: RunnableConfig | list[RunnableConfig] | None = None,
+        **kwargs: Any,
+    ) -> list[list[Document]]:
+        """Answer several questions, whose vectors are made together."""
+        vectors = self._together(inputs, kwargs.get("corpus", self.corpus))
+        return super().batch(inputs, config, vectors=vectors, **kwargs)
+
+    async def abatch(
+        self,
+        inputs: list[str],
+        config: RunnableConfig | list[RunnableConfig] | None = None,
+        **kwargs: Any,
+    ) -> list[list[Document]]:
+        """Do as `batch` does, without blocking."""
+        corpus = kwargs.get("corpus", self.corpus)
+        vectors = await run_in_executor(None, self._together, inputs, corpus)
+        return await super().abatch(inputs, config, vectors=vectors, **kwargs)
+
+    def _together(
+        self, questions: list[str], corpus: str | None
+    ) -> Mapping[str, Sequence[float]]:
+        """Return vectors by question; none where it fails, which each call then tells.
+
+        A link for asynchronous calls alone has no connection here, either.
+        """
+        texts = [q for q in dict.fromkeys(questions) if isinstance(q, str) and q]
+        try:
+            connection = self.open_connection()
+            info = find_corpus(connection, corpus)
+            settings = None if self.link is None else self.link.settings
+            embedder = agreed_embedder(info, self.embedder, settings)
+            embedder = served_embedder(connection, embedder)
+            return dict(zip(texts, embed_questions(embedder, texts), strict=True))
+        except KnowtrailError:
+            return {}
 
     async def _aget_relevant_documents(
         self,
@@ -280,7 +345,7 @@ class KnowtrailRetriever(BaseRetriever):
         **kwargs: Any,
     ) -> list[Document]:
         """Walk without blocking and return the hits as Documents."""
-        arguments = self._arguments(**kwargs)
+        arguments = self._arguments(query, **kwargs)
         connection = None if self.link is None else await self.link.aconnection()
         if connection is None:
             return await run_in_executor(
@@ -290,10 +355,20 @@ class KnowtrailRetriever(BaseRetriever):
                 run_manager=run_manager.get_sync(),
                 **kwargs,
             )
-        result = await asearch(connection, query, embedder=self.embedder, **arguments)
+        with listening(partial(child_run, run_manager.get_sync().get_child())):
+            result = await asearch(
+                connection, query, embedder=self.embedder, **arguments
+            )
         return _documents(result, await connection.aread(_GIVEN, **_asked(result)))
 
-    def _arguments(self, **given: Any) -> dict[str, Any]:
+    def _arguments(
+        self,
+        question: str,
+        *,
+        vector: Sequence[float] | None = None,
+        vectors: Mapping[str, Sequence[float]] | None = None,
+        **given: Any,
+    ) -> dict[str, Any]:
         """Return the arguments of a search: fields, and what this call gives.
 
         Raises:
@@ -311,13 +386,16 @@ class KnowtrailRetriever(BaseRetriever):
             for name, value in given.items()
             if value is not None or name in _MAY_BE_NONE
         }
-        own["model"] = (
-            LanguageModel(self.model)
-            if isinstance(self.model, BaseChatModel)
-            else self.model
-        )
+        own["model"] = self.language_model()
+        own["vector"] = (vectors or {}).get(question) if vector is None else vector
         own["settings"] = None if self.link is None else self.link.settings
         return own
+
+    def language_model(self) -> LanguageModel | None:
+        """Return the language model; None for that of the settings."""
+        if isinstance(self.model, BaseChatModel):
+            return LanguageModel(self.model)
+        return self.model
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
         """Return what tracing shows of this retriever."""
@@ -332,6 +410,25 @@ class KnowtrailRetriever(BaseRetriever):
             params["ls_embedding_provider"] = provider or "sentence-transformers"
             params["ls_embedding_model"] = model
         return params
+
+
+@contextmanager
+def child_run(
+    callbacks: CallbackManager, name: str, attributes: Mapping[str, Any]
+) -> Iterator[None]:
+    """Show a span to LangChain's callbacks as a run, and what runs in it below it."""
+    run = callbacks.on_chain_start(None, dict(attributes), name=f"knowtrail.{name}")
+    token = var_child_runnable_config.set({"callbacks": run.get_child()})
+    try:
+        with listening(partial(child_run, run.get_child())):
+            yield
+    except BaseException as error:
+        run.on_chain_error(error)
+        raise
+    else:
+        run.on_chain_end({})
+    finally:
+        var_child_runnable_config.reset(token)
 
 
 def _asked(result: SearchResult) -> dict[str, Any]:

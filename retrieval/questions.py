@@ -166,15 +166,18 @@ def check_question(
     granularity: Granularity = "chunk",
     preset: Preset | None = None,
     reader: ReaderName = "auto",
+    embedded: bool = False,
 ) -> Task:
     """Check what a caller gives, before any server is asked.
 
-    Takes the arguments of `knowtrail.retrieval.search.search` and `WalkSettings`.
+    Takes the arguments of `knowtrail.retrieval.search.search` and `WalkSettings`; with
+    `embedded`, the question's vector is given, so that the question may be empty.
 
     Raises:
         InputError: If something is no good; the message says what to give.
     """
-    _check_text(question)
+    if not (embedded and question == ""):
+        _check_text(question)
     if granularity not in _GRANULARITIES:
         msg = f"granularity is {_shown(granularity)}: use 'chunk' or 'sentence'."
         raise InputError(msg)

@@ -7,9 +7,10 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Unpack
 
+from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.algorithms import DEFAULT_ALGORITHM
 from knowtrail.retrieval.corpora import CorpusInfo, acorpora, aground, corpora, ground
-from knowtrail.retrieval.driving import arun, run
+from knowtrail.retrieval.driving import arun, run, walk_span
 from knowtrail.retrieval.hits import Hit, searching
 from knowtrail.retrieval.questions import Task, WalkSettings, check_question
 from knowtrail.retrieval.readers.opening import open_areader, open_reader
@@ -23,6 +24,8 @@ from knowtrail.retrieval.rerank.stage import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.models.language_models import LanguageModel
@@ -71,6 +74,8 @@ def search(
     granularity: Granularity = "chunk",
     rerank: str | BaseReranker | None = None,
     rerank_candidates: int = CANDIDATES,
+    score_threshold: float | None = None,
+    vector: Sequence[float] | None = None,
     model: LanguageModel | None = None,
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
@@ -89,6 +94,10 @@ def search(
         granularity: Whether a hit is a chunk or a sentence.
         rerank: A reranker or its name (`load_reranker`), for another order of hits.
         rerank_candidates: Hits that it chooses from, `k` where that is more.
+        score_threshold: The least cosine of a hit, from -1 to 1; hits below are left
+            out before the reranker sees them.
+        vector: The question's vector, where the caller has it: nothing is embedded,
+            and the question may be empty.
         model: The language model of `llm_guided_traversal`; None loads that of the
             settings.
         settings: Where embedder, language model and snapshots are found.
@@ -102,19 +111,29 @@ def search(
         CorpusDriftError: If the corpus was embedded with another model.
         DatabaseError: If the database fails.
     """
+    check_threshold(score_threshold)
     task = check_question(
-        question, algorithm=algorithm, k=k, granularity=granularity, **asked
+        question,
+        algorithm=algorithm,
+        k=k,
+        granularity=granularity,
+        embedded=vector is not None,
+        **asked,
     )
     stage = stage_of(
         rerank, rerank_candidates, k=k, settings=settings, embedder=embedder
     )
-    start = ground(connection, embedder, question, corpus=corpus, settings=settings)
+    start = ground(
+        connection, embedder, question, corpus=corpus, settings=settings, vector=vector
+    )
     opened = open_reader(connection, start.corpus, task, settings=settings)
     asking = task.language_model(model, settings)
+    walking = searching_for(task, start.query, stage)
     begin = time.perf_counter()
-    trail, hits = run(opened.reader, searching_for(task, start.query, stage), asking)
+    with walk_span(task, start, opened.name):
+        trail, hits = run(opened.reader, walking, asking)
     seconds = time.perf_counter() - begin
-    hits, reranked = rerank_hits(stage, task, hits)
+    hits, reranked = rerank_hits(stage, task, _above(score_threshold, hits))
     result = result_of(
         task, start.corpus.name, trail, hits, seconds, reader=opened.name, stage=stage
     )
@@ -132,6 +151,8 @@ async def asearch(
     granularity: Granularity = "chunk",
     rerank: str | BaseReranker | None = None,
     rerank_candidates: int = CANDIDATES,
+    score_threshold: float | None = None,
+    vector: Sequence[float] | None = None,
     model: LanguageModel | None = None,
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
@@ -140,26 +161,50 @@ async def asearch(
 
     An embedder without `aembed_query` runs in a thread.
     """
+    check_threshold(score_threshold)
     task = check_question(
-        question, algorithm=algorithm, k=k, granularity=granularity, **asked
+        question,
+        algorithm=algorithm,
+        k=k,
+        granularity=granularity,
+        embedded=vector is not None,
+        **asked,
     )
     stage = await asyncio.to_thread(
         stage_of, rerank, rerank_candidates, k=k, settings=settings, embedder=embedder
     )
     start = await aground(
-        connection, embedder, question, corpus=corpus, settings=settings
+        connection, embedder, question, corpus=corpus, settings=settings, vector=vector
     )
     opened = await open_areader(connection, start.corpus, task, settings=settings)
     asking = task.language_model(model, settings)
-    begin = time.perf_counter()
     walking = searching_for(task, start.query, stage)
-    trail, hits = await arun(opened.reader, walking, asking)
+    begin = time.perf_counter()
+    with walk_span(task, start, opened.name):
+        trail, hits = await arun(opened.reader, walking, asking)
     seconds = time.perf_counter() - begin
-    hits, reranked = await arerank_hits(stage, task, hits)
+    hits, reranked = await arerank_hits(stage, task, _above(score_threshold, hits))
     result = result_of(
         task, start.corpus.name, trail, hits, seconds, reader=opened.name, stage=stage
     )
     return replace(result, reranked=reranked)
+
+
+def check_threshold(given: float | None) -> None:
+    """Refuse a least cosine that is none.
+
+    Raises:
+        InputError: If it is no number from -1 to 1.
+    """
+    number = isinstance(given, int | float) and not isinstance(given, bool)
+    if given is not None and not (number and -1 <= given <= 1):
+        msg = f"score_threshold is {str(given)[:80]}: give a cosine from -1 to 1."
+        raise InputError(msg)
+
+
+def _above(threshold: float | None, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    """Return the hits with at least a cosine."""
+    return tuple(hit for hit in hits if threshold is None or hit.score >= threshold)
 
 
 def searching_for(

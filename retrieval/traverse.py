@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Unpack
 from knowtrail.graph.errors import DatabaseError, InputError, KnowtrailError
 from knowtrail.retrieval.algorithms import ALGORITHMS, DEFAULT_ALGORITHM, DETERMINISTIC
 from knowtrail.retrieval.corpora import aground, ground
-from knowtrail.retrieval.driving import arun, run
+from knowtrail.retrieval.driving import arun, run, walk_span
 from knowtrail.retrieval.questions import (
     Task,
     WalkSettings,
@@ -312,7 +312,8 @@ class _Walker:
         opened = open_reader(connection, start.corpus, task, settings=self.settings)
         model = task.language_model(self.model, self.settings)
         begin = time.perf_counter()
-        trail = run(opened.reader, task.walking(start.query), model)
+        with walk_span(task, start, opened.name):
+            trail = run(opened.reader, task.walking(start.query), model)
         seconds = time.perf_counter() - begin
         walk = _walk(task, start, trail, seconds, reader=opened.name, model=model)
         if not self.record:
@@ -329,7 +330,8 @@ class _Walker:
         )
         model = task.language_model(self.model, self.settings)
         begin = time.perf_counter()
-        trail = await arun(opened.reader, task.walking(start.query), model)
+        with walk_span(task, start, opened.name):
+            trail = await arun(opened.reader, task.walking(start.query), model)
         seconds = time.perf_counter() - begin
         walk = _walk(task, start, trail, seconds, reader=opened.name, model=model)
         if not self.record:

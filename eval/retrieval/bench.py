@@ -18,11 +18,16 @@ from knowtrail.eval.retrieval.dataset import (
 )
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import IngestError
-from knowtrail.graph.models.embedders import embed_texts, embedder_name, query_prompt
+from knowtrail.graph.models.embedders import embedder_name
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.prepare import PIPELINE_VERSION, document_id
-from knowtrail.retrieval.corpora import corpora, pick_corpus, question_vector
+from knowtrail.retrieval.corpora import (
+    corpora,
+    embed_questions,
+    pick_corpus,
+    question_vector,
+)
 from knowtrail.retrieval.questions import check_question
 from knowtrail.retrieval.readers.opening import open_reader
 from knowtrail.retrieval.snapshot.blocks import CorpusSource
@@ -114,17 +119,12 @@ class Bench:
         texts = [question.text for question in self.dataset.questions]
         if self._vectors:
             return
-        prompt = query_prompt(self.embedder)
         together = _TOGETHER if hasattr(self.embedder, "embed_array") else 1
         begin = time.perf_counter()
         for place in range(0, len(texts), together):
             progress("questions", place, len(texts))
             some = texts[place : place + together]
-            vectors = (
-                embed_texts(self.embedder, [prompt + text for text in some])
-                if together > 1
-                else [self.embedder.embed_query(text) for text in some]
-            )
+            vectors = embed_questions(self.embedder, some)
             for text, vector in zip(some, vectors, strict=True):
                 self._vectors[text] = question_vector(vector, self.corpus)
         progress("questions", len(texts), len(texts))

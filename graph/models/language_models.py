@@ -32,6 +32,7 @@ from knowtrail.graph.models.ollama_client import (
 from knowtrail.graph.models.providers import address_of, provider_of, without_keys
 from knowtrail.graph.models.requests import ModelRequest
 from knowtrail.graph.settings import DEFAULT_LANGUAGE_MODEL, Settings
+from knowtrail.graph.telemetry import span
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterator
@@ -205,8 +206,9 @@ class LanguageModel:
             return ModelReply(error=refusal)
         whole: BaseMessage | None = None
         try:
-            for chunk in self._chunks(request, seconds):
-                whole = _joined(whole, chunk)
+            with span("model", model=self.name):
+                for chunk in self._chunks(request, seconds):
+                    whole = _joined(whole, chunk)
         except TimeoutError as error:
             return replace(self._as_reply(whole, request), error=str(error), late=True)
         return self._as_reply(whole, request)
@@ -235,8 +237,9 @@ class LanguageModel:
             return ModelReply(error=refusal)
         whole: BaseMessage | None = None
         try:
-            async for chunk in self._achunks(request, seconds):
-                whole = _joined(whole, chunk)
+            with span("model", model=self.name):
+                async for chunk in self._achunks(request, seconds):
+                    whole = _joined(whole, chunk)
         except TimeoutError as error:
             return replace(self._as_reply(whole, request), error=str(error), late=True)
         return self._as_reply(whole, request)

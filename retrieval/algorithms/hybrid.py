@@ -12,6 +12,8 @@ from knowtrail.retrieval.algorithms.asking import Ranking
 from knowtrail.retrieval.algorithms.harvest import Harvest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from knowtrail.retrieval.protocols import Vector, Walking, WalkOptions
     from knowtrail.retrieval.walk import RankedChunk, Trail
 
@@ -67,7 +69,7 @@ class Mmr:
     """
 
     name: ClassVar[str] = "mmr"
-    balance: float = 0.7
+    balance: float = 0.8
     pool: int = 50
 
     def walk(self, query: Vector, options: WalkOptions) -> Walking[Trail]:
@@ -75,25 +77,35 @@ class Mmr:
         ranking = Ranking(query, k=max(1, self.pool // 10))
         yield from ranking.read()
         near = ranking.ranked[: self.pool]
-        order = self._order(near, ranking.vectors) if near else []
+        order = [hit.id for hit in diverse(near, ranking.vectors, self.balance)]
         return (yield from _taken(ranking, order, options, {}))
 
-    def _order(
-        self, near: tuple[RankedChunk, ...], vectors: dict[str, Vector]
-    ) -> list[str]:
-        """Return ids of chunks, the next one to take first."""
-        rows = np.stack([vectors[hit.id] for hit in near])
-        lengths = np.sqrt(np.vecdot(rows, rows))
-        unit = rows / np.maximum(lengths, 1e-300)[:, None]
-        scores = self.balance * np.array([hit.score for hit in near])
-        closest = np.full(len(near), -1.0)
-        order: list[int] = []
-        for _ in near:
-            value = scores - (1 - self.balance) * closest if order else scores.copy()
-            value[order] = -np.inf
-            order.append(int(np.argmax(value)))
-            closest = np.maximum(closest, np.vecdot(unit, unit[order[-1]]))
-        return [near[place].id for place in order]
+
+def diverse(
+    near: Sequence[RankedChunk], vectors: Mapping[str, Vector], balance: float
+) -> list[RankedChunk]:
+    """Return chunks in the order of `Mmr`.
+
+    Args:
+        near: The chunks, nearest first.
+        vectors: Their vectors.
+        balance: How much nearness counts, from 0 to 1.
+    """
+    if not near:
+        return []
+    rows = np.stack([vectors[hit.id] for hit in near])
+    lengths = np.sqrt(np.vecdot(rows, rows))
+    unit = rows / np.maximum(lengths, 1e-300)[:, None]
+    scores = balance * np.array([hit.score for hit in near])
+    closest = np.zeros(len(near))
+    order: list[int] = []
+    for _ in near:
+        value = scores - (1 - balance) * closest
+        value[order] = -np.inf
+        order.append(int(np.argmax(value)))
+        likeness = np.vecdot(unit, unit[order[-1]])
+        closest = np.maximum(closest, likeness) if len(order) > 1 else likeness
+    return [near[place] for place in order]
 
 
 def _taken(

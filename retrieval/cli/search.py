@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Results that the reranker chooses from.",
 )
+@click.option(
+    "--score-threshold", type=float, help="Least cosine of a result, from -1 to 1."
+)
 @json_option
 @click.pass_obj
 def search(
@@ -59,6 +62,7 @@ def search(
     model_name: str | None,
     rerank: str | None,
     rerank_candidates: int,
+    score_threshold: float | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -67,10 +71,12 @@ def search(
     from knowtrail.retrieval.display import show_result
     from knowtrail.retrieval.questions import check_question
     from knowtrail.retrieval.rerank.stage import stage_of
+    from knowtrail.retrieval.search import check_threshold
     from knowtrail.retrieval.search import search as answer
 
     options["filter"] = read_filter(filter_json)
     check_question(question, **options)
+    check_threshold(score_threshold)
     stage_of(rerank, rerank_candidates, k=options["k"], settings=settings)
     model = load_model(model_name, settings)
     with open_connection(settings) as connection:
@@ -82,6 +88,7 @@ def search(
             settings=settings,
             rerank=rerank,
             rerank_candidates=rerank_candidates,
+            score_threshold=score_threshold,
             **options,
         )
         tell_unknown_fields(connection, result.walk.corpus, options["filter"])

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.errors import InputError
+from knowtrail.graph.telemetry import span
 from knowtrail.retrieval.budgets import BUDGETS
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ _TABLE = (
     ("granularity", "STRING", "whether a result is a chunk or a sentence"),
     ("rerank", "STRING", "reranker that orders the results, such as bm25"),
     ("rerank_candidates", "INTEGER", "results it chooses from, 50 by default"),
+    ("score_threshold", "FLOAT", "least cosine of a result, -1 to 1"),
     *(
         (name, "INTEGER", f"{budget.meaning}, {budget.default} by default")
         for name, budget in BUDGETS.items()
@@ -273,7 +275,7 @@ _WALK = (
     *("filter", "preset", "reader", "model"),
 )
 _RECORDED = ("record", "trace")
-_RERANKED = ("rerank", "rerank_candidates")
+_RERANKED = ("rerank", "rerank_candidates", "score_threshold")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -372,9 +374,10 @@ def call(
     if on_text is not None and procedure.speaks:
         asked["on_text"] = on_text
     try:
-        result = procedure.run(
-            connection, embedder=embedder, settings=settings, **asked
-        )
+        with span("procedure", procedure=name):
+            result = procedure.run(
+                connection, embedder=embedder, settings=settings, **asked
+            )
     except InputError as error:
         raise type(error)(camel_case_message(str(error))) from error
     return _told(procedure, result)
@@ -397,9 +400,10 @@ async def acall(
     if on_text is not None and procedure.speaks:
         asked["on_text"] = on_text
     try:
-        result = await procedure.arun(
-            connection, embedder=embedder, settings=settings, **asked
-        )
+        with span("procedure", procedure=name):
+            result = await procedure.arun(
+                connection, embedder=embedder, settings=settings, **asked
+            )
     except InputError as error:
         raise type(error)(camel_case_message(str(error))) from error
     return _told(procedure, result)

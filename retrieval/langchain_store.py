@@ -1,0 +1,361 @@
+"""A LangChain vector store whose documents become a corpus of the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from langchain_core.documents import Document
+from langchain_core.vectorstores import VectorStore
+
+from knowtrail.graph.errors import InputError, UnknownCorpusError
+from knowtrail.graph.models.embedders import Embedder, load_embedder
+from knowtrail.graph.settings import Settings
+from knowtrail.ingest.corpus import known_corpus
+from knowtrail.ingest.forgetting import forget_documents
+from knowtrail.ingest.keys import content_key
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.ingest.prepare import RESERVED, document_id, given_metadata
+from knowtrail.ingest.sources.langchain import LangChainSource
+from knowtrail.retrieval.algorithms.asking import Ranking
+from knowtrail.retrieval.algorithms.hybrid import diverse
+from knowtrail.retrieval.corpora import ground
+from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.filters import parse_filter
+from knowtrail.retrieval.link import Link
+from knowtrail.retrieval.questions import LARGEST_K
+from knowtrail.retrieval.readers.cypher import CypherReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from langchain_core.embeddings import Embeddings
+
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.retrieval.protocols import Vector, Walking
+    from knowtrail.retrieval.walk import RankedChunk
+
+_OPTIONS = IngestOptions(themes="none")
+_GIVEN = "retrieval/documents_given"
+_FOUND = "extraction/documents"
+
+
+class KnowtrailVectorStore(VectorStore):
+    """Documents that are ingested into a corpus, and found by their nearest chunk.
+
+    What `add_documents` takes goes through the whole ingest: sentences, chunks, edges
+    and names, so that a `KnowtrailRetriever` of the same corpus can walk it. Searches
+    of the store return whole documents as they were added, each once. Scores are
+    cosines; relevance scores are (1 + cosine) / 2. Metadata that no property of Neo4j
+    can hold, such as nested objects, is left out. To add many documents, add them in
+    one call: each call links the corpus anew.
+    """
+
+    def __init__(
+        self,
+        *,
+        corpus: str,
+        embedder: Embedder | Embeddings | None = None,
+        connection: Connection | None = None,
+        settings: Settings | None = None,
+        options: IngestOptions | None = None,
+    ) -> None:
+        """Name a corpus, which need not be there yet.
+
+        Args:
+            corpus: Its name.
+            embedder: The model of the corpus; None loads that of the settings.
+            connection: The database, which is left open; None connects by the
+                settings at the first use, until `close`.
+            settings: Where database, models and working files are; None reads the
+                environment.
+            options: How a new corpus is built; None: as by default, without themes.
+        """
+        self.corpus = corpus
+        self._settings = settings or Settings.from_env()
+        self._options = options
+        self._given = embedder
+        self._link = Link(
+            connection=connection, settings=None if connection else self._settings
+        )
+
+    def close(self) -> None:
+        """Close a connection that was opened here."""
+        self._link.close()
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """Return the model that embeds documents and questions."""
+        if self._given is None:
+            self._given = load_embedder(
+                self._settings.embedder, settings=self._settings
+            )
+        return self._given  # type: ignore[return-value]
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Ingest texts, replacing those of the same ids.
+
+        Args:
+            texts: What to store.
+            metadatas: One for each text.
+            ids: One for each text; None for a key of text and metadata.
+            **kwargs: Nothing else is taken.
+
+        Returns:
+            The ids.
+
+        Raises:
+            InputError: If lengths differ or there is an unknown argument, or if a text
+                cannot be stored; those before it are.
+        """
+        if kwargs:
+            raise InputError(f"Unknown argument {next(iter(kwargs))!r}: give ids.")
+        texts = list(texts)
+        of = metadatas or [{} for _ in texts]
+        given = list(ids) if ids is not None else [None] * len(texts)
+        if not len(texts) == len(of) == len(given):
+            counts = f"{len(texts)} texts, {len(of)} metadatas, {len(given)} ids"
+            raise InputError(f"There are {counts}: give one for each text.")
+        names = [
+            name or content_key(text, str(sorted(more.items(), key=lambda i: i[0])))
+            for text, more, name in zip(texts, of, given, strict=True)
+        ]
+        last = {
+            name: Document(page_content=text, metadata=more, id=name)
+            for name, text, more in zip(names, texts, of, strict=True)
+        }
+        report = ingest_corpus(
+            self._connection(),
+            [LangChainSource(list(last.values()))],
+            corpus=self.corpus,
+            embedder=self.embeddings,
+            settings=self._settings,
+            options=self._options or (None if self._is_stored() else _OPTIONS),
+        )
+        if report.failed:
+            msg = f"{report.failed} texts were not stored, such as {report.failures[0]}"
+            raise InputError(msg)
+        return names
+
+    def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
+        """Forget documents, with all that was derived from them.
+
+        Args:
+            ids: Their ids; unknown ones are passed over. None forgets all.
+            **kwargs: Nothing else is taken.
+        """
+        if kwargs:
+            raise InputError(f"Unknown argument {next(iter(kwargs))!r}: give ids.")
+        if not self._is_stored():
+            return True
+        connection = self._connection()
+        rows = (
+            connection.read(_FOUND, corpus=self.corpus, only=None)
+            if ids is None
+            else self._stored(ids)
+        )
+        wanted = [row["id"] for row in rows]
+        if wanted:
+            forget_documents(connection, self.corpus, wanted, settings=self._settings)
+        return True
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Return the documents of some ids, without those that are not there."""
+        return [_document(row) for row in self._stored(ids)]
+
+    def similarity_search(
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        filter: Any = None,  # noqa: A002
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Return the documents whose chunks are nearest to a question.
+
+        Args:
+            query: What is asked.
+            k: Documents wanted.
+            filter: What chunks must pass, see `knowtrail.retrieval.filters`.
+            **kwargs: Nothing else is taken.
+        """
+        return [d for d, _ in self._found(query, None, k, filter, **kwargs)]
+
+    def similarity_search_with_score(
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        filter: Any = None,  # noqa: A002
+        **kwargs: Any,
+    ) -> list[tuple[Document, float]]:
+        """Do as `similarity_search` does, with the cosines."""
+        return self._found(query, None, k, filter, **kwargs)
+
+    def similarity_search_by_vector(
+        self,
+        embedding: list[float],
+        k: int = 4,
+        *,
+        filter: Any = None,  # noqa: A002
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Do as `similarity_search` does, for a vector."""
+        return [d for d, _ in self._found("", embedding, k, filter, **kwargs)]
+
+    def max_marginal_relevance_search(
+        self,
+        query: str,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        *,
+        filter: Any = None,  # noqa: A002
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Return documents that are near a question and unlike one another.
+
+        Args:
+            query: What is asked.
+            k: Documents wanted.
+            fetch_k: The nearest documents among which they are chosen.
+            lambda_mult: How much nearness counts, from 0 to 1.
+            filter: What chunks must pass.
+            **kwargs: Nothing else is taken.
+        """
+        return [
+            document
+            for document, _ in self._found(
+                query, None, k, filter, pool=fetch_k, balance=lambda_mult, **kwargs
+            )
+        ]
+
+    def max_marginal_relevance_search_by_vector(
+        self,
+        embedding: list[float],
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        *,
+        filter: Any = None,  # noqa: A002
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Do as `max_marginal_relevance_search` does, for a vector."""
+        return [
+            document
+            for document, _ in self._found(
+                "", embedding, k, filter, pool=fetch_k, balance=lambda_mult, **kwargs
+            )
+        ]
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Return a store into whose corpus texts were ingested.
+
+        Args:
+            texts: What to store.
+            embedding: The model.
+            metadatas: One for each text.
+            ids: One for each text.
+            **kwargs: Arguments of the class, such as `corpus`.
+        """
+        store = cls(embedder=embedding, **kwargs)
+        store.add_texts(texts, metadatas, ids=ids)
+        return store
+
+    def _select_relevance_score_fn(self) -> Any:
+        """Return what makes a number from 0 to 1 of a cosine."""
+        return lambda cosine: (1 + cosine) / 2
+
+    def _connection(self) -> Connection:
+        """Return the database."""
+        connection = self._link.connection()
+        if connection is None:  # pragma: no cover - the link has one or settings
+            raise TypeError
+        return connection
+
+    def _is_stored(self) -> bool:
+        """Return whether the corpus is there."""
+        return known_corpus(self._connection(), self.corpus) is not None
+
+    def _stored(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the rows of documents, in the order of their ids."""
+        keys = [document_id(self.corpus, name) for name in ids]
+        return self._connection().read(_GIVEN, ids=keys, reserved=sorted(RESERVED))
+
+    def _found(
+        self,
+        question: str,
+        vector: list[float] | None,
+        k: int,
+        given_filter: Any,
+        *,
+        pool: int | None = None,
+        balance: float = 1.0,
+    ) -> list[tuple[Document, float]]:
+        """Return documents with the cosines of their nearest chunks, best first."""
+        if not (isinstance(k, int) and 1 <= k <= LARGEST_K):
+            msg = f"k is {str(k)[:80]}: give a whole number from 1 to {LARGEST_K}."
+            raise InputError(msg)
+        connection, parsed = self._connection(), parse_filter(given_filter)
+        try:
+            start = ground(
+                connection,
+                self.embeddings,
+                question,
+                corpus=self.corpus,
+                settings=self._settings,
+                vector=vector,
+            )
+        except UnknownCorpusError:
+            return []
+        reader = CypherReader(connection, corpus=self.corpus, filter=parsed)
+        most = max(k, pool or 0)
+        hits, vectors, of = run(reader, _nearest(start.query, most))
+        if pool is not None:
+            hits = diverse(hits, vectors, balance)
+        scores = {of[hit.id]: hit.score for hit in hits[:k]}
+        rows = connection.read(_GIVEN, ids=list(scores), reserved=sorted(RESERVED))
+        return [(_document(row), scores[row["id"]]) for row in rows]
+
+
+def _nearest(
+    query: Vector, documents: int
+) -> Walking[tuple[list[RankedChunk], Mapping[str, Vector], Mapping[str, str]]]:
+    """Return the nearest chunk of each of the nearest documents."""
+    ranking = Ranking(query, k=documents, documents=True)
+    while True:
+        yield from ranking.read()
+        first: dict[str, RankedChunk] = {}
+        for hit in ranking.ranked:
+            first.setdefault(ranking.documents[hit.id], hit)
+        if len(first) >= documents or ranking.complete:
+            best = list(first.values())[:documents]
+            return best, ranking.vectors, ranking.documents
+
+
+def _document(row: Mapping[str, Any]) -> Document:
+    """Return a stored document as it was added."""
+    metadata = given_metadata(row["given"], taken=())
+    if row["title"] not in (row["source"], row["sourceId"]):
+        metadata["title"] = row["title"]
+    if row["source"]:
+        metadata["source"] = row["source"]
+    if row["url"] and row["url"] != row["source"]:
+        metadata["url"] = row["url"]
+    return Document(page_content=row["text"], metadata=metadata, id=row["sourceId"])

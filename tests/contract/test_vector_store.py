@@ -1,0 +1,141 @@
+"""The LangChain vector store: its standard tests, and what they do not ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from langchain_core.documents import Document
+from langchain_tests.integration_tests.vectorstores import VectorStoreIntegrationTests
+
+from knowtrail.graph.db.schema import drop_schema
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.models.embedding_models import HashEmbedder
+from knowtrail.retrieval import KnowtrailRetriever, KnowtrailVectorStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from langchain_core.vectorstores import VectorStore
+
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.settings import Settings
+
+pytestmark = pytest.mark.integration
+
+LINES = (
+    "Tides rise twice a day in the harbour.",
+    "Tides fall twice a day in the harbour.",
+    "Looms weave wool into cloth.",
+    "Lenses bend light toward a focus.",
+)
+
+
+class TestStandard(VectorStoreIntegrationTests):
+    """LangChain's own tests, unmodified; none is expected to fail."""
+
+    @pytest.fixture
+    def vectorstore(
+        self, session_connection: Connection, server: Settings
+    ) -> Iterator[VectorStore]:
+        """Return a store whose corpus is not there."""
+        drop_schema(session_connection, data=True)
+        yield KnowtrailVectorStore(
+            corpus="standard",
+            embedder=self.get_embeddings(),
+            connection=session_connection,
+            settings=server,
+        )
+        drop_schema(session_connection, data=True)
+
+
+@pytest.fixture(scope="module")
+def store(session_connection: Connection, server: Settings) -> KnowtrailVectorStore:
+    """Return a store of four documents, each with a year."""
+    drop_schema(session_connection, data=True)
+    return KnowtrailVectorStore.from_texts(
+        list(LINES),
+        HashEmbedder(64),
+        [{"year": 1900 + n, "title": f"Page {n}"} for n in range(4)],
+        ids=[f"d{n}" for n in range(4)],
+        corpus="lines",
+        connection=session_connection,
+        settings=server,
+    )
+
+
+def test_scores_are_cosines(store: KnowtrailVectorStore) -> None:
+    """The text itself has cosine 1, relevance 1; the rest come in falling order."""
+    found = store.similarity_search_with_score(LINES[2], k=4)
+    relevant = store.similarity_search_with_relevance_scores(LINES[2], k=4)
+
+    scores = [score for _, score in found]
+    assert found[0][0].id == "d2"
+    assert scores[0] == pytest.approx(1)
+    assert scores == sorted(scores, reverse=True)
+    assert [r for _, r in relevant] == pytest.approx([(1 + s) / 2 for s in scores])
+
+
+def test_a_vector_finds_what_its_text_finds(store: KnowtrailVectorStore) -> None:
+    """Searching by the vector of a question is searching by the question."""
+    vector = HashEmbedder(64).embed_query("tides in a harbour")
+
+    assert store.similarity_search_by_vector(vector, k=2) == store.similarity_search(
+        "tides in a harbour", k=2
+    )
+
+
+def test_a_filter_holds(store: KnowtrailVectorStore) -> None:
+    """Metadata can be asked for, by every search and by the retriever made of it."""
+    given = {"document.year": {"$gte": 1902}}
+
+    found = store.similarity_search(LINES[0], k=4, filter=given)
+    retriever = store.as_retriever(search_kwargs={"k": 4, "filter": given})
+
+    assert {d.id for d in found} == {"d2", "d3"}
+    assert retriever.invoke(LINES[0]) == found
+
+
+def test_mmr_passes_over_what_is_said_already(store: KnowtrailVectorStore) -> None:
+    """Two near copies come first by nearness; by MMR the second is another text."""
+    near = store.similarity_search(LINES[0], k=2)
+    diverse = store.max_marginal_relevance_search(LINES[0], k=2, lambda_mult=0.3)
+
+    assert [d.id for d in near] == ["d0", "d1"]
+    assert diverse[0].id == "d0"
+    assert diverse[1].id in {"d2", "d3"}
+
+
+def test_the_corpus_can_be_walked(
+    store: KnowtrailVectorStore, session_connection: Connection
+) -> None:
+    """A retriever of the same corpus finds the same documents as chunks."""
+    retriever = KnowtrailRetriever(
+        connection=session_connection, embedder=HashEmbedder(64), corpus="lines"
+    )
+
+    found = retriever.invoke(LINES[3], k=1)
+
+    assert [d.page_content for d in found] == [LINES[3]]
+    assert found[0].metadata["source_id"] == "d3"
+
+
+def test_metadata_comes_back(store: KnowtrailVectorStore) -> None:
+    """What was given is given back, and an unknown id is passed over."""
+    assert store.get_by_ids(["d1", "none"]) == [
+        Document(
+            id="d1", page_content=LINES[1], metadata={"year": 1901, "title": "Page 1"}
+        )
+    ]
+
+
+def test_mistakes_are_told(store: KnowtrailVectorStore) -> None:
+    """What is no good is refused before anything is written or searched."""
+    with pytest.raises(InputError, match="2 texts, 1 metadatas"):
+        store.add_texts(["a", "b"], [{}])
+    with pytest.raises(InputError, match="'namespace'"):
+        store.add_texts(["a"], namespace="x")
+    with pytest.raises(InputError, match="k is 0"):
+        store.similarity_search("a", k=0)
+    with pytest.raises(InputError, match="k is 10"):
+        store.similarity_search("a", k=10**9)
