@@ -105,11 +105,14 @@ class Filter:
         """Return how to find what passes without looking at the rest.
 
         Returns:
-            A pattern that finds `document`, by an index where there is one for a
-            property; a predicate for its chunk `c`; the parameters of both.
+            A pattern that finds chunks `c`, with their `document` where that is asked
+            for, by an index where there is one for a property; a predicate for both;
+            the parameters.
         """
         params: dict[str, Any] = {}
         predicate = cypher_of(self.clause, "c", params)
+        if not touches_document(self.clause):
+            return "MATCH (c:Chunk {corpus: $corpus})", predicate, params
         clause = self.clause
         parts = clause.parts if isinstance(clause, AllOf) else (clause,)
         of_document = [
@@ -118,7 +121,9 @@ class Filter:
         tests = [cypher_of(part, "c", params) for part in of_document]
         where = " AND ".join(["document.corpus = $corpus", *tests])
         tag = next(filter(None, (tag_of(part, params) for part in of_document)), "")
-        return f"{tag}MATCH (document:Document) WHERE {where}", predicate, params
+        start = f"{tag}MATCH (document:Document) WHERE {where} WITH document "
+        start += "MATCH (document)<-[:FROM_DOCUMENT]-(c:Chunk)"
+        return start, predicate, params
 
     def matches(self, chunk: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
         """Return whether a chunk passes.

@@ -93,10 +93,12 @@ def searching(
     ]
     if k is not None and trail.ranking:
         seen = {s.id for step in trail.steps for s in step.sentences}
-        known = trail.ranking
+        known, complete = trail.ranking, trail.stop_reason == "chunks_exhausted"
         # A walk may leave out what a chunk says beside the question: that comes last.
         for walked in (trail.steps, ()):
-            ranking = Ranking(query, known=known)
+            ranking = Ranking(
+                query, known=known, complete=complete, wanted=k - len(hits)
+            )
             ranking.skip(step.chunk.id for step in walked)
             while len(hits) < k and (best := (yield from ranking.next())) is not None:
                 visit = yield from ranking.visit(best)
@@ -113,7 +115,7 @@ def searching(
                     filled=True,
                 )
                 hits += _cut(whole, by_sentence=by_sentence)
-            known = ranking.ranked
+            known, complete = ranking.ranked, ranking.complete
     return trail, tuple(hits if k is None else hits[:k])
 
 

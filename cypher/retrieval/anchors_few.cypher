@@ -1,9 +1,7 @@
 // purpose: chunks that pass a filter, nearest to a vector first, where they are few: found from their documents
 // params: corpus, vector, hits, documents, most
 // since: 5.26
-MATCH (document:Document {corpus: $corpus}) /* start */
-WITH document
-MATCH (document)<-[:FROM_DOCUMENT]-(c:Chunk)
+MATCH (c:Chunk {corpus: $corpus}) /* start */
 WHERE c.embedding IS NOT NULL AND true /* filter */
 WITH c
 LIMIT $most

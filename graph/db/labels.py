@@ -22,7 +22,8 @@ class Label:
         since: The schema version that brought its constraint; 0 where it has none.
         key: The property that names a node; unique.
         indexes: Schema version -> what is indexed since then, each one property or
-            several, `a, b`. An index is called after its last one.
+            several, `a, b`. An index is called after its last one, since version 10
+            after all of them.
         texts: Whether it is part of a corpus, as walks and results are not.
         uri: Whether a node's own `uri`, where it has one, is its IRI in RDF.
         types: Its standard types in RDF, as `prefix:name`, beside the label's own.
@@ -51,7 +52,8 @@ class Label:
         for since, indexed in self.indexes.items():
             for properties in indexed:
                 names = properties.split(", ")
-                name = f"{called}_{_snake(names[-1])}"
+                named = names if since >= 10 else names[-1:]
+                name = "_".join([called, *map(_snake, named)])
                 on = ", ".join(f"n.{one}" for one in names)
                 command = f"CREATE INDEX {name} IF NOT EXISTS FOR (n:{label}) ON ({on})"
                 yield since, name, command
@@ -68,7 +70,8 @@ _BY_CORPUS = {9: ("corpus",)}
 LABELS: dict[str, Label] = {
     "Corpus": Label(since=1, key="name", texts=True),
     "Document": Label(
-        since=1, indexes=_BY_CORPUS, texts=True, types=("schema:Article",)
+        since=1, indexes=_BY_CORPUS | {10: ("corpus, title",)}, texts=True,
+        types=("schema:Article",),
     ),
     "Chunk": Label(since=1, indexes=_BY_CORPUS, texts=True, types=("nif:Context",)),
     "Sentence": Label(since=1, indexes=_BY_CORPUS, texts=True, types=("nif:Context",)),

@@ -84,6 +84,8 @@ class Ranking:
         known: tuple[RankedChunk, ...] = (),
         rules: Rules = OWN,
         documents: bool = False,
+        complete: bool = False,
+        wanted: int | None = None,
     ) -> None:
         """Prepare the ranking; nothing is asked for yet.
 
@@ -93,6 +95,9 @@ class Ranking:
             known: A ranking that was read before, to go on from.
             rules: How equal scores are ordered.
             documents: Whether it is asked which documents the chunks are of.
+            complete: Whether the known ranking has every chunk.
+            wanted: Chunks that will be opened, as far as it is known: they are asked
+                for together.
         """
         self.query = query
         self.ranked = known
@@ -101,10 +106,10 @@ class Ranking:
         self._k = k
         self._rules = rules
         self._documents = documents
-        self.complete = False
+        self.complete = complete
         self._taken: set[str] = set()
         self._place = 0
-        self._batch = _BATCH
+        self._batch = min(max(_BATCH, wanted or 0), _LARGEST_BATCH)
         self._visits: dict[str, Visit | None] = {}
 
     def skip(self, chunk_ids: Iterable[str]) -> None:

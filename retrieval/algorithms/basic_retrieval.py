@@ -38,7 +38,9 @@ class BasicRetrieval:
     def walk(self, query: Vector, options: WalkOptions) -> Walking[Trail]:
         """Rank chunks and take them until a budget or the early stop."""
         harvest = Harvest(query, options, self.rules)
-        ranking = Ranking(query, k=_SURE_PLACES, rules=self.rules)
+        ranking = Ranking(
+            query, k=_SURE_PLACES, rules=self.rules, wanted=options.max_chunks
+        )
         while (hit := (yield from ranking.next())) is not None:
             enough = self.rules.early_stop and harvest.found >= self.early_stop_after
             if enough and harvest.best > hit.score:

@@ -39,7 +39,7 @@ class Hybrid:
 
     def walk(self, query: Vector, options: WalkOptions) -> Walking[Trail]:
         """Rank chunks and take them until a budget is used up."""
-        ranking = Ranking(query, k=self.pool // 10)
+        ranking = Ranking(query, k=self.pool // 10, wanted=options.max_chunks)
         by_words = yield from ranking.read(words=options.question)
         fused: defaultdict[str, float] = defaultdict(float)
         near = [hit.id for hit in ranking.ranked]
@@ -74,7 +74,7 @@ class Mmr:
 
     def walk(self, query: Vector, options: WalkOptions) -> Walking[Trail]:
         """Rank chunks and take them until a budget is used up."""
-        ranking = Ranking(query, k=max(1, self.pool // 10))
+        ranking = Ranking(query, k=max(1, self.pool // 10), wanted=options.max_chunks)
         yield from ranking.read()
         near = ranking.ranked[: self.pool]
         order = [hit.id for hit in diverse(near, ranking.vectors, self.balance)]

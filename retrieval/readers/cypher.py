@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _PLACE = "true /* filter */"
-_START = "MATCH (document:Document {corpus: $corpus}) /* start */"
+_START = "MATCH (c:Chunk {corpus: $corpus}) /* start */"
 _WORDS = "[] /* words */"
 _FETCH = {"anchors_search": (4,), "anchors_index": (16, 32)}
 """Statement -> how many times the hits it asks the index for, one try after the other.

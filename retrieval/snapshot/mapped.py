@@ -14,7 +14,7 @@ import numpy as np
 
 from knowtrail.graph.errors import SnapshotError
 from knowtrail.graph.files import file_digest
-from knowtrail.retrieval.filter_clauses import Compare
+from knowtrail.retrieval.filter_clauses import AllOf, Compare
 from knowtrail.retrieval.snapshot.blocks import (
     CHUNK_PLACES,
     LONG_PROPERTIES,
@@ -34,7 +34,7 @@ from knowtrail.retrieval.snapshot.layout import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import numpy.typing as npt
@@ -46,6 +46,8 @@ Head: TypeAlias = tuple[str, str, str | None, str]
 """Id, title, url and source of a document."""
 
 _MASKS = 16
+_PIECES = 16
+"""Values that are looked for at most, each in one pass over all documents."""
 
 
 def _read_facts(folder: Path) -> SnapshotFacts:
@@ -75,6 +77,17 @@ class TextColumn:
         """Return the bytes of a row."""
         start, stop = self.starts[row : row + 2].tolist()
         return self._data[start:stop]
+
+    def having(self, pieces: Iterable[bytes]) -> list[int]:
+        """Return the rows whose bytes have one of some pieces, in order."""
+        found: list[int] = []
+        for piece in pieces:
+            place = self._data.find(piece)
+            while place >= 0:
+                found.append(place)
+                place = self._data.find(piece, place + 1)
+        rows = np.searchsorted(self.starts, found, side="right") - 1
+        return np.unique(rows).tolist()  # type: ignore[no-any-return]
 
     def many(self, rows: npt.NDArray[np.int64]) -> list[bytes]:
         """Return the bytes of some rows."""
@@ -261,7 +274,8 @@ class MappedSnapshot:
 def passing(snapshot: MappedSnapshot, wanted: Filter) -> npt.NDArray[np.bool_]:
     """Return for each chunk whether it passes; the last few filters are kept.
 
-    A filter that looks at documents only is decided once a document.
+    A filter that looks at documents only is decided once a document; one that asks for
+    a value, only for the documents whose JSON has the bytes of that value.
     """
     key = repr(wanted.clause)
     if (known := snapshot.masks.get(key)) is None:
@@ -279,7 +293,11 @@ def _decided(snapshot: MappedSnapshot, wanted: Filter) -> npt.NDArray[np.bool_]:
     of_document = {name for owner, name in fields if owner != "chunk"}
     passes = np.zeros(snapshot.facts.chunks, dtype=np.bool_)
     starts = snapshot.starts["document_chunks"].tolist()
-    for row in range(snapshot.facts.documents):
+    pieces = _bytes_needed(wanted.clause)
+    rows: Iterable[int] = range(snapshot.facts.documents)
+    if pieces is not None:
+        rows = snapshot.texts["documents"].having(pieces)
+    for row in rows:
         document = _document(snapshot, row, of_document)
         first, last = starts[row], starts[row + 1]
         if of_chunk:
@@ -290,6 +308,29 @@ def _decided(snapshot: MappedSnapshot, wanted: Filter) -> npt.NDArray[np.bool_]:
         else:
             passes[first:last] = wanted.matches({}, document)
     return passes
+
+
+def _bytes_needed(clause: Clause) -> set[bytes] | None:
+    """Return bytes of which a document that passes has one; None where none is sure."""
+    if isinstance(clause, Compare):
+        field = clause.field
+        apart = field.name in LONG_PROPERTIES or field.name == "corpusVersion"
+        if field.owner == "chunk" or apart:
+            return None
+        if clause.operator == "$like" and clause.value:
+            return {json.dumps(clause.value)[1:-1].encode()}
+        values = [clause.value] if clause.operator == "$eq" else clause.value
+        if clause.operator not in {"$eq", "$in"} or len(values) > _PIECES:
+            return None
+        whole = (
+            int(v) if isinstance(v, float) and v.is_integer() else v for v in values
+        )
+        return {json.dumps(value).encode() for value in whole}
+    parts = [_bytes_needed(part) for part in clause.parts]
+    known = [part for part in parts if part is not None]
+    if isinstance(clause, AllOf):
+        return min(known, key=len, default=None)
+    return set().union(*known) if len(known) == len(parts) else None
 
 
 def _fields(clause: Clause) -> set[tuple[str, str]]:
