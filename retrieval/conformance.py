@@ -22,7 +22,7 @@ from knowtrail.graph.models.language_models import ModelReply
 from knowtrail.retrieval.algorithms import ALGORITHMS, PUBLISHED_ALGORITHMS, algorithm
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.filters import parse_filter
-from knowtrail.retrieval.protocols import StoredSentence, WalkOptions
+from knowtrail.retrieval.protocols import Nearest, StoredSentence, WalkOptions
 from knowtrail.retrieval.readers.memory import MemoryGraph, MemoryReader
 from knowtrail.retrieval.walk import ChunkText
 
@@ -362,6 +362,13 @@ class GraphReaderConformance:
             assert _sorted(two) == _sorted(one)
         assert set(plain.named) == {ids[0], ids[2]}
         assert "cove" in plain.counts
+        query = random_query(18)
+        nearest = Nearest(names=("cove", "x"), vector=query, most=2)
+        some, same = (
+            reader.terms((), (), members=True, nearest=nearest) for reader in readers
+        )
+        assert _sorted(some) == _sorted(same)
+        assert len(some.named) == 2
         assert len(whole.named) > len(graph.chunks) / 3
 
     def test_names_lead_further(self, open_reader: OpenReader) -> None:

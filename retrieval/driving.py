@@ -101,7 +101,7 @@ def _answer(
     if isinstance(request, ProjectionRequest):
         return reader.projection(request.query)
     if isinstance(request, TermsRequest):
-        return reader.terms(request.chunk_ids, request.names, members=request.members)
+        return reader.terms(request.chunk_ids, request.names, **_members(request))
     if isinstance(request, ElapsedRequest):
         return time.perf_counter() - begin
     return _given(model).reply(
@@ -126,7 +126,7 @@ async def _aanswer(
         return await reader.aprojection(request.query)
     if isinstance(request, TermsRequest):
         return await reader.aterms(
-            request.chunk_ids, request.names, members=request.members
+            request.chunk_ids, request.names, **_members(request)
         )
     if isinstance(request, ElapsedRequest):
         return time.perf_counter() - begin
@@ -139,6 +139,12 @@ def _more(request: AnchorRequest) -> dict[str, Any]:
     """Return words only where there are some: not every reader knows them."""
     more = {"words": request.words} if request.words else {}
     return {"documents": request.documents, **more}
+
+
+def _members(request: TermsRequest) -> dict[str, Any]:
+    """Return which members are asked for, as `_more` does."""
+    more = {} if request.nearest is None else {"nearest": request.nearest}
+    return {"members": request.members, **more}
 
 
 def _given(model: LanguageModel | None) -> LanguageModel:

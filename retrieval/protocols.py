@@ -36,6 +36,7 @@ __all__ = [
     "HomesRequest",
     "ModelReply",
     "ModelRequest",
+    "Nearest",
     "Projection",
     "ProjectionRequest",
     "Request",
@@ -218,7 +219,30 @@ class ProjectionRequest:
     query: Vector | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Nearest:
+    """Terms that more chunks name than can be opened, and which of these to open.
+
+    Of each term, the `SAMPLE` members with the least ids (which are hashes, so that
+    this is a sample that is always the same) are compared with the question, and the
+    nearest are members, ties by id.
+
+    Attributes:
+        names: The terms.
+        vector: The question's vector.
+        most: Members of each.
+    """
+
+    names: tuple[str, ...]
+    vector: Vector
+    most: int
+
+
+SAMPLE = 5_000
+"""Members of a broad term that are compared with the question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TermsRequest:
     """Ask which terms chunks name, and which chunks name terms, in one round trip.
 
@@ -230,11 +254,13 @@ class TermsRequest:
             them.
         members: Whether the chunks that name these terms are wanted too, with all
             their terms; the filter applies to them.
+        nearest: With `members`, further terms of which only some members are wanted.
     """
 
     chunk_ids: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     members: bool = False
+    nearest: Nearest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -320,7 +346,12 @@ class GraphReader(Protocol):
         ...
 
     def terms(
-        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+        self,
+        chunk_ids: Sequence[str],
+        names: Sequence[str],
+        *,
+        members: bool = False,
+        nearest: Nearest | None = None,
     ) -> TermsFound:
         """Return the terms of chunks, those of some names, and who names them."""
         ...
@@ -350,7 +381,12 @@ class AsyncGraphReader(Protocol):
         ...
 
     async def aterms(
-        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+        self,
+        chunk_ids: Sequence[str],
+        names: Sequence[str],
+        *,
+        members: bool = False,
+        nearest: Nearest | None = None,
     ) -> TermsFound:
         """Return the terms of chunks, those of some names, and who names them."""
         ...

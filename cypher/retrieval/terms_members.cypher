@@ -1,10 +1,27 @@
 // purpose: chunks that name terms, and all terms of theirs with how many chunks name each and which of these do, by place
-// params: corpus, ids, names
+// params: corpus, ids, names, broad, vector, most, sample
 // since: 5.26
 UNWIND $names AS name
 MATCH (:Term {corpus: $corpus, name: name})<-[:NAMES]-(c:Chunk)
 WHERE true /* filter */
 WITH collect(DISTINCT c) AS found
+WITH found + COLLECT {
+  UNWIND $broad AS name
+  CALL (name) {
+    MATCH (:Term {corpus: $corpus, name: name})<-[:NAMES]-(c:Chunk)
+    WHERE c.embedding IS NOT NULL AND true /* filter */
+    WITH c
+    ORDER BY c.id
+    LIMIT $sample
+    WITH c
+    ORDER BY vector.similarity.cosine(c.embedding, $vector) DESC, c.id
+    LIMIT $most
+    RETURN c
+  }
+  WITH DISTINCT c
+  WHERE NOT c IN found
+  RETURN c
+} AS found
 WITH found + COLLECT {
   UNWIND $ids AS id
   MATCH (c:Chunk {id: id})

@@ -31,7 +31,12 @@ from knowtrail.retrieval.algorithms.auto_words import (
 )
 from knowtrail.retrieval.algorithms.harvest import Harvest
 from knowtrail.retrieval.cosine import cosines
-from knowtrail.retrieval.protocols import AnchorRequest, TermsFound, TermsRequest
+from knowtrail.retrieval.protocols import (
+    AnchorRequest,
+    Nearest,
+    TermsFound,
+    TermsRequest,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -140,7 +145,7 @@ class Auto:
             ids = tuple(anchor.id for anchor in ranked)
             asked = possible_names(options.question)
             found = yield from _ask_terms(TermsRequest(chunk_ids=ids, names=asked))
-            places = yield from self._ranked(ranked, found, options.question, harvest)
+            places = yield from self._ranked(ranked, found, query, harvest)
         gate = harvest.counts.get("gate", 0.0) if places else 0.0
         if self.parts.spread:
             places = spread(places or _by_cosine(ranked), ranking.documents, 1 - gate)
@@ -163,7 +168,7 @@ class Auto:
         self,
         anchors: Sequence[RankedChunk],
         found: TermsFound,
-        question: str,
+        query: Vector,
         harvest: Harvest,
     ) -> Walking[Sequence[Place]]:
         """Return chunks, best first; nothing where no name is known.
@@ -171,10 +176,11 @@ class Auto:
         Args:
             anchors: The chunks nearest to the question, best first.
             found: Their terms, and those of the question.
-            question: Its text.
+            query: The question's vector.
             harvest: Its counts take how many terms and chunks were looked at.
         """
         ids = tuple(anchor.id for anchor in anchors)
+        question = harvest.options.question
         names = question_names(question, found.counts)
         gate = self._gate(names, found)
         counts = harvest.counts
@@ -184,8 +190,13 @@ class Auto:
         scores = np.array([anchor.score for anchor in anchors])
         used = names if self.parts.terms else ()
         start = seeds(ids, scores, used, found.counts, found.chunks)
-        opened = worth_opening(start, found.named, found.counts, found.chunks)
-        more = yield from _ask_terms(TermsRequest(names=opened, members=True))
+        opened, broad, most = worth_opening(
+            start, found.named, found.counts, found.chunks
+        )
+        nearest = Nearest(names=broad, vector=query, most=most) if broad else None
+        more = yield from _ask_terms(
+            TermsRequest(names=opened, members=True, nearest=nearest)
+        )
         graph = local_graph(
             {**more.named, **found.named},
             {**found.counts, **more.counts},

@@ -27,6 +27,8 @@ POWER = 4
 """How much the first of the anchors count more than the others."""
 MENTIONS = 1000
 """Chunks that are fetched through names, counted once for each name: a cost limit."""
+BROAD_LEAST = 50
+"""Chunks of each of the question's names that has too many, whatever is left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,17 +165,21 @@ def worth_opening(
     named: Mapping[str, Sequence[str]],
     counts: Mapping[str, int],
     total: int,
-) -> tuple[str, ...]:
+) -> tuple[tuple[str, ...], tuple[str, ...], int]:
     """Return the terms whose chunks are worth fetching, within the limit of MENTIONS.
 
     They are taken in the order of what each of their chunks would get from a walker's
-    first steps, so that rare terms of good anchors come first.
+    first steps, so that rare terms of good anchors come first. What is left is shared
+    among the question's terms that have more chunks than that.
 
     Args:
         seeds: Where walks start.
         named: Chunk id -> names of its terms, of the anchors.
         counts: Term -> how many chunks name it.
         total: How many chunks the corpus has.
+
+    Returns:
+        Terms to open whole; terms of which some chunks are opened; how many of each.
     """
     mass = dict(seeds.terms)
     for chunk_id, share in seeds.chunks.items():
@@ -189,7 +195,8 @@ def worth_opening(
         if 1 < counts[name] <= left or (name in seeds.terms and counts[name] <= left):
             left -= counts[name]
             chosen.append(name)
-    return tuple(chosen)
+    broad = tuple(sorted(seeds.terms.keys() - set(chosen)))
+    return tuple(chosen), broad, max(BROAD_LEAST, left // max(1, len(broad)))
 
 
 def local_graph(

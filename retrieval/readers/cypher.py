@@ -21,6 +21,7 @@ import numpy as np
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.retrieval.protocols import (
+    SAMPLE,
     AnchorRequest,
     Candidates,
     StoredSentence,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.retrieval.filters import Filter
     from knowtrail.retrieval.projection import Projection
-    from knowtrail.retrieval.protocols import Vector
+    from knowtrail.retrieval.protocols import Nearest, Vector
 
 _LOG = logging.getLogger(__name__)
 _PLACE = "true /* filter */"
@@ -94,7 +95,12 @@ class _Statements:
         return text, {**params, "ids": list(chunk_ids)}
 
     def terms(
-        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool
+        self,
+        chunk_ids: Sequence[str],
+        names: Sequence[str],
+        nearest: Nearest | None,
+        *,
+        members: bool,
     ) -> tuple[str, dict[str, Any]]:
         """Return the statement that asks for terms, or for chunks that name them."""
         params = {
@@ -105,7 +111,13 @@ class _Statements:
         if not members:
             return statement("retrieval/terms"), params
         text, more = self._text("retrieval/terms_members", "c")
-        return text, {**more, **params}
+        broad = {
+            "broad": [] if nearest is None else list(nearest.names),
+            "vector": [] if nearest is None else nearest.vector.tolist(),
+            "most": 0 if nearest is None else nearest.most,
+            "sample": SAMPLE,
+        }
+        return text, {**more, **params, **broad}
 
     def anchors(self, asked: AnchorRequest, *, search: bool) -> _Queries:
         """Ask what passes the filter, then the index, then every chunk.
@@ -324,10 +336,15 @@ class CypherReader:
         return _homes(self._rows(text, {"ids": list(sentence_ids)}))
 
     def terms(
-        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+        self,
+        chunk_ids: Sequence[str],
+        names: Sequence[str],
+        *,
+        members: bool = False,
+        nearest: Nearest | None = None,
     ) -> TermsFound:
         """Return the terms of chunks, those of some names, and who names them."""
-        query = self._statements.terms(chunk_ids, names, members=members)
+        query = self._statements.terms(chunk_ids, names, nearest, members=members)
         return _terms(self._rows(*query))
 
     def projection(self, query: Vector | None = None) -> Projection:
@@ -391,10 +408,15 @@ class AsyncCypherReader:
         return _homes(await self._rows(text, {"ids": list(sentence_ids)}))
 
     async def aterms(
-        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+        self,
+        chunk_ids: Sequence[str],
+        names: Sequence[str],
+        *,
+        members: bool = False,
+        nearest: Nearest | None = None,
     ) -> TermsFound:
         """Return the terms of chunks, those of some names, and who names them."""
-        query = self._statements.terms(chunk_ids, names, members=members)
+        query = self._statements.terms(chunk_ids, names, nearest, members=members)
         return _terms(await self._rows(*query))
 
     async def aprojection(self, query: Vector | None = None) -> Projection:

@@ -10,14 +10,20 @@ import numpy as np
 
 from knowtrail.retrieval.cosine import cosines, ranked
 from knowtrail.retrieval.projection import Moments, Projection, fit_projection
-from knowtrail.retrieval.protocols import Candidates, TermsFound, Visit, anchor_hits
+from knowtrail.retrieval.protocols import (
+    SAMPLE,
+    Candidates,
+    TermsFound,
+    Visit,
+    anchor_hits,
+)
 from knowtrail.retrieval.rerank.bm25 import bm25_scores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from knowtrail.retrieval.filters import Filter
-    from knowtrail.retrieval.protocols import StoredSentence, Vector
+    from knowtrail.retrieval.protocols import Nearest, StoredSentence, Vector
     from knowtrail.retrieval.walk import ChunkText
 
 
@@ -142,13 +148,20 @@ class MemoryReader:
         return self._projection
 
     def terms(
-        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+        self,
+        chunk_ids: Sequence[str],
+        names: Sequence[str],
+        *,
+        members: bool = False,
+        nearest: Nearest | None = None,
     ) -> TermsFound:
         """Return the terms of chunks, those of some names, and who names them."""
         known = [name for name in names if name in self._members]
         ids = [i for i in chunk_ids if i in self._row]
         if members:
             ids += [i for n in known for i in self._members[n] if i in self._allowed]
+        if members and nearest is not None:
+            ids += [i for n in nearest.names for i in self._near(n, nearest)]
         named = {i: self._graph.names.get(i, ()) for i in ids}
         of_chunks = (name for found in named.values() for name in found)
         return TermsFound(
@@ -157,6 +170,12 @@ class MemoryReader:
             named=named,
             texts={i: self._graph.chunks[self._row[i]].text for i in named},
         )
+
+    def _near(self, name: str, nearest: Nearest) -> list[str]:
+        """Return the members of a broad term that are opened."""
+        ids = sorted(i for i in self._members[name] if i in self._allowed)[:SAMPLE]
+        scores = cosines(nearest.vector, self._vectors[[self._row[i] for i in ids]])
+        return [ids[place] for place in ranked(ids, scores)[: nearest.most]]
 
     async def aanchors(
         self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
@@ -179,10 +198,15 @@ class MemoryReader:
         return self.projection(query)
 
     async def aterms(
-        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+        self,
+        chunk_ids: Sequence[str],
+        names: Sequence[str],
+        *,
+        members: bool = False,
+        nearest: Nearest | None = None,
     ) -> TermsFound:
         """Do as `terms` does."""
-        return self.terms(chunk_ids, names, members=members)
+        return self.terms(chunk_ids, names, members=members, nearest=nearest)
 
     def _visit(self, chunk_id: str, *, neighbours: bool) -> Visit:
         """Open one chunk."""

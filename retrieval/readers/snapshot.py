@@ -20,6 +20,7 @@ from knowtrail.graph.errors import InputError, SnapshotError, VectorError
 from knowtrail.retrieval.cosine import cosines, ranked
 from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projection
 from knowtrail.retrieval.protocols import (
+    SAMPLE,
     Candidates,
     StoredSentence,
     TermsFound,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from knowtrail.retrieval.filters import Filter
-    from knowtrail.retrieval.protocols import Vector
+    from knowtrail.retrieval.protocols import Nearest, Vector
     from knowtrail.retrieval.snapshot.mapped import Head, MappedSnapshot
 
     Rows = npt.NDArray[np.int64]
@@ -225,7 +226,12 @@ class SnapshotReader:
             return fit_projection(chunks + sentences, query)
 
     def terms(
-        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+        self,
+        chunk_ids: Sequence[str],
+        names: Sequence[str],
+        *,
+        members: bool = False,
+        nearest: Nearest | None = None,
     ) -> TermsFound:
         """Return the terms of chunks, those of some names, and who names them.
 
@@ -233,9 +239,31 @@ class SnapshotReader:
             SnapshotError: If the snapshot is damaged.
         """
         with self._sound():
+            more = [] if nearest is None else self._near(nearest)
             return found_terms(
-                self.snapshot, chunk_ids, names, members=members, passing=self._passing
+                self.snapshot,
+                (*chunk_ids, *more),
+                names,
+                members=members,
+                passing=self._passing,
             )
+
+    def _near(self, nearest: Nearest) -> list[str]:
+        """Return the members of broad terms that are opened."""
+        found: list[str] = []
+        for name in nearest.names:
+            term = _there(self.snapshot, "term_names", "term_lookup", [name])
+            rows = listed(self.snapshot, "term_chunks", term)
+            if self._passing is not None:
+                rows = rows[self._passing[rows]]
+            pairs = sorted(zip(self._ids("chunk_ids", rows), rows, strict=True))[
+                :SAMPLE
+            ]
+            ids = [key for key, _ in pairs]
+            vectors = self._vectors[[row for _, row in pairs]].astype(np.float64)
+            order = ranked(ids, cosines(nearest.vector, vectors))[: nearest.most]
+            found += [ids[place] for place in order]
+        return found
 
     async def aanchors(
         self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
@@ -260,10 +288,15 @@ class SnapshotReader:
         return await asyncio.to_thread(self.projection, query)
 
     async def aterms(
-        self, chunk_ids: Sequence[str], names: Sequence[str], *, members: bool = False
+        self,
+        chunk_ids: Sequence[str],
+        names: Sequence[str],
+        *,
+        members: bool = False,
+        nearest: Nearest | None = None,
     ) -> TermsFound:
         """Do as `terms` does."""
-        return self.terms(chunk_ids, names, members=members)
+        return self.terms(chunk_ids, names, members=members, nearest=nearest)
 
     def _visit(self, chunk_id: str, row: int, *, neighbours: bool) -> Visit:
         """Open one chunk."""

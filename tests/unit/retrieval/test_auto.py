@@ -380,11 +380,21 @@ def test_rare_terms_of_good_anchors_are_opened_first() -> None:
     counts = {"rare": 2, "common": MENTIONS, "own": 1}
     start = seeds(("p", "q"), np.array([0.9, 0.1]), (), counts, 10 * MENTIONS)
 
-    opened = worth_opening(
+    opened, broad, _ = worth_opening(
         start, {"p": ("rare", "common", "own"), "q": ()}, counts, 10 * MENTIONS
     )
 
-    assert opened == ("rare",)
+    assert (opened, broad) == (("rare",), ())
+
+
+def test_a_name_of_the_question_is_opened_in_part() -> None:
+    """One that more chunks have than the limit gets what is left of it."""
+    counts = {"rare": 2, "common": MENTIONS + 1}
+    start = seeds(("p",), np.array([1.0]), tuple(counts), counts, 10 * MENTIONS)
+
+    found = worth_opening(start, {"p": ("rare",)}, counts, 10 * MENTIONS)
+
+    assert found == (("rare",), ("common",), MENTIONS - 2)
 
 
 def test_names_of_a_question_are_the_longest() -> None:
