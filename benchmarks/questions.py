@@ -8,6 +8,7 @@ ten chunks and their texts. Round trips are counted at the driver, for all sides
 
 from __future__ import annotations
 
+import logging
 import statistics
 import time
 from contextlib import contextmanager
@@ -56,6 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Measure each size on one server."""
+    logging.getLogger("neo4j_graphrag").setLevel(logging.ERROR)  # told once a call
     sizes = given.documents or ([20] if given.small else [1000])
     count = given.questions or (5 if given.small else 50)
     with served() as server:

@@ -104,7 +104,7 @@ def answer_request(
 
 def standalone_request(
     question: str, history: Sequence[tuple[str, str]], *, tokens: int | None
-) -> tuple[str, Mapping[str, Any]]:
+) -> AnswerRequest:
     """Ask for a question that can be understood without what was said before it.
 
     Args:
@@ -112,9 +112,6 @@ def standalone_request(
         history: Who spoke and what was said, the oldest first; the oldest that do not
             fit are left out, and all but the last `_TURNS`.
         tokens: Tokens that the prompt may have; None for no limit.
-
-    Returns:
-        The prompt, and the form of the answer.
     """
     lines = [f"{who}: {_SPACES.sub(' ', said).strip()}" for who, said in history]
     asked = marked("question", question)[1]
@@ -135,7 +132,7 @@ def standalone_request(
         "properties": {"question": {"type": "string"}},
         "required": ["question"],
     }
-    return f"{task}\n{said}\n{asked}", schema
+    return AnswerRequest(prompt=f"{task}\n{said}\n{asked}", schema=schema)
 
 
 def parse_standalone(said: str, question: str) -> str:

@@ -25,6 +25,7 @@ from knowtrail.retrieval.knowledge import (
     no_blocks_note,
     walked_documents,
 )
+from knowtrail.retrieval.questions import WalkSettings
 from knowtrail.retrieval.traverse import atraverse, traverse
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.answers import AnswerRequest
     from knowtrail.retrieval.knowledge import AnswerContext
     from knowtrail.retrieval.protocols import Algorithm
-    from knowtrail.retrieval.questions import WalkSettings
     from knowtrail.retrieval.traverse import TraverseResult
     from knowtrail.retrieval.walk import FoundSentence, Walk
 
@@ -106,6 +106,23 @@ class Answer:
         }
 
 
+class AskSettings(WalkSettings, total=False):
+    """What can be asked of an answer.
+
+    Attributes:
+        record: Whether the walk is stored, as by default.
+        seconds: Time that the model has for its answer, 180 by default.
+        context: `sentences` of the walk, or `skn` that its documents were read into.
+        history: Who spoke and what was said before: the model first makes a question
+            of it that stands alone. Nothing is done with it without a model.
+    """
+
+    record: bool
+    seconds: float
+    context: AnswerContext
+    history: Sequence[tuple[str, str]]
+
+
 def ask(
     connection: Connection,
     question: str,
@@ -114,13 +131,9 @@ def ask(
     corpus: str | None = None,
     algorithm: str | Algorithm = DEFAULT_ALGORITHM,
     model: LanguageModel | None = None,
-    record: bool = True,
-    seconds: float = ANSWER_SECONDS,
-    context: AnswerContext = "sentences",
-    history: Sequence[tuple[str, str]] = (),
     on_text: Callable[[str], object] | None = None,
     settings: Settings | None = None,
-    **asked: Unpack[WalkSettings],
+    **asked: Unpack[AskSettings],
 ) -> Answer:
     """Walk for a question and answer it from the sentences found.
 
@@ -132,15 +145,9 @@ def ask(
         algorithm: How to walk.
         model: Language model; None takes `model_at_hand`; without any, the answer is
             sentences of the walk.
-        record: Whether the walk is stored.
-        seconds: Time that the model has for its answer.
-        context: `sentences` of the walk, or `skn` that its documents were read into.
-        history: What was said before, as pairs of who spoke and what was said: the
-            model first makes a question of it that stands alone, which is walked for
-            and answered. Nothing is done with it where there is no model.
         on_text: Given the text as it comes; what it raises ends the model's request.
         settings: Where embedder and language model are found.
-        **asked: Budgets and filter of the walk, see `WalkSettings`.
+        **asked: The answer's settings and the walk's, see `AskSettings`.
 
     Returns:
         The answer; where the walk finds nothing, the model is not asked.
@@ -157,10 +164,6 @@ def ask(
         corpus=corpus,
         algorithm=algorithm,
         model=model,
-        record=record,
-        seconds=seconds,
-        context=context,
-        history=history,
         settings=settings,
         **asked,
     )
@@ -181,13 +184,9 @@ async def aask(
     corpus: str | None = None,
     algorithm: str | Algorithm = DEFAULT_ALGORITHM,
     model: LanguageModel | None = None,
-    record: bool = True,
-    seconds: float = ANSWER_SECONDS,
-    context: AnswerContext = "sentences",
-    history: Sequence[tuple[str, str]] = (),
     on_text: Callable[[str], object] | None = None,
     settings: Settings | None = None,
-    **asked: Unpack[WalkSettings],
+    **asked: Unpack[AskSettings],
 ) -> Answer:
     """Do as `ask` does, without blocking; see there."""
     pieces = aask_stream(
@@ -197,10 +196,6 @@ async def aask(
         corpus=corpus,
         algorithm=algorithm,
         model=model,
-        record=record,
-        seconds=seconds,
-        context=context,
-        history=history,
         settings=settings,
         **asked,
     )
@@ -232,21 +227,14 @@ def ask_stream(
 
     Takes the arguments of `ask`. The last item, and only that, is an `Answer`. Closing
     the iterator ends the request to the model.
-
-    Example:
-        ```python
-        for piece in ask_stream(connection, "What is ice?"):
-            if isinstance(piece, str):
-                sys.stdout.write(piece)
-        ```
     """
     _check_seconds(seconds)
     _check_context(context)
     model = model or model_at_hand(settings)
     if model is not None and history:
-        prompt, form = standalone_request(question, history, tokens=model.prompt_tokens)
-        said = model.reply(prompt, schema=form, seconds=seconds).text
-        question = parse_standalone(said, question)
+        alone = standalone_request(question, history, tokens=model.prompt_tokens)
+        reply = model.reply(alone.prompt, schema=alone.schema, seconds=seconds)
+        question = parse_standalone(reply.text, question)
     found = traverse(
         connection,
         question,
@@ -297,8 +285,8 @@ async def aask_stream(
     _check_context(context)
     model = model or await asyncio.to_thread(model_at_hand, settings)
     if model is not None and history:
-        prompt, form = standalone_request(question, history, tokens=model.prompt_tokens)
-        reply = await model.areply(prompt, schema=form, seconds=seconds)
+        alone = standalone_request(question, history, tokens=model.prompt_tokens)
+        reply = await model.areply(alone.prompt, schema=alone.schema, seconds=seconds)
         question = parse_standalone(reply.text, question)
     found = await atraverse(
         connection,

@@ -178,15 +178,7 @@ def check_question(
     """
     if not (embedded and question == ""):
         _check_text(question)
-    if granularity not in _GRANULARITIES:
-        msg = f"granularity is {_shown(granularity)}: use 'chunk' or 'sentence'."
-        raise InputError(msg)
-    if preset not in (None, *get_args(Preset)):
-        msg = f"preset is {_shown(preset)}: use 'published', or none."
-        raise InputError(msg)
-    if reader not in get_args(ReaderName):
-        msg = f"reader is {_shown(reader)}: use 'auto', 'cypher' or 'snapshot'."
-        raise InputError(msg)
+    _check_names(granularity, preset, reader)
     if k is not None and not (_is_whole(k) and 1 <= k <= LARGEST_K):
         may = f"give a whole number from 1 to {LARGEST_K}, or leave it out"
         msg = f"k is {_shown(k)}: {may}."
@@ -253,6 +245,23 @@ def needs_words(algorithm: Algorithm) -> bool:
     return bool(getattr(algorithm, "needs_words", False))
 
 
+def _check_names(granularity: object, preset: object, reader: object) -> None:
+    """Refuse a name that is none of those there are.
+
+    Raises:
+        InputError: If one is not.
+    """
+    if granularity not in _GRANULARITIES:
+        msg = f"granularity is {_shown(granularity)}: use 'chunk' or 'sentence'."
+        raise InputError(msg)
+    if preset not in (None, *get_args(Preset)):
+        msg = f"preset is {_shown(preset)}: use 'published', or none."
+        raise InputError(msg)
+    if reader not in get_args(ReaderName):
+        msg = f"reader is {_shown(reader)}: use 'auto', 'cypher' or 'snapshot'."
+        raise InputError(msg)
+
+
 def _check_text(question: object) -> None:
     """Refuse a question that nobody can answer or that cannot be sent.
 
@@ -282,4 +291,7 @@ def _is_whole(value: object) -> bool:
 
 def _shown(value: object) -> str:
     """Return a value as a message shows it, on one line and not for long."""
-    return repr(value)[:80]
+    try:
+        return repr(value)[:80]
+    except ValueError:  # Python writes no whole number of over 4,300 digits
+        return "too large a number"

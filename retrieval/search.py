@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.algorithms import DEFAULT_ALGORITHM
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CorpusInfo",
     "SearchResult",
+    "SearchSettings",
     "Task",
     "acorpora",
     "asearch",
@@ -63,6 +64,29 @@ class SearchResult:
     reranked: Reranked | None = None
 
 
+class SearchSettings(WalkSettings, total=False):
+    """What can be asked of a search.
+
+    Attributes:
+        k: Hits wanted; takes the place of `max_sentences`, and a walk that ends
+            earlier is filled up from the anchor ranking. None: the walk as it is.
+        granularity: Whether a hit is a `chunk`, as by default, or a `sentence`.
+        rerank: A reranker or its name (`load_reranker`), for another order of hits.
+        rerank_candidates: Hits that it chooses from, 50, or `k` where that is more.
+        score_threshold: The least cosine of a hit, from -1 to 1; hits below are left
+            out before the reranker sees them.
+        vector: The question's vector, where the caller has it: nothing is embedded,
+            and the question may be empty.
+    """
+
+    k: int | None
+    granularity: Granularity
+    rerank: str | BaseReranker | None
+    rerank_candidates: int
+    score_threshold: float | None
+    vector: Sequence[float] | None
+
+
 def search(
     connection: Connection,
     question: str,
@@ -70,15 +94,9 @@ def search(
     embedder: Embedder | None = None,
     corpus: str | None = None,
     algorithm: str | Algorithm = DEFAULT_ALGORITHM,
-    k: int | None = None,
-    granularity: Granularity = "chunk",
-    rerank: str | BaseReranker | None = None,
-    rerank_candidates: int = CANDIDATES,
-    score_threshold: float | None = None,
-    vector: Sequence[float] | None = None,
     model: LanguageModel | None = None,
     settings: Settings | None = None,
-    **asked: Unpack[WalkSettings],
+    **asked: Unpack[SearchSettings],
 ) -> SearchResult:
     """Answer a question with chunks found by an algorithm; nothing is recorded.
 
@@ -89,19 +107,10 @@ def search(
             of the settings, or else the one that the corpus names, once a process.
         corpus: Name of the corpus; may be left out where there is only one.
         algorithm: Name of the algorithm, or one of your own (an `Algorithm`).
-        k: Hits wanted; takes the place of `max_sentences`, and a walk that ends
-            earlier is filled up from the anchor ranking. None: the walk as it is.
-        granularity: Whether a hit is a chunk or a sentence.
-        rerank: A reranker or its name (`load_reranker`), for another order of hits.
-        rerank_candidates: Hits that it chooses from, `k` where that is more.
-        score_threshold: The least cosine of a hit, from -1 to 1; hits below are left
-            out before the reranker sees them.
-        vector: The question's vector, where the caller has it: nothing is embedded,
-            and the question may be empty.
         model: The language model of `llm_guided_traversal`; None loads that of the
             settings.
         settings: Where embedder, language model and snapshots are found.
-        **asked: Budgets, filter and the rest, see `WalkSettings`.
+        **asked: `k`, reranker, budgets, filter and the rest, see `SearchSettings`.
 
     Returns:
         The walk and its hits; no hits where nothing passes the filter.
@@ -111,29 +120,20 @@ def search(
         CorpusDriftError: If the corpus was embedded with another model.
         DatabaseError: If the database fails.
     """
-    check_threshold(score_threshold)
-    task = check_question(
-        question,
-        algorithm=algorithm,
-        k=k,
-        granularity=granularity,
-        embedded=vector is not None,
-        **asked,
-    )
-    stage = stage_of(
-        rerank, rerank_candidates, k=k, settings=settings, embedder=embedder
+    task, stage, least, vector = _checked(
+        question, algorithm, asked, settings, embedder
     )
     start = ground(
         connection, embedder, question, corpus=corpus, settings=settings, vector=vector
     )
     opened = open_reader(connection, start.corpus, task, settings=settings)
     asking = task.language_model(model, settings)
-    walking = searching_for(task, start.query, stage)
     begin = time.perf_counter()
     with walk_span(task, start, opened.name):
+        walking = searching_for(task, start.query, stage)
         trail, hits = run(opened.reader, walking, asking)
     seconds = time.perf_counter() - begin
-    hits, reranked = rerank_hits(stage, task, _above(score_threshold, hits))
+    hits, reranked = rerank_hits(stage, task, _above(least, hits))
     result = result_of(
         task, start.corpus.name, trail, hits, seconds, reader=opened.name, stage=stage
     )
@@ -147,47 +147,52 @@ async def asearch(
     embedder: Embedder | None = None,
     corpus: str | None = None,
     algorithm: str | Algorithm = DEFAULT_ALGORITHM,
-    k: int | None = None,
-    granularity: Granularity = "chunk",
-    rerank: str | BaseReranker | None = None,
-    rerank_candidates: int = CANDIDATES,
-    score_threshold: float | None = None,
-    vector: Sequence[float] | None = None,
     model: LanguageModel | None = None,
     settings: Settings | None = None,
-    **asked: Unpack[WalkSettings],
+    **asked: Unpack[SearchSettings],
 ) -> SearchResult:
     """Do as `search` does, without blocking; see there.
 
     An embedder without `aembed_query` runs in a thread.
     """
-    check_threshold(score_threshold)
-    task = check_question(
-        question,
-        algorithm=algorithm,
-        k=k,
-        granularity=granularity,
-        embedded=vector is not None,
-        **asked,
-    )
-    stage = await asyncio.to_thread(
-        stage_of, rerank, rerank_candidates, k=k, settings=settings, embedder=embedder
+    task, stage, least, vector = await asyncio.to_thread(
+        _checked, question, algorithm, asked, settings, embedder
     )
     start = await aground(
         connection, embedder, question, corpus=corpus, settings=settings, vector=vector
     )
     opened = await open_areader(connection, start.corpus, task, settings=settings)
     asking = task.language_model(model, settings)
-    walking = searching_for(task, start.query, stage)
     begin = time.perf_counter()
     with walk_span(task, start, opened.name):
+        walking = searching_for(task, start.query, stage)
         trail, hits = await arun(opened.reader, walking, asking)
     seconds = time.perf_counter() - begin
-    hits, reranked = await arerank_hits(stage, task, _above(score_threshold, hits))
+    hits, reranked = await arerank_hits(stage, task, _above(least, hits))
     result = result_of(
         task, start.corpus.name, trail, hits, seconds, reader=opened.name, stage=stage
     )
     return replace(result, reranked=reranked)
+
+
+def _checked(
+    question: str,
+    algorithm: str | Algorithm,
+    asked: SearchSettings,
+    settings: Settings | None,
+    embedder: Embedder | None,
+) -> tuple[Task, Stage | None, float | None, Sequence[float] | None]:
+    """Return task, reranking, least cosine and vector of what is asked."""
+    rest: dict[str, Any] = dict(asked)
+    vector, least = rest.pop("vector", None), rest.pop("score_threshold", None)
+    rerank = rest.pop("rerank", None)
+    candidates = rest.pop("rerank_candidates", CANDIDATES)
+    check_threshold(least)
+    task = check_question(
+        question, algorithm=algorithm, embedded=vector is not None, **rest
+    )
+    stage = stage_of(rerank, candidates, k=task.k, settings=settings, embedder=embedder)
+    return task, stage, least, vector
 
 
 def check_threshold(given: float | None) -> None:

@@ -6,6 +6,8 @@ for each walk; where that fails, the walk is still returned, with a warning.
 
 from __future__ import annotations
 
+import asyncio
+import math
 import time
 from dataclasses import dataclass
 from itertools import combinations
@@ -168,6 +170,7 @@ def compare(
     corpus: str | None = None,
     record: bool = True,
     trace: bool = False,
+    time_limit: float | None = None,
     model: LanguageModel | None = None,
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
@@ -186,6 +189,9 @@ def compare(
         corpus: As for `traverse`, and so are the rest.
         record: Whether the walks are stored.
         trace: Whether every chunk that was considered is stored too.
+        time_limit: Seconds after which no further algorithm is begun; `acompare` also
+            ends the one that walks. Those that are left out say so in `error`, with
+            the stop reason `time_limit`. None for no limit.
         model: The language model of `llm_guided_traversal`.
         settings: Where embedder, language model and snapshots are found.
         **asked: Budgets, filter and the rest, for every algorithm.
@@ -200,8 +206,12 @@ def compare(
     tasks = _tasks(question, compared_algorithms(algorithms, model, asked), asked)
     start = ground(connection, embedder, question, corpus=corpus, settings=settings)
     walker = _Walker(record=record, trace=trace, model=model, settings=settings)
+    end = time.monotonic() + (math.inf if time_limit is None else time_limit)
     results = []
     for task in tasks:
+        if time.monotonic() >= end:
+            results.append(_left_out(task, start, time_limit))
+            continue
         try:
             results.append(walker.walk(connection, start, task))
         except KnowtrailError as error:
@@ -218,6 +228,7 @@ async def acompare(
     corpus: str | None = None,
     record: bool = True,
     trace: bool = False,
+    time_limit: float | None = None,
     model: LanguageModel | None = None,
     settings: Settings | None = None,
     **asked: Unpack[WalkSettings],
@@ -228,12 +239,20 @@ async def acompare(
         connection, embedder, question, corpus=corpus, settings=settings
     )
     walker = _Walker(record=record, trace=trace, model=model, settings=settings)
+    loop = asyncio.get_running_loop()
+    end = None if time_limit is None else loop.time() + time_limit
     results = []
     for task in tasks:
+        limit = asyncio.timeout_at(end)
         try:
-            results.append(await walker.awalk(connection, start, task))
+            async with limit:
+                results.append(await walker.awalk(connection, start, task))
         except KnowtrailError as error:
             results.append(_failed(task, start, error))
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            results.append(_left_out(task, start, time_limit))
     return tuple(results)
 
 
@@ -282,6 +301,15 @@ def _tasks(
 ) -> tuple[Task, ...]:
     """Check a question for several algorithms."""
     return tuple(check_question(question, algorithm=name, **asked) for name in names)
+
+
+def _left_out(task: Task, start: Ground, seconds: float | None) -> TraverseResult:
+    """Return the result of an algorithm that the time did not suffice for."""
+    trail = Trail(steps=(), stop_reason="time_limit")
+    return TraverseResult(
+        walk=task.walk(start.corpus.name, trail, 0.0),
+        error=f"{task.algorithm.name} was left out after {seconds:g} seconds.",
+    )
 
 
 def _failed(task: Task, start: Ground, error: KnowtrailError) -> TraverseResult:

@@ -4,6 +4,7 @@
 MATCH (k:Corpus {name: $corpus})
 RETURN
   k.version AS version,
+  k.chunks AS chunks,
   coalesce(k.status, 'complete') AS status,
   toString(k.createdAt) AS stamp,
   CASE WHEN k.axesVersion = k.version THEN k.axes END AS axes

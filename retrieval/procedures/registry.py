@@ -88,6 +88,7 @@ _TABLE = (
     ("reader", "STRING", "auto, cypher or snapshot: where walks read"),
     ("model", "STRING", "language model, as Ollama calls it"),
     ("seconds", "FLOAT", "time that the language model has for its answer"),
+    ("time_limit", "FLOAT", "seconds after which no further algorithm is begun"),
     ("record", "BOOLEAN", "whether walks are stored, true by default"),
     ("trace", "BOOLEAN", "whether every chunk considered is stored too"),
 )
@@ -559,11 +560,12 @@ PROCEDURES: Mapping[str, Procedure] = {
         Procedure(
             name="compare",
             description=(
-                "Walk the graph for a question with several algorithms: one row each. "
+                "Walk the graph for a question with several algorithms: one row each; "
+                "one that there was no time for has the stopReason time_limit. "
                 f"{_STORES}"
             ),
             arguments=_fields(_QUESTION),
-            options=("algorithms", *_WALK, *_RECORDED),
+            options=("algorithms", "time_limit", *_WALK, *_RECORDED),
             columns=_fields(
                 ("algorithm", "STRING", "how it walked"),
                 ("sentences", "INTEGER", "sentences found"),

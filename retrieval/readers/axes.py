@@ -6,15 +6,20 @@ with the version that they are of, where that may be written, and in the process
 that are fitted to a question, which the preset `published` wants, are made from sums
 that stay in the process.
 
-A corpus that has no version, or that an ingest is at work on, is fitted each time.
+A corpus that has no version, or that an ingest is at work on, is fitted each time. Of a
+version, one caller of a process fits at a time, and the others wait for it. Of a large
+corpus, only some documents are read.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import OrderedDict
+from contextlib import asynccontextmanager, nullcontext
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -23,14 +28,20 @@ from knowtrail.graph.vectors import vector_array
 from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projection
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import AsyncIterator, Hashable
+    from contextlib import AbstractContextManager
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.retrieval.protocols import Vector
 
 _LOG = logging.getLogger(__name__)
+SAMPLED = 200_000
+"""Chunks of a larger corpus that axes are fitted to, about.
+
+Whole documents, those of the least ids, which are hashes: the same ones each time."""
 _BATCH = 1_024
 _KEPT = 4
+_LOCKS = 64
 _ITEMS = ("chunks", "sentences")
 
 
@@ -89,6 +100,41 @@ class _Sums:
         self._rows.clear()
 
 
+class _Flights:
+    """A lock for each key that somebody fits axes of."""
+
+    def __init__(self) -> None:
+        self._locks: dict[Hashable, Lock] = {}
+
+    def of(self, key: Hashable) -> AbstractContextManager[object]:
+        """Return the lock of a key; none for what is of nothing that lasts."""
+        if key is None:
+            return nullcontext()
+        if len(self._locks) > _LOCKS:
+            self._locks = {k: lock for k, lock in self._locks.items() if lock.locked()}
+        return self._locks.setdefault(key, Lock())
+
+
+_FLIGHTS = _Flights()
+_ASYNC: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, asyncio.Lock]] = (
+    WeakKeyDictionary()
+)
+
+
+@asynccontextmanager
+async def _aflight(key: Hashable) -> AsyncIterator[None]:
+    """Do as `_Flights.of` does among the tasks of the running loop."""
+    flights = _ASYNC.setdefault(asyncio.get_running_loop(), {})
+    if key is None:
+        yield
+        return
+    if len(flights) > _LOCKS:
+        for free in [k for k, lock in flights.items() if not lock.locked()]:
+            del flights[free]
+    async with flights.setdefault(key, asyncio.Lock()):
+        yield
+
+
 def corpus_projection(
     connection: Connection, corpus: str, query: Vector | None
 ) -> Projection:
@@ -102,19 +148,31 @@ def corpus_projection(
     """
     state = _state(connection.read("retrieval/projection_read", corpus=corpus))
     key = _key(connection.database, corpus, state)
+    with _FLIGHTS.of(key):
+        return _projection(connection, corpus, query, state, key)
+
+
+def _projection(
+    connection: Connection,
+    corpus: str,
+    query: Vector | None,
+    state: dict[str, Any],
+    key: Hashable,
+) -> Projection:
+    """Return axes that are kept, or fit them; one caller of a version at a time."""
     if query is not None:
         both: Moments | None = _KEPT_MOMENTS.get(key)
         if both is None:
             both = Moments.none(len(query))
             for items in _ITEMS:
-                both += _moments(connection, corpus, items, len(query))
+                both += _moments(connection, corpus, items, len(query), state)
             _KEPT_MOMENTS.put(key, both)
         return fit_projection(both, query)
     if state.get("axes"):
         return _unpacked(state["axes"])
     axes: Projection | None = _KEPT_AXES.get(key)
     if axes is None:
-        axes = fit_projection(_moments(connection, corpus, "chunks", 0))
+        axes = fit_projection(_moments(connection, corpus, "chunks", 0, state))
         _KEPT_AXES.put(key, axes)
         if state.get("version") is not None:
             try:
@@ -132,19 +190,31 @@ async def acorpus_projection(
     """Do as `corpus_projection` does."""
     state = _state(await connection.aread("retrieval/projection_read", corpus=corpus))
     key = _key(connection.database, corpus, state)
+    async with _aflight(key):
+        return await _aprojection(connection, corpus, query, state, key)
+
+
+async def _aprojection(
+    connection: AsyncConnection,
+    corpus: str,
+    query: Vector | None,
+    state: dict[str, Any],
+    key: Hashable,
+) -> Projection:
+    """Do as `_projection` does."""
     if query is not None:
         both: Moments | None = _KEPT_MOMENTS.get(key)
         if both is None:
             both = Moments.none(len(query))
             for items in _ITEMS:
-                both += await _amoments(connection, corpus, items, len(query))
+                both += await _amoments(connection, corpus, items, len(query), state)
             _KEPT_MOMENTS.put(key, both)
         return fit_projection(both, query)
     if state.get("axes"):
         return _unpacked(state["axes"])
     axes: Projection | None = _KEPT_AXES.get(key)
     if axes is None:
-        axes = fit_projection(await _amoments(connection, corpus, "chunks", 0))
+        axes = fit_projection(await _amoments(connection, corpus, "chunks", 0, state))
         _KEPT_AXES.put(key, axes)
         if state.get("version") is not None:
             try:
@@ -157,26 +227,40 @@ async def acorpus_projection(
 
 
 def _moments(
-    connection: Connection, corpus: str, items: str, dimensions: int
+    connection: Connection,
+    corpus: str,
+    items: str,
+    dimensions: int,
+    state: dict[str, Any],
 ) -> Moments:
     """Return the sums over the vectors of all chunks or sentences."""
     sums = _Sums()
     name = connection.vector_statement(f"retrieval/projection_{items}")
-    for record in connection.stream(name, corpus=corpus):
+    for record in connection.stream(name, corpus=corpus, bound=_bound(state)):
         sums.add(record["vector"])
     return sums.moments(dimensions)
 
 
 async def _amoments(
-    connection: AsyncConnection, corpus: str, items: str, dimensions: int
+    connection: AsyncConnection,
+    corpus: str,
+    items: str,
+    dimensions: int,
+    state: dict[str, Any],
 ) -> Moments:
     """Do as `_moments` does."""
     sums = _Sums()
     fast = (await connection.acapabilities()).vector_values
     name = f"retrieval/projection_{items}" + ("" if fast else "_lts")
-    async for record in connection.astream(name, corpus=corpus):
+    async for record in connection.astream(name, corpus=corpus, bound=_bound(state)):
         sums.add(record["vector"])
     return sums.moments(dimensions)
+
+
+def _bound(state: dict[str, Any]) -> str | None:
+    """Return below which id of a document vectors are read; None reads all."""
+    chunks = state.get("chunks") or 0
+    return None if chunks <= SAMPLED else f"{int(SAMPLED / chunks * 16**8):08x}"
 
 
 def _state(rows: list[dict[str, Any]]) -> dict[str, Any]:

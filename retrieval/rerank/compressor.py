@@ -8,7 +8,9 @@ from langchain_core.callbacks import Callbacks  # noqa: TC002 - Pydantic reads i
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import ConfigDict, Field
 
+from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.rerank.order import (
+    MOST_CANDIDATES,
     Scoring,
     achecked_scores,
     best_first,
@@ -43,14 +45,14 @@ class RerankCompressor(BaseDocumentCompressor):
         query: str,
         callbacks: Callbacks | None = None,
     ) -> Sequence[Document]:
-        """Return the best Documents, best first.
+        """Return the best Documents, best first; of 1,000 at most.
 
         Args:
             documents: What was found.
             query: What is asked.
             callbacks: Of LangChain; nothing is told to them.
         """
-        texts = [document.page_content for document in documents]
+        texts = _texts(documents)
         return self._ranked(documents, checked_scores(self.reranker, query, texts))
 
     async def acompress_documents(
@@ -60,7 +62,7 @@ class RerankCompressor(BaseDocumentCompressor):
         callbacks: Callbacks | None = None,
     ) -> Sequence[Document]:
         """Do as `compress_documents` does, without blocking."""
-        texts = [document.page_content for document in documents]
+        texts = _texts(documents)
         scores = await achecked_scores(self.reranker, query, texts)
         return self._ranked(documents, scores)
 
@@ -73,6 +75,19 @@ class RerankCompressor(BaseDocumentCompressor):
             _with_score(documents[place], scores[place])
             for place in order[: self.top_n]
         ]
+
+
+def _texts(documents: Sequence[Document]) -> list[str]:
+    """Return what is scored.
+
+    Raises:
+        InputError: If there are more than a search may have candidates.
+    """
+    if len(documents) > MOST_CANDIDATES:
+        given = f"The reranker got {len(documents)} documents"
+        msg = f"{given}: give at most {MOST_CANDIDATES}."
+        raise InputError(msg)
+    return [document.page_content for document in documents]
 
 
 def _with_score(document: Document, score: float) -> Document:

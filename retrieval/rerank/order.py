@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from knowtrail.graph.errors import InputError, ModelError
 
+MOST_CANDIDATES = 1_000
+"""Documents that a reranker scores at most for a question."""
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

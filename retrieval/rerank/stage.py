@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.rerank.base import BaseReranker, load_reranker
 from knowtrail.retrieval.rerank.order import (
+    MOST_CANDIDATES,
     achecked_scores,
     best_first,
     checked_scores,
@@ -34,7 +35,6 @@ server's settings name.
 """
 
 CANDIDATES = 50
-MOST_CANDIDATES = 1_000
 _SLOW_TO_LOAD = ("cross-encoder:", "zeroentropy:")
 _LOADING = threading.Lock()
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 
 _LOG = logging.getLogger(__name__)
+_SHARE = 0.8
+"""What a comparison has of the time of its call: rows are stored and sent after it."""
 READY_SECONDS = 2.0
 CORPUS_SECONDS = 5.0
 """How often a database without a corpus is asked whether it has one."""
@@ -90,14 +92,22 @@ class Backend(Protocol):
 class GraphBackend:
     """The procedures over one connection, which is left open."""
 
-    def __init__(self, connection: AsyncConnection, settings: Settings) -> None:
+    def __init__(
+        self,
+        connection: AsyncConnection,
+        settings: Settings,
+        *,
+        seconds: float | None = None,
+    ) -> None:
         """Make a backend.
 
         Args:
             connection: The database, for every request.
             settings: Where models and snapshots are found, and the corpus of requests
                 that name none.
+            seconds: How long a call may take, for procedures that can end by then.
         """
+        self._seconds = seconds
         self._connection = connection
         self._settings = settings
         self._models = "loading"
@@ -134,12 +144,11 @@ class GraphBackend:
         Raises:
             KnowtrailError: Whatever the procedure raises.
         """
+        options = self._with_corpus(options)
+        if name == "compare" and self._seconds is not None:
+            options.setdefault("timeLimit", _SHARE * self._seconds)
         return await acall(
-            name,
-            self._connection,
-            arguments,
-            self._with_corpus(options),
-            settings=self._settings,
+            name, self._connection, arguments, options, settings=self._settings
         )
 
     async def stream(

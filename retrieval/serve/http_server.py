@@ -177,7 +177,7 @@ async def serve(
         DatabaseError: If the database does not answer at the start.
     """
     async with await AsyncConnection.open(settings) as connection:
-        backend = GraphBackend(connection, settings)
+        backend = GraphBackend(connection, settings, seconds=limits.seconds)
         door = TemplateDoor(settings)
         app = create_app(
             backend,

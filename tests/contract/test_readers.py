@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -641,3 +642,76 @@ def test_every_statement_with_a_filter_can_be_planned(
 
     values = {"corpus": "x", "vector": [1.0] * 12, "fetch": 1, "hits": 1, "ids": []}
     database.query(text, {**values, **params})
+
+
+@pytest.mark.integration
+async def test_axes_are_fitted_once_by_many_at_once(
+    versioned: tuple[Connection, MemoryGraph],
+    server: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of several tasks that want the axes of a version, one reads the vectors."""
+    connection, _ = versioned
+    _KEPT_AXES.clear()
+    async with await AsyncConnection.open(server) as other:
+        asked: list[str] = []
+        plain = other.astream
+
+        def stream(name: str, /, **params: Any) -> Any:
+            asked.append(name)
+            return plain(name, **params)
+
+        monkeypatch.setattr(other, "astream", stream)
+        reader = AsyncCypherReader(other, corpus="small")
+        found = await asyncio.gather(*(reader.aprojection() for _ in range(4)))
+
+    assert len(asked) == 1
+    assert len({each.explained.tobytes() for each in found}) == 1
+    assert connection.query("MATCH (k:Corpus) RETURN k.axes AS axes")[0]["axes"]
+
+
+@pytest.mark.integration
+def test_what_few_chunks_pass_is_one_round_trip(
+    mixed: tuple[Connection, MemoryGraph, MemoryGraph],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A filter begins at what passes; a title is found by its index."""
+    connection, large, _ = mixed
+    title = large.chunks[0].title
+    parsed = parse_filter({"title": title})
+    reader = CypherReader(connection, corpus="large", filter=parsed)
+    asked = trips(reader, monkeypatch)
+
+    found = reader.anchors(random_query(1), 5)
+
+    wanted = {chunk.id for chunk in large.chunks if chunk.title == title}
+    assert set(found.ids) == wanted
+    assert found.complete
+    assert len(asked) == 1
+    values = {"corpus": "large", "vector": [1.0] * 12, "hits": 50, "documents": False}
+    values |= {"most": 50, "filter0": title, "filter1": title}
+    summary = connection.driver.execute_query(
+        f"EXPLAIN {asked[0]}", values, database_=connection.database
+    ).summary
+    assert "document:Document(corpus, title)" in str(summary.plan)
+
+
+@pytest.mark.integration
+def test_what_many_chunks_pass_asks_the_index(
+    mixed: tuple[Connection, MemoryGraph, MemoryGraph],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Above the bound the index is asked, and the walk's next request knows it."""
+    connection, large, _ = mixed
+    monkeypatch.setattr("knowtrail.retrieval.readers.cypher._FEW", 5)
+    parsed = parse_filter({"chunk.index": {"$gte": 0}})
+    reader = CypherReader(connection, corpus="large", filter=parsed)
+    asked = trips(reader, monkeypatch)
+
+    found = [reader.anchors(random_query(n), 1) for n in (1, 2)]
+
+    expected = [
+        MemoryReader(large, filter=parsed).anchors(random_query(n), 1) for n in (1, 2)
+    ]
+    assert [set(f.ids) for f in found] == [set(e.ids) for e in expected]
+    assert sum("collect(c) AS passing" in text for text in asked) <= 1

@@ -249,6 +249,25 @@ def test_a_comparison_embeds_the_question_once(isles: Connection) -> None:
     assert {row["question"] for row in rows} == {QUESTION}
 
 
+async def test_a_comparison_ends_in_time(isles: Connection, server: Settings) -> None:
+    """Algorithms that the time does not suffice for are left out, and say so."""
+    found = compare(
+        isles, QUESTION, embedder=EMBEDDER, time_limit=0.0, algorithms=["auto"]
+    )
+    async with await AsyncConnection.open(server) as connection:
+        slowly = await acompare(
+            connection,
+            QUESTION,
+            embedder=EMBEDDER,
+            time_limit=1e-3,
+            algorithms=["auto", "mmr"],
+        )
+
+    for result in (*found, *slowly):
+        assert (result.walk.stop_reason, result.walk.steps) == ("time_limit", ())
+        assert "left out after" in result.error
+
+
 def test_a_failing_algorithm_does_not_lose_the_others(isles: Connection) -> None:
     """A language model that does not answer is told beside the other walks."""
     results = compare(

@@ -76,7 +76,7 @@ def test_functions_take_every_option(name: str) -> None:
 def test_options_are_all_there(name: str) -> None:
     """What every walk can be asked is an option everywhere."""
     walk = set(inspect.signature(check_question).parameters)
-    walk -= {"question", "algorithm", "k", "granularity"}
+    walk -= {"question", "algorithm", "k", "granularity", "embedded"}
 
     assert walk <= set(PROCEDURES[name].options)
 

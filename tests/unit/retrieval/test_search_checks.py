@@ -230,6 +230,12 @@ def test_json_has_the_walk_and_its_results() -> None:
     ]
 
 
+def test_a_number_that_python_does_not_write_is_refused() -> None:
+    """It is told in a line, and not by an error about its digits."""
+    with pytest.raises(InputError, match="k is too large a number"):
+        check_question("q", k=10**5_000)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -238,6 +244,9 @@ def test_json_has_the_walk_and_its_results() -> None:
         (["q", "--algorithm", "query_travesal"], "did you mean 'query_traversal'"),
         ([" "], "ask something"),
         (["q", "--k", "0"], "k is 0"),
+        (["q", "--k", "9" * 4_000], "k is 999"),
+        (["q", "--score-threshold", "1.5"], "score_threshold is 1.5"),
+        (["q", "--algorithm", "hybrid", "--reader", "snapshot"], "looks for words"),
     ],
 )
 def test_the_command_refuses_before_a_server_starts(

@@ -9,6 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ValidationError
 
+from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.rerank import LocalReranker, load_reranker
 
 if TYPE_CHECKING:
@@ -51,6 +52,14 @@ def test_documents_come_best_first_and_ties_by_id() -> None:
     found = ByLength().as_compressor().compress_documents(_documents(), "q")
 
     assert [d.page_content for d in found] == ["three", "one", "two", "six"]
+
+
+def test_too_many_documents_are_refused() -> None:
+    """The limit of a search's candidates holds here too."""
+    many = [Document(page_content="x")] * 1_001
+
+    with pytest.raises(InputError, match="1001 documents: give at most 1000"):
+        ByLength().as_compressor().compress_documents(many, "q")
 
 
 async def test_the_asynchronous_way_gives_the_same() -> None:
