@@ -10,6 +10,7 @@ import pytest
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.ask import AskSettings
 from knowtrail.retrieval.procedures import (
     OPTIONS,
     PROCEDURES,
@@ -17,7 +18,8 @@ from knowtrail.retrieval.procedures import (
     keywords,
     options_from_text,
 )
-from knowtrail.retrieval.questions import check_question
+from knowtrail.retrieval.questions import WalkSettings, check_question
+from knowtrail.retrieval.search import SearchSettings
 from tests.cases import each
 
 ARGUMENTS = {"question": "What is ice?"}
@@ -65,6 +67,9 @@ def test_functions_take_every_option(name: str) -> None:
     """Each option is a parameter of the function or of every walk, sync and async."""
     procedure = PROCEDURES[name]
     walks = set(inspect.signature(check_question).parameters)
+    walks |= {"search": SearchSettings, "ask": AskSettings}.get(
+        name, WalkSettings
+    ).__annotations__.keys()
 
     for function in (procedure.run, procedure.arun):
         own = set(inspect.signature(function).parameters)
