@@ -53,9 +53,6 @@ class State(LineJournal):
     def __init__(self, folder: Path) -> None:
         """Open the state of an output folder, which is made where it is missing.
 
-        Args:
-            folder: The output folder.
-
         Raises:
             InputError: If another run is using the folder.
             StorageError: If it cannot be written.
@@ -77,11 +74,6 @@ class State(LineJournal):
 
     def put(self, key: str, value: Any, **about: Any) -> None:
         """Keep a result.
-
-        Args:
-            key: What it is the result of.
-            value: Any JSON value but null.
-            **about: What a reader of the file would like to know.
 
         Raises:
             StorageError: If it cannot be written; all that was kept before stays.
@@ -144,13 +136,6 @@ def as_model(
 ) -> LanguageModel:
     """Return a model that can be asked; it is asked nothing yet.
 
-    Args:
-        model: Name of a model, such as `qwen2.5:7b` or `openai:gpt-4.1`, or a chat
-            model with options of its own.
-        settings: Where Ollama answers; None takes the environment's.
-        context: Most tokens of prompt and answer together, where Ollama's model offers
-            as many.
-
     Raises:
         InputError: If it is neither.
         MissingExtraError: If the extra `llm`, or that of the provider, is missing.
@@ -198,11 +183,6 @@ class Respondent:
     def reply(self, system: str, prompt: str, *, schema: AnswerForm) -> ModelReply:
         """Return an answer; where the server is away, wait 2 s, then 4 s, and try on.
 
-        Args:
-            system: Instructions.
-            prompt: What is asked.
-            schema: The form of the answer.
-
         Raises:
             ModelError: If the server is down after three tries, or refuses.
         """
@@ -225,11 +205,6 @@ def patiently(
     sleep: Callable[[float], None] | None = None,
 ) -> T:
     """Call a model; where its server does not answer, wait 2 s, then 4 s, and try on.
-
-    Args:
-        call: Asks the model.
-        tries: How often at most.
-        sleep: Waits; for tests.
 
     Raises:
         ModelError: The last one, or at once where the server refuses the request, as
@@ -279,10 +254,6 @@ _FENCE = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL | re.IGNORECASE)
 
 def parse_json_reply(raw: str) -> Any:
     """Return the JSON value that a model's answer holds.
-
-    Args:
-        raw: The whole answer: JSON alone, in a fence, or from the first brace to the
-            last with words around.
 
     Raises:
         InputError: If there is no JSON in it.
@@ -397,16 +368,6 @@ def ask(
 ) -> Answer:
     """Ask for an object; a bad answer is asked for once more, told what is wrong.
 
-    Args:
-        who: The model.
-        system: Instructions.
-        prompt: What is asked.
-        schema: JSON schema of the object, which the answer is held to.
-        check: Raises `InputError` where the object makes no sense.
-
-    Returns:
-        The object, or why there is none; after a late answer there is no other.
-
     Raises:
         ModelError: If the model's server is down after all tries, or refuses.
     """
@@ -485,11 +446,6 @@ class KeptRespondent(Respondent):
     def reply(self, system: str, prompt: str, *, schema: AnswerForm) -> ModelReply:
         """Return an answer, the one that is kept where there is one.
 
-        Args:
-            system: Instructions.
-            prompt: What is asked.
-            schema: The form of the answer.
-
         Raises:
             ModelError: If the server is down after three tries, or refuses.
             StorageError: If the answer cannot be kept.
@@ -523,9 +479,5 @@ class KeptRespondent(Respondent):
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Return whether a model refuses one prompt, but may well answer another.
-
-    Args:
-        error: What asking it raised.
-    """
+    """Return whether a model refuses one prompt, but may well answer another."""
     return status_of(error) in _OF_ONE_PROMPT

@@ -28,11 +28,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def shown_text(text: str) -> str:
-    """Return a text as HTML shows it: escaped, control characters made visible.
-
-    Args:
-        text: Any text.
-    """
+    """Return a text as HTML shows it: escaped, control characters made visible."""
     plain = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", sendable(text))
     return escape(plain, quote=True)
 
@@ -58,11 +54,7 @@ class Table:
 
 
 def facts(named: Mapping[str, str]) -> Iterator[str]:
-    """Yield what was evaluated and how.
-
-    Args:
-        named: Each fact by its name.
-    """
+    """Yield what was evaluated and how."""
     yield '<dl class="facts">'
     for name, value in named.items():
         yield f"<div><dt>{shown_text(name)}</dt><dd>{shown_text(value)}</dd></div>"
@@ -70,14 +62,7 @@ def facts(named: Mapping[str, str]) -> Iterator[str]:
 
 
 def interval_cells(value: float, low: float, high: float, *, none: str) -> str:
-    """Return three cells: a number, its interval, both drawn from 0 to 1.
-
-    Args:
-        value: The number.
-        low: Lower end of the interval, NaN where there is none.
-        high: Upper end.
-        none: What is said where there is no interval.
-    """
+    """Return three cells: a number, its interval, both drawn from 0 to 1."""
     drawn, ends = "", none
     if low == low:
         left, right = min(1.0, max(0.0, low)), min(1.0, max(0.0, high))
@@ -94,11 +79,7 @@ def interval_cells(value: float, low: float, high: float, *, none: str) -> str:
 
 
 def table(shown: Table) -> Iterator[str]:
-    """Yield a table with its heading, no more than its first 200 rows.
-
-    Args:
-        shown: The table; every cell is escaped.
-    """
+    """Yield a table with its heading, no more than its first 200 rows."""
     yield f"<h2>{shown_text(shown.title)}</h2><p>{shown_text(shown.note)}</p>"
     yield '<div class="wide"><table class="plain"><thead><tr>'
     yield "".join(f"<th>{shown_text(name)}</th>" for name in shown.columns)
@@ -117,14 +98,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 def html_page(
     title: str, body: Iterable[str], *, style: str = "", images: bool = False
 ) -> str:
-    """Return a page.
-
-    Args:
-        title: Its title, and its first heading.
-        body: HTML below the heading; whatever comes from data in it is escaped.
-        style: CSS of this page, after that of all reports.
-        images: Whether the page holds pictures, as data inside it.
-    """
+    """Return a page."""
     common = resources.files("knowtrail.eval").joinpath("report.css").read_text("utf-8")
     policy = f"{_POLICY}; img-src data:" if images else _POLICY
     return "\n".join([

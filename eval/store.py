@@ -330,11 +330,7 @@ class RunWriter:
             self.flush(written=written)
 
     def flush(self, *, written: int | None = None) -> None:
-        """Write what is waiting, in one transaction.
-
-        Args:
-            written: How many records are stored whole then; None for all added.
-        """
+        """Write what is waiting, in one transaction."""
         done = self._added if written is None else written
         steps: list[tuple[str, dict[str, Any]]] = [
             ("eval/records", {"run": self.id, "rows": self._records}),
@@ -404,12 +400,6 @@ def store_run(
 ) -> bool:
     """Store a run whole; return whether an earlier attempt at it was replaced.
 
-    Args:
-        connection: The database.
-        run: What was evaluated.
-        records: What came out, one by one.
-        metrics: What it comes to.
-
     Raises:
         InputError: As `open_run`.
     """
@@ -460,11 +450,7 @@ def _mark_failed(connection: Connection, writer: RunWriter) -> None:
 
 
 def delete_run(connection: Connection, run_id: str) -> bool:
-    """Delete a run with everything below it, in batches; can be run again.
-
-    Returns:
-        Whether there was such a run.
-    """
+    """Delete a run with everything below it, in batches; can be run again."""
     connection.write("eval/run_status", id=run_id, status="deleting")
     _empty(connection, run_id)
     return bool(connection.write("eval/delete_run", id=run_id).nodes_deleted)

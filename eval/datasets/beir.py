@@ -26,10 +26,6 @@ _SPLITS = ("test", "dev", "train")
 def load_beir(folder: Path, split: Path | None = None) -> RetrievalDataset:
     """Return a data set in the form of BEIR; judgements above 0 are gold, with grades.
 
-    Args:
-        folder: The folder.
-        split: Whose judgements are taken; None for `test`, else `dev`, else `train`.
-
     Raises:
         SourceError: If a file is missing or no good.
     """

@@ -166,10 +166,6 @@ def _rows(path: Path, text: str, delimiter: str) -> Iterator[dict[str, str]]:
 def json_text(text: str, place: str) -> Any:
     """Return the value of a JSON text that stands inside a file.
 
-    Args:
-        text: The text.
-        place: Where it stands, for the message.
-
     Raises:
         SourceError: If it is no JSON.
     """
@@ -182,10 +178,6 @@ def json_text(text: str, place: str) -> Any:
 
 def as_object(value: object, place: str) -> JsonObject:
     """Return a value as an object.
-
-    Args:
-        value: Any JSON value.
-        place: Where it stands, for the message.
 
     Raises:
         SourceError: If it is something else.
@@ -213,12 +205,6 @@ def text_of(
 
     Characters that no reader sees and no database takes are replaced; whole numbers
     are taken as their digits.
-
-    Args:
-        row: The object.
-        *names: Names to look for, in this order.
-        place: Where the object stands, for the message.
-        default: What is returned where there is none of them.
 
     Raises:
         SourceError: If there is none and no default, or it is no text.
@@ -268,23 +254,11 @@ class Problems:
     found: list[DatasetProblem] = field(default_factory=list)
 
     def tell(self, kind: ProblemKind, where: str, message: str) -> None:
-        """Take note of a problem.
-
-        Args:
-            kind: What is wrong.
-            where: Id of the question or passage.
-            message: What was found, and what becomes of it.
-        """
+        """Take note of a problem."""
         self.found.append(DatasetProblem(kind=kind, id=where, message=message))
 
     def tell_once(self, kind: ProblemKind, where: str, message: str) -> None:
-        """Take note of a problem that may come up again, such as gold named twice.
-
-        Args:
-            kind: What is wrong.
-            where: Id of the question or passage.
-            message: What was found, and what becomes of it.
-        """
+        """Take note of a problem that may come up again, such as gold named twice."""
         problem = DatasetProblem(kind=kind, id=where, message=message)
         if problem not in self.found[-_RECENT:]:
             self.found.append(problem)
@@ -298,11 +272,7 @@ class PassageIndex:
     """
 
     def __init__(self, problems: Problems) -> None:
-        """Begin without passages.
-
-        Args:
-            problems: Told of passages that are there twice.
-        """
+        """Begin without passages."""
         self.passages: list[Passage] = []
         self._problems = problems
         self._ids: dict[str, Passage] = {}
@@ -325,14 +295,7 @@ class PassageIndex:
         sentences: Sequence[str] | None = None,
         identity: str | None = None,
     ) -> str:
-        """Add a passage and return its id.
-
-        Args:
-            title: Its title, may be empty.
-            text: Its text; of ready-made sentences it is ignored.
-            sentences: Ready-made sentences.
-            identity: Its id in the data set; None makes one of the title.
-        """
+        """Add a passage and return its id."""
         ready = None
         if sentences is not None:
             ready = tuple(clean_plain(sentence) for sentence in sentences)
@@ -400,12 +363,7 @@ class PassageIndex:
         return self.missing(question, title)
 
     def missing(self, question: str, name: str) -> str:
-        """Tell of gold that points nowhere; return an id that no passage has.
-
-        Args:
-            question: Id of the question.
-            name: What its gold says.
-        """
+        """Tell of gold that points nowhere; return an id that no passage has."""
         message = (
             f"Gold {name!r:.80} of question {question} is no passage of the corpus: "
             "it counts as never found."
@@ -425,15 +383,6 @@ def dataset_of(
     notes: Sequence[str] = (),
 ) -> RetrievalDataset:
     """Return passages and questions as a data set, questions checked.
-
-    Args:
-        name: What the data set is called.
-        kind: Format that it was read from.
-        index: Its passages.
-        questions: Its questions as they were found.
-        files: What it was read from.
-        problems: What the loader found wrong; questions that cannot be asked are added.
-        notes: What a reader of figures must know.
 
     Raises:
         SourceError: If there are no passages, no question is left, or no gold points

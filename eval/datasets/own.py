@@ -41,10 +41,6 @@ if TYPE_CHECKING:
 def load_own(questions: Path, passages: Path) -> RetrievalDataset:
     """Return a data set in our own form.
 
-    Args:
-        questions: The questions, one a line.
-        passages: The passages, one a line.
-
     Raises:
         SourceError: If a file is no good.
     """

@@ -84,11 +84,6 @@ def annotator_agreement(
 ) -> tuple[FieldAgreement, ...]:
     """Return the agreement on every field, in the order in which fields appear.
 
-    Args:
-        schema: The parsed eval schema, which says how values are aligned.
-        records: For each record, what every annotator made of it; all have the same
-            annotators in the same order.
-
     Raises:
         InputError: If there are fewer than two annotators, or their number changes.
         ScoringError: If a transform or comparator cannot take a value.

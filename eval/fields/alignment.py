@@ -207,9 +207,6 @@ def best_pairs(tallies: Tallies) -> dict[int, int]:
 
     Among equal sums the larger sum of scores is taken, then fewer fields; what is equal
     even then is as scipy's solver has it. A pair with F1 0 is none.
-
-    Args:
-        tallies: Counts of every pair.
     """
     f1 = tallies.f1()
     pairs = _solved(f1)
@@ -249,14 +246,7 @@ def _worth(
 def quick_tallies(
     child: Plan, gold: list[Any], extracted: list[Any], score_pair: Scorer
 ) -> Tallies | None:
-    """Return the counts of every pair, None if they must be scored one by one.
-
-    Args:
-        child: The array's element.
-        gold: Its elements as they should be.
-        extracted: Its elements as they were extracted.
-        score_pair: Scores one pair of values.
-    """
+    """Return the counts of every pair, None if they must be scored one by one."""
     if child.skip or child.has_batch:
         return None
     table = _Table(len(gold), len(extracted), score_pair)
@@ -504,15 +494,7 @@ def aligned(
     extracted: list[Any],
     score_pair: Scorer,
 ) -> Pairing:
-    """Return the pairs of two arrays' elements.
-
-    Args:
-        node: The array.
-        path: Its instance path.
-        gold: Its elements as they should be.
-        extracted: Its elements as they were extracted.
-        score_pair: Scores one pair of elements.
-    """
+    """Return the pairs of two arrays' elements."""
     if node.align == "key_field":
         return _by_key(node.align_key, gold, extracted)
     if node.align == "hungarian" and gold and extracted:

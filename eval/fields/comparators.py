@@ -134,14 +134,6 @@ def check_registration(
 ) -> None:
     """Refuse a name or a function that cannot be registered.
 
-    Args:
-        kind: What is registered, in the singular.
-        name: What schemas would call it.
-        fn: What would be called.
-        built_in: Names that nobody may take.
-        taken: Names that were registered before and may not be replaced.
-        remedy: What to do where the name is taken.
-
     Raises:
         ArgumentError: If it cannot be called, or the name is no text.
         InputError: If the name is taken.
@@ -402,10 +394,6 @@ def is_batch(comparator: Any) -> bool:
 
 def check_comparator_params(name: str, params: dict[str, Any]) -> None:
     """Refuse parameters that the comparator cannot use.
-
-    Args:
-        name: A registered comparator.
-        params: What a schema gives it.
 
     Raises:
         ValueError: If they are wrong; a custom comparator's own check may raise
@@ -720,10 +708,6 @@ def get_transform(name: str) -> Transform:
 
 def check_transform_params(name: str, params: dict[str, Any]) -> None:
     """Refuse parameters that the transform cannot use.
-
-    Args:
-        name: A registered transform.
-        params: What a schema gives it.
 
     Raises:
         ValueError: If they are wrong; a custom transform's own check may raise

@@ -60,10 +60,6 @@ class TextIndex:
     def __init__(self, lines: Iterable[str], *, words: int = WORDS) -> None:
         """Read a text.
 
-        Args:
-            lines: The text in pieces, such as an open file; runs go across pieces.
-            words: Length n of the longest runs.
-
         Raises:
             InputError: If n is not 1 to 20.
         """
@@ -80,11 +76,7 @@ class TextIndex:
                 self._runs.update(hash(run[start:]) for start in range(len(run)))
 
     def share(self, words: list[str]) -> float:
-        """Return the share of a value's runs that stand in the text.
-
-        Args:
-            words: The value's words, one at least.
-        """
+        """Return the share of a value's runs that stand in the text."""
         length = min(self.words, len(words))
         runs = [
             hash(tuple(words[start : start + length]))
@@ -123,10 +115,6 @@ def contamination(
     """Return how much of each field stands in a text, the largest share first.
 
     Null, true and false have no words that would tell anything, and are left out.
-
-    Args:
-        gold: Records, of any number.
-        text: The text.
     """
     fields: dict[str, _Sums] = {}
     for record in gold:

@@ -101,10 +101,6 @@ class TransformNotFoundError(InputError, KeyError):
 def refuse_one(records: Any, name: str) -> None:
     """Refuse one record in place of many, whose keys would pass for records.
 
-    Args:
-        records: What should be many.
-        name: What the caller calls it.
-
     Raises:
         ArgumentError: If it is an object or text.
     """
@@ -116,12 +112,6 @@ def refuse_one(records: Any, name: str) -> None:
 @contextmanager
 def too_deep_told(what: str) -> Iterator[None]:
     """Turn a `RecursionError` inside the block into a `NestingError`.
-
-    Args:
-        what: What was being read, for the message: "the schema", "record 3".
-
-    Yields:
-        Nothing.
 
     Raises:
         NestingError: If the block ran out of stack.

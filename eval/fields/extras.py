@@ -111,13 +111,7 @@ class Extras:
     def compare(
         self, first: Finished, numbers: Sequence[FieldNumbers], rivals: Sequence[Rival]
     ) -> None:
-        """Compare other extractions with the first.
-
-        Args:
-            first: The first extraction.
-            numbers: Its fields; nothing where there are no rivals.
-            rivals: The others.
-        """
+        """Compare other extractions with the first."""
         from knowtrail.eval.fields.runs import compare_fields, compare_runs
 
         self.rivals = rivals
@@ -352,12 +346,7 @@ def comparison_dict(found: Mapping[str, Difference]) -> dict[str, dict[str, Any]
 
 
 def as_dict(name: str, finished: Finished) -> dict[str, Any]:
-    """Return an evaluation for JSON.
-
-    Args:
-        name: File of the extracted records.
-        finished: The evaluation.
-    """
+    """Return an evaluation for JSON."""
     result = finished.result
     return {
         "file": name,

@@ -56,11 +56,6 @@ class RecordFile:
     ) -> RecordFile:
         """Read a file through.
 
-        Args:
-            path: The file.
-            may_lack: Whether a line may be null, for a record that is missing.
-            id_field: Key of a record's id; None looks for `id`.
-
         Raises:
             SourceError: If it cannot be read, a line is no JSON or no object, or there
                 is no record.
@@ -101,10 +96,6 @@ class RecordFile:
 
         With an id field they are paired by it, where records have it. Without one they
         are paired by position, unless the ids of several, under `id`, say otherwise.
-
-        Args:
-            gold: The gold records.
-            id_field: Key of both sides' ids.
 
         Raises:
             InputError: If there is not one record for each gold record, or ids are not
@@ -205,12 +196,7 @@ def _is_array(path: Path) -> bool:
 
 
 def infer_eval_schema(gold: RecordFile, *, id_field: str | None) -> dict[str, Any]:
-    """Return a schema for the first gold records, with the default comparators.
-
-    Args:
-        gold: The gold records.
-        id_field: The key of the id, which is marked as not to be scored.
-    """
+    """Return a schema for the first gold records, with the default comparators."""
     schema = infer_schema(islice(gold.records(), INFERRED_FROM))
     properties = schema.get("properties", {})
     if id_field in properties:
@@ -220,9 +206,6 @@ def infer_eval_schema(gold: RecordFile, *, id_field: str | None) -> dict[str, An
 
 def load_eval_schema(path: Path) -> dict[str, Any]:
     """Return the eval schema of a file, with references resolved and defaults put in.
-
-    Args:
-        path: A JSON Schema, with or without `x-eval-*` keys.
 
     Raises:
         SourceError: If the file cannot be read, is no JSON object, or no schema that

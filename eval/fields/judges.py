@@ -186,19 +186,11 @@ class JudgementFile:
     """
 
     def __init__(self, path: Path) -> None:
-        """Name the file; it is made when there is something to keep.
-
-        Args:
-            path: An SQLite file.
-        """
+        """Name the file; it is made when there is something to keep."""
         self.path = path
 
     def read(self, keys: list[str]) -> dict[str, float]:
-        """Return the verdicts that are known.
-
-        Args:
-            keys: What is asked.
-        """
+        """Return the verdicts that are known."""
         if not self.path.exists():
             return {}
         try:
@@ -215,11 +207,7 @@ class JudgementFile:
             return {}
 
     def write(self, verdicts: dict[str, float]) -> None:
-        """Keep verdicts.
-
-        Args:
-            verdicts: What was asked, and 0 or 1.
-        """
+        """Keep verdicts."""
         try:
             if not self.path.parent.exists():
                 private_folder(self.path.parent)

@@ -67,9 +67,6 @@ def leaves(record: Any) -> Iterator[tuple[str, Any]]:
     """Yield schema path and value of everything that is no object and no array.
 
     Empty objects and arrays have no leaves. Any depth will do.
-
-    Args:
-        record: Any JSON value.
     """
     waiting: list[tuple[str, Any]] = [("", record)]
     while waiting:

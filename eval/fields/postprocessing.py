@@ -144,9 +144,6 @@ class Plugin:
 def load_plugin(path: Path) -> Plugin:
     """Run a Python file that registers comparators and transforms.
 
-    Args:
-        path: The file. What it does is not limited: it is code like any other.
-
     Raises:
         SourceError: If it cannot be read or is no Python file.
         InputError: If it raises, or its `post_process` is no function.

@@ -46,12 +46,7 @@ _PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def marked_difference(gold: str, extracted: str) -> tuple[str, str]:
-    """Return both texts as HTML; what only one of them has stands in `<mark>`.
-
-    Args:
-        gold: The text as it should be.
-        extracted: The text as it was extracted.
-    """
+    """Return both texts as HTML; what only one of them has stands in `<mark>`."""
     left, right = _PIECES.findall(gold), _PIECES.findall(extracted)
     matcher = SequenceMatcher(None, left, right, autojunk=False)
     if matcher.ratio() < 0.3:
@@ -267,16 +262,7 @@ def report_page(
     facts: Mapping[str, str],
     tables: Sequence[Table] = (),
 ) -> str:
-    """Return the report as HTML.
-
-    Args:
-        result: The run.
-        intervals: Its metrics.
-        gathered: What was kept of its records.
-        title: Heading of the page.
-        facts: What was evaluated and how, by name.
-        tables: Comparisons and whatever else there is to show.
-    """
+    """Return the report as HTML."""
     style = resources.files("knowtrail.eval.fields").joinpath("report.css")
     body = [
         *facts_list(facts),

@@ -148,14 +148,7 @@ class RunResult:
 
 
 def missing(node: Plan, path: str, value: Any, status: str) -> list[FieldResult]:
-    """Return the results of a place that one side lacks, part by part.
-
-    Args:
-        node: The place.
-        path: Its instance path.
-        value: What the other side has.
-        status: "omission" where gold has it, "hallucination" otherwise.
-    """
+    """Return the results of a place that one side lacks, part by part."""
     if node.skip:
         return []
     if not node.has_parts:
@@ -195,11 +188,7 @@ OTHER_PATHS = "(other paths)"
 
 
 def tally(results: Iterable[FieldResult]) -> tuple[float, int, int]:
-    """Return the sum of scores, and the fields for precision and for recall.
-
-    Args:
-        results: Results of a record, or of one element.
-    """
+    """Return the sum of scores, and the fields for precision and for recall."""
     scores: list[float] = []
     extracted = gold = 0
     for result in results:
@@ -216,13 +205,7 @@ def tally(results: Iterable[FieldResult]) -> tuple[float, int, int]:
 def precision_recall_f1(
     score: float, extracted: int, gold: int
 ) -> tuple[float, float, float]:
-    """Return precision, recall and F1; what has nothing to count is 1.
-
-    Args:
-        score: Sum of the scores of fields that both sides have.
-        extracted: Fields that were extracted.
-        gold: Fields that gold has.
-    """
+    """Return precision, recall and F1; what has nothing to count is 1."""
     precision = score / extracted if extracted else 1.0
     recall = score / gold if gold else 1.0
     if not extracted and not gold:

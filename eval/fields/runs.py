@@ -71,21 +71,13 @@ class RunNumbers:
     """
 
     def __init__(self, records: Iterable[RecordResult] = ()) -> None:
-        """Take records.
-
-        Args:
-            records: Results of records.
-        """
+        """Take records."""
         self._numbers = array("d")
         for record in records:
             self.add(record)
 
     def add(self, record: RecordResult) -> None:
-        """Take one record.
-
-        Args:
-            record: Its result.
-        """
+        """Take one record."""
         self._numbers.extend((
             *tally(record.field_results),
             record.precision,
@@ -115,11 +107,7 @@ class FieldNumbers:
         self._cells: dict[str, tuple[array[int], array[float], array[float]]] = {}
 
     def add(self, record: RecordResult) -> None:
-        """Take one record.
-
-        Args:
-            record: Its result.
-        """
+        """Take one record."""
         sums: dict[str, tuple[float, int]] = {}
         for result in record.field_results:
             if result.status in SCORED:
@@ -141,11 +129,7 @@ class FieldNumbers:
         return list(self._cells)
 
     def rows(self, path: str) -> NDArray[np.float64]:
-        """Return sum and number of a field, one row a record.
-
-        Args:
-            path: Its schema path.
-        """
+        """Return sum and number of a field, one row a record."""
         found = np.zeros((self.records, 2))
         if path in self._cells:
             places, scores, counts = self._cells[path]
@@ -157,12 +141,6 @@ def run_intervals(
     numbers: RunNumbers, *, level: float = 0.95, resamples: int = 2000, seed: int = 0
 ) -> dict[str, Interval]:
     """Return every metric of `METRICS` with its bootstrap interval over the records.
-
-    Args:
-        numbers: The run, of one record at least.
-        level: Share of resamples inside.
-        resamples: How many.
-        seed: Seed of the drawing.
 
     Raises:
         InputError: If there is no record.
@@ -221,16 +199,6 @@ def compare_runs(
     seed: int = 0,
 ) -> dict[str, Comparison]:
     """Compare two systems on the same gold records, metric by metric.
-
-    Args:
-        first: The first system.
-        second: The second, on the same records in the same order.
-        level: Share of resamples inside the interval of the difference.
-        resamples: How many resamples and random swaps.
-        seed: Seed of the drawing.
-
-    Returns:
-        Name to the comparison.
 
     Raises:
         InputError: If the runs have different numbers of records, or none.
@@ -300,12 +268,7 @@ def _stored_field(result: FieldResult) -> StoredField:
 def run_metrics(
     result: RunResult, intervals: Mapping[str, Interval]
 ) -> Iterator[Metric]:
-    """Yield the metrics of a run: the whole with intervals, then every schema path.
-
-    Args:
-        result: The run.
-        intervals: Its metrics, as `run_intervals` gives them.
-    """
+    """Yield the metrics of a run: the whole with intervals, then every schema path."""
     for name, interval in intervals.items():
         yield Metric.of(name, interval)
     for path, one in result.per_schema_path.items():
@@ -404,12 +367,6 @@ def run_fields(
     progress: Progress | None = None,
 ) -> Finished:
     """Evaluate files as a stream, in memory that does not grow with the records' size.
-
-    Args:
-        run: What is to be evaluated.
-        connection: Where it is stored; None stores nothing.
-        gatherer: Is given every record, for a report.
-        progress: Is told of every record.
 
     Raises:
         InputError: If records or schema cannot be used.

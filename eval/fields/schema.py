@@ -90,9 +90,6 @@ def schema_children(
 
     The declared type is not consulted. Only one of the two is given, properties first;
     a schema with several types has neither.
-
-    Args:
-        schema: One place of a raw schema.
     """
     if isinstance(kind := schema.get("type"), list) and (
         len({str(name) for name in kind} - {"null"}) != 1
@@ -179,12 +176,6 @@ def declared_type(schema: dict[str, Any]) -> tuple[str, list[str] | None]:
     """Return the type of a place of a schema, and its types where it has several.
 
     "null" among several does not count.
-
-    Args:
-        schema: One place of a raw schema.
-
-    Returns:
-        The type, empty where none is declared, and None; or "multi" and the types.
     """
     kind = schema.get("type")
     if isinstance(kind, str):
@@ -714,10 +705,6 @@ class Plan:
 
 def plan(node: SchemaNode, by_position: Counter[str] | None = None) -> Plan:
     """Return a schema ready for scoring, with comparators as registered now.
-
-    Args:
-        node: The parsed schema.
-        by_position: The plan's counter; None makes one.
 
     Raises:
         ComparatorNotFoundError: If a leaf has no known comparator.

@@ -65,14 +65,7 @@ def score_record(schema: SchemaNode, gold: Any, extracted: Any) -> list[FieldRes
 
 
 def score_pair(node: Plan, path: str, gold: Any, extracted: Any) -> list[FieldResult]:
-    """Return the results of a place that both sides have.
-
-    Args:
-        node: The place.
-        path: Its instance path.
-        gold: The value as it should be.
-        extracted: The value as it was extracted.
-    """
+    """Return the results of a place that both sides have."""
     if node.kind == "leaf":
         return [_leaf(node, path, gold, extracted)]
     if node.kind == "object":

@@ -107,9 +107,6 @@ class Bench:
 
         Our own embedders take many together, which is many times faster. It is always
         all of them, since the last bits of a vector depend on those beside it.
-
-        Args:
-            progress: Told of the questions.
         """
         texts = [question.text for question in self.dataset.questions]
         if self._vectors:
@@ -131,11 +128,7 @@ class Bench:
         self._embedding.append(1000 * (time.perf_counter() - begin) / len(texts))
 
     def vector(self, text: str) -> Vector:
-        """Return the vector of a question, embedded once.
-
-        Args:
-            text: The question.
-        """
+        """Return the vector of a question, embedded once."""
         self.embed_questions()
         if text not in self._vectors:
             found = question_vector(self.embedder.embed_query(text), self.corpus)
@@ -144,9 +137,6 @@ class Bench:
 
     def open_reader(self, text: str) -> OpenReader[GraphReader]:
         """Return a reader of the corpus for a question.
-
-        Args:
-            text: The question.
 
         Raises:
             SnapshotError: If a snapshot is asked for and none is current.
@@ -160,12 +150,7 @@ class Bench:
         return self.open_reader("?").name
 
     def sentence(self, passage: str, number: int) -> str:
-        """Return a sentence of a passage, empty where it has none of that number.
-
-        Args:
-            passage: Id of the passage.
-            number: Number of the sentence within it.
-        """
+        """Return a sentence of a passage, empty where it has none of that number."""
         if passage not in self._sentences:
             self._sentences[passage] = passage_sentences(self.by_id[passage])
         found = self._sentences[passage]
@@ -177,24 +162,13 @@ class Bench:
         return self._embedding[0] if self._embedding else None
 
     def number(self, passage: str, index: int) -> int | None:
-        """Return the number that a sentence has in the data set; None for a title.
-
-        Args:
-            passage: Id of the passage.
-            index: Place of the sentence in the document of the graph.
-        """
+        """Return the number that a sentence has in the data set; None for a title."""
         numbers = self.numbers.get(passage, ())
         return numbers[index] if 0 <= index < len(numbers) else None
 
 
 def corpus_name(dataset: RetrievalDataset, unit: Unit, embedder: str) -> str:
-    """Return the name of the corpus of a data set.
-
-    Args:
-        dataset: The data set.
-        unit: What a chunk is.
-        embedder: Name of the embedder.
-    """
+    """Return the name of the corpus of a data set."""
     key = content_key(
         "eval-corpus",
         dataset.corpus_checksum,
@@ -219,16 +193,6 @@ def open_bench(
     progress: Progress = silent,
 ) -> Bench:
     """Bring the corpus of a data set into the graph and return it.
-
-    Args:
-        dataset: The data set.
-        connection: The database.
-        embedder: The model; must be the one the database was made with.
-        settings: Where working files go.
-        unit: What a chunk is.
-        reader: Where walks read; for `snapshot`, one is made where none is current.
-        record: Whether walks are stored.
-        progress: Told of the ingest.
 
     Raises:
         CorpusDriftError: If the database's vectors were made by another embedder.

@@ -249,12 +249,7 @@ class PassageSource:
     """The passages of a data set as a source for an ingest."""
 
     def __init__(self, dataset: RetrievalDataset, *, title: bool) -> None:
-        """Prepare the source.
-
-        Args:
-            dataset: The data set.
-            title: Whether documents begin with their titles.
-        """
+        """Prepare the source."""
         self._dataset = dataset
         self._title = title
         self._position = 0
@@ -282,13 +277,7 @@ class PassageSource:
 
 
 def raw_document(passage: Passage, *, title: bool, source: str = "") -> RawDocument:
-    """Return a passage as a document of a corpus.
-
-    Args:
-        passage: The passage.
-        title: Whether the document begins with its title.
-        source: What the document says it came from.
-    """
+    """Return a passage as a document of a corpus."""
     start = f"{passage.title}\n" if title and passage.title else ""
     sentences = None
     if passage.sentences is not None:

@@ -56,10 +56,6 @@ class Journal(LineJournal):
     def __init__(self, folder: Path, key: str) -> None:
         """Read what is there.
 
-        Args:
-            folder: Where journals are.
-            key: All that the rankings depend on, as a key.
-
         Raises:
             InputError: If another run with this key is under way.
             StorageError: If it cannot be written.
@@ -149,14 +145,6 @@ def run_systems(
     progress: Progress = silent,
 ) -> tuple[SystemResult, ...]:
     """Ask every system every question.
-
-    Args:
-        bench: The stored corpus, with the questions.
-        systems: The systems, each prepared here before its first question.
-        ks: Places at which rankings are cut; rankings are as long as the greatest.
-        journal: What an interrupted run has found already, and where this one keeps
-            what it finds.
-        progress: Told of the rankings.
 
     Raises:
         InputError: If two systems share a name, or a k is out of range.
@@ -346,15 +334,6 @@ def evaluate_retrieval(
     progress: Progress = silent,
 ) -> Evaluation:
     """Measure systems on a data set; its corpus is brought into the graph first.
-
-    Args:
-        dataset: Passages, questions and gold.
-        systems: What is measured.
-        connection: The database.
-        embedder: The model; must be the one the database was made with.
-        settings: Where working files go.
-        options: How to measure; None for the defaults.
-        progress: Told of the ingest and of each system.
 
     Raises:
         InputError: If an option is no good.

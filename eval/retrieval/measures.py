@@ -45,12 +45,7 @@ if TYPE_CHECKING:
 
 
 def measure_names(ks: Sequence[int], *, sentences: bool) -> tuple[str, ...]:
-    """Return the names of the measures in the order of a table.
-
-    Args:
-        ks: Places at which rankings are cut.
-        sentences: Whether the data set names gold below passages.
-    """
+    """Return the names of the measures in the order of a table."""
     heads = ["recall", "all_recall", "precision", "ndcg"]
     names = [f"{head}@{k}" for head in heads for k in ks]
     names.append("mrr")
@@ -67,13 +62,7 @@ def measure_rankings(
     *,
     ks: Sequence[int],
 ) -> list[dict[str, float]]:
-    """Return the measures of each question, those that are defined for it.
-
-    Args:
-        questions: The questions.
-        rankings: What a system found for them, in the same order.
-        ks: Places at which rankings are cut, each once.
-    """
+    """Return the measures of each question, those that are defined for it."""
     found = _standard(questions, rankings, ks)
     for question, ranking, values in zip(questions, rankings, found, strict=True):
         for k in ks:
@@ -181,13 +170,7 @@ class SystemSummary:
 def summarise(
     result: SystemResult, *, seed: int = 0, places: Sequence[int] | None = None
 ) -> SystemSummary:
-    """Return the means of a system.
-
-    Args:
-        result: What it found.
-        seed: Of the intervals.
-        places: Places of the questions that count; None for all.
-    """
+    """Return the means of a system."""
     chosen = range(len(result.questions)) if places is None else places
     rankings = [result.rankings[place] for place in chosen]
     values = [result.values[place] for place in chosen]
@@ -229,14 +212,7 @@ def _counted(rankings: Sequence[Ranking]) -> dict[str, list[float]]:
 def quantile_interval(
     numbers: Sequence[float], share: float, *, level: float = 0.95, seed: int = 0
 ) -> Interval:
-    """Return a quantile with its percentile bootstrap interval.
-
-    Args:
-        numbers: At least one number.
-        share: Which quantile, from 0 to 1.
-        level: Share of resamples inside the interval.
-        seed: Of the drawing.
-    """
+    """Return a quantile with its percentile bootstrap interval."""
     found = np.asarray(numbers, dtype=np.float64)
     value, n = float(np.quantile(found, share)), len(found)
     if n < 2:
@@ -259,15 +235,7 @@ def differences(
     seed: int = 0,
     places: Sequence[int] | None = None,
 ) -> tuple[Difference, ...]:
-    """Return each system less one of them, measure by measure.
-
-    Args:
-        results: The systems.
-        base: The one that the others are compared with.
-        measures: The measures.
-        seed: Of intervals and tests.
-        places: Places of the questions that count; None for all.
-    """
+    """Return each system less one of them, measure by measure."""
     chosen = range(len(base.questions)) if places is None else places
     values = {
         result.name: {

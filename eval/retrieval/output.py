@@ -58,11 +58,7 @@ JUDGED = {
 
 
 def as_dict(evaluation: Evaluation) -> dict[str, Any]:
-    """Return an evaluation as JSON values; means are from 0 to 1.
-
-    Args:
-        evaluation: What came out.
-    """
+    """Return an evaluation as JSON values; means are from 0 to 1."""
     whole, *rest = evaluation.parts
     dataset = evaluation.dataset
     return {
@@ -133,11 +129,7 @@ def _difference(each: Difference) -> dict[str, Any]:
 
 
 def rankings_of(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
-    """Yield what each system found for each question, as JSON values.
-
-    Args:
-        evaluation: What came out.
-    """
+    """Yield what each system found for each question, as JSON values."""
     for result in evaluation.results:
         for question, ranking, values in zip(
             result.questions, result.rankings, result.values, strict=True
@@ -177,12 +169,7 @@ def facts_of(evaluation: Evaluation) -> dict[str, str]:
 
 
 def table_facts(evaluation: Evaluation, n: int) -> str:
-    """Return what every table must say, as one sentence.
-
-    Args:
-        evaluation: What came out.
-        n: How many questions the table is about.
-    """
+    """Return what every table must say, as one sentence."""
     options = evaluation.options
     return (
         f"n = {n} questions; a chunk is a {options.unit}; seed {options.seed}; "
@@ -261,12 +248,7 @@ def _head(part: Part, measure: str, head: str) -> str:
 
 
 def mean_text(found: Interval, measure: str) -> str:
-    """Return a mean in per cent; of what passes, how many of how many.
-
-    Args:
-        found: The mean.
-        measure: Its measure.
-    """
+    """Return a mean in per cent; of what passes, how many of how many."""
     if measure == "passed":
         return f"{round(found.value * found.n)}/{found.n}"
     return per_cent(found.value)
@@ -278,12 +260,7 @@ def main_k(evaluation: Evaluation) -> int:
 
 
 def per_cent(value: float, sign: str = "") -> str:
-    """Return a share in per cent with one digit after the point, 5 rounded up.
-
-    Args:
-        value: The share; as a difference it may be below 0. NaN is written as `-`.
-        sign: `+` writes the sign of a gain too.
-    """
+    """Return a share in per cent with one digit after the point, 5 rounded up."""
     if value != value:
         return "-"
     scaled = math.copysign(math.floor(abs(value) * 1000 + 0.5 + 1e-9) / 10, value)
@@ -302,15 +279,7 @@ def _cell(found: Mapping[str, Interval], name: str) -> str:
 
 
 def store_evaluation(connection: Connection, evaluation: Evaluation) -> dict[str, str]:
-    """Store an evaluation.
-
-    Args:
-        connection: The database.
-        evaluation: What came out.
-
-    Returns:
-        System -> id of its run.
-    """
+    """Store an evaluation."""
     return {
         result.name: _store(connection, evaluation, result)
         for result in evaluation.results
@@ -331,12 +300,7 @@ def _store(connection: Connection, evaluation: Evaluation, result: SystemResult)
 
 
 def run_of(evaluation: Evaluation, result: SystemResult) -> EvalRun:
-    """Return the run of a system; see `EvalRun`.
-
-    Args:
-        evaluation: What came out.
-        result: What the system found.
-    """
+    """Return the run of a system; see `EvalRun`."""
     dataset, options = evaluation.dataset, evaluation.options
     shared = {
         "corpus": evaluation.corpus,

@@ -40,11 +40,7 @@ _STEPS = 12
 
 
 def matrix(evaluation: Evaluation) -> Iterator[str]:
-    """Yield which system found how much for each question.
-
-    Args:
-        evaluation: What came out.
-    """
+    """Yield which system found how much for each question."""
     k, results = main_k(evaluation), evaluation.results
     measure = f"recall@{k}"
     questions = results[0].questions
@@ -74,11 +70,7 @@ def _cell(value: float) -> str:
 
 
 def worst_cases(evaluation: Evaluation) -> Iterator[str]:
-    """Yield the questions for which least was found, with the walks.
-
-    Args:
-        evaluation: What came out.
-    """
+    """Yield the questions for which least was found, with the walks."""
     k, results = main_k(evaluation), evaluation.results
     measure = f"recall@{k}"
     count = len(results[0].questions)
@@ -160,11 +152,7 @@ _ABOUT_ANSWERS = (
 
 
 def retrieval_page(evaluation: Evaluation) -> str:
-    """Return an evaluation as HTML.
-
-    Args:
-        evaluation: What came out.
-    """
+    """Return an evaluation as HTML."""
     style = (
         resources
         .files("knowtrail.eval.retrieval")

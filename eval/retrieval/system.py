@@ -150,13 +150,7 @@ SENTENCES = 10
 def documents_of(
     bench: Bench, chunks: Iterable[tuple[str, float]], k: int
 ) -> tuple[RankedDocument, ...]:
-    """Return passages by their best chunks, best first, ties by id.
-
-    Args:
-        bench: The corpus.
-        chunks: Ids of chunks with their scores, in any order.
-        k: Passages wanted.
-    """
+    """Return passages by their best chunks, best first, ties by id."""
     best: dict[str, float] = {}
     for chunk_id, score in chunks:
         if (chunk := bench.chunks.get(chunk_id)) is not None:
@@ -168,12 +162,7 @@ def documents_of(
 def chunks_of(
     bench: Bench, chunks: Iterable[tuple[str, float]]
 ) -> tuple[ReturnedChunk, ...]:
-    """Return chunks in terms of the data set, in their order.
-
-    Args:
-        bench: The corpus.
-        chunks: Ids of chunks with their scores.
-    """
+    """Return chunks in terms of the data set, in their order."""
     found = []
     for chunk_id, score in chunks:
         if (chunk := bench.chunks.get(chunk_id)) is not None:
@@ -191,13 +180,7 @@ def chunks_of(
 def sentences_of(
     bench: Bench, chunks: Sequence[ReturnedChunk], *, most: int = SENTENCES
 ) -> tuple[ReturnedSentence, ...]:
-    """Return the first sentences of chunks in their order, each once.
-
-    Args:
-        bench: The corpus.
-        chunks: The chunks.
-        most: Sentences wanted.
-    """
+    """Return the first sentences of chunks in their order, each once."""
     found: dict[tuple[str, int], ReturnedSentence] = {}
     for chunk in chunks:
         for number in range(chunk.first, chunk.last + 1):
@@ -217,14 +200,7 @@ def sentences_of(
 def nearest(
     bench: Bench, ranking: ChunkRanking, k: int, *, known: Iterable[str] = ()
 ) -> Walking[list[RankedChunk]]:
-    """Take chunks from a ranking until there are enough passages, or no more.
-
-    Args:
-        bench: The corpus.
-        ranking: The ranking; goes on from where it stands.
-        k: Passages wanted in all.
-        known: Ids of passages that are there already; their chunks are passed over.
-    """
+    """Take chunks from a ranking until there are enough passages, or no more."""
     documents = set(known)
     before = frozenset(documents)
     taken: list[RankedChunk] = []
@@ -242,14 +218,7 @@ def filled_up(
     rest: Iterable[RankedChunk],
     k: int,
 ) -> tuple[RankedDocument, ...]:
-    """Return a ranking with passages of the dense one after its end, marked.
-
-    Args:
-        bench: The corpus.
-        documents: The ranking.
-        rest: Chunks of other passages, nearest first.
-        k: Passages wanted.
-    """
+    """Return a ranking with passages of the dense one after its end, marked."""
     more = documents_of(bench, ((hit.id, hit.score) for hit in rest), k)
     marked = (replace(document, filled=True) for document in more)
     return tuple([*documents, *marked][:k])

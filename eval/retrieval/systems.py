@@ -120,11 +120,7 @@ class Bm25Index:
     """BM25 over all chunks of a corpus."""
 
     def __init__(self, bench: Bench) -> None:
-        """Index the chunks.
-
-        Args:
-            bench: The corpus.
-        """
+        """Index the chunks."""
         import bm25s  # type: ignore[import-untyped]
 
         _LOG.setLevel(logging.NOTSET)
@@ -143,12 +139,7 @@ class Bm25Index:
             )
 
     def best(self, question: str, most: int) -> list[tuple[str, float]]:
-        """Return ids of chunks with their scores, best first, ties by id.
-
-        Args:
-            question: What is asked.
-            most: Chunks wanted; there are fewer where fewer share a word.
-        """
+        """Return ids of chunks with their scores, best first, ties by id."""
         asked = [
             self._number[word]
             for word in dict.fromkeys(words(question))
@@ -193,9 +184,6 @@ def fused(rankings: Sequence[Sequence[str]]) -> list[tuple[str, float]]:
     """Return ids with the sum of 1 / (60 + place), best first, ties by id.
 
     The constant is that of Cormack, Clarke and Buettcher, 2009.
-
-    Args:
-        rankings: Ids, best first, each once in a ranking.
     """
     scores: dict[str, float] = {}
     for ranking in rankings:
@@ -293,11 +281,7 @@ _ORDERED = ("auto",)
 
 
 def system_names(*, llm: bool = True) -> tuple[str, ...]:
-    """Return the names of all systems in the order of a table.
-
-    Args:
-        llm: Whether those that ask a language model are among them.
-    """
+    """Return the names of all systems in the order of a table."""
     known = [name for name in ALGORITHMS if llm or name in DETERMINISTIC]
     ordered = [name for name in _ORDERED if name in known]
     walks = [name for name in known if name not in _ORDERED]
@@ -305,21 +289,13 @@ def system_names(*, llm: bool = True) -> tuple[str, ...]:
 
 
 def asks_model(name: str) -> bool:
-    """Return whether a system asks a language model.
-
-    Args:
-        name: Its name.
-    """
+    """Return whether a system asks a language model."""
     algorithm = name.removesuffix(PUBLISHED)
     return algorithm in ALGORITHMS and algorithm not in DETERMINISTIC
 
 
 def asked_names(asked: str) -> tuple[str, ...]:
     """Return the names of the systems that are asked for.
-
-    Args:
-        asked: `all` for those without a language model, `all+llm` for all, or names
-            with commas between them.
 
     Raises:
         InputError: If there is no such system, or one is named twice.
@@ -344,10 +320,6 @@ def asked_names(asked: str) -> tuple[str, ...]:
 
 def systems_of(asked: str, *, model: LanguageModel | None = None) -> tuple[System, ...]:
     """Return the systems that are asked for.
-
-    Args:
-        asked: As for `asked_names`.
-        model: The language model, for systems that ask one.
 
     Raises:
         InputError: As `asked_names` raises, or if a system asks a model and there is

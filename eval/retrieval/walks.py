@@ -182,12 +182,7 @@ class PublishedWalkSystem(_Walker):
     """An algorithm as it was published: ten sentences, and no more than they give."""
 
     def __init__(self, algorithm: str, *, model: LanguageModel | None = None) -> None:
-        """Name an algorithm.
-
-        Args:
-            algorithm: Its name.
-            model: The language model that it asks, if it asks one.
-        """
+        """Name an algorithm."""
         super().__init__(algorithm, name=f"{algorithm}{PUBLISHED}", model=model)
 
     def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
@@ -216,12 +211,7 @@ class WalkSystem(_Walker):
     """An algorithm as a ranker: five passages, then the dense ranking."""
 
     def __init__(self, algorithm: str, *, model: LanguageModel | None = None) -> None:
-        """Name an algorithm.
-
-        Args:
-            algorithm: Its name.
-            model: The language model that it asks, if it asks one.
-        """
+        """Name an algorithm."""
         super().__init__(algorithm, name=algorithm, model=model)
 
     def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
