@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urldefrag, urljoin
 
 from knowtrail.eval.fields.comparators import (
+    COMPARATORS,
+    TRANSFORMS,
     ComparatorSpec,
     TransformSpec,
-    check_comparator_params,
-    check_transform_params,
     get_comparator,
     get_transform,
     is_batch,
@@ -553,19 +553,15 @@ def _entry(entry: Any, key: str, path: str) -> tuple[str, dict[str, Any]]:
 
 def _check_named(spec: ComparatorSpec | TransformSpec, path: str) -> None:
     """Refuse a name that is not registered, and parameters that do not fit it."""
-    kind, get, check = (
-        ("comparator", get_comparator, check_comparator_params)
-        if isinstance(spec, ComparatorSpec)
-        else ("transform", get_transform, check_transform_params)
-    )
+    known = COMPARATORS if isinstance(spec, ComparatorSpec) else TRANSFORMS
     try:
-        get(spec.name)
+        known.get(spec.name)
     except KeyError as error:
         raise SchemaError(str(error), path) from error
     try:
-        check(spec.name, spec.params)
+        known.check(spec.name, spec.params)
     except (TypeError, ValueError, KeyError) as error:
-        msg = f"params of {kind} {spec.name!r}: {error}"
+        msg = f"params of {known.kind} {spec.name!r}: {error}"
         raise SchemaError(msg, path) from error
 
 
