@@ -12,7 +12,6 @@ import logging
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urldefrag, urljoin
 
 from knowtrail.eval.fields.comparators import (
     COMPARATORS,
@@ -295,24 +294,13 @@ class _Resolver:
     """Replaces references; counts what comes out, so that it stays finite."""
 
     def __init__(self, root: dict[str, Any]) -> None:
-        self._root = root
-        self._nodes = 0
-        self._names: dict[str, Any] = {}
-        self._collect(root, "")
+        from referencing import Registry
+        from referencing.jsonschema import DRAFT202012
 
-    def _collect(self, value: Any, base: str) -> None:
-        """Note every `$id` and `$anchor`, by its whole address and as written."""
-        if isinstance(value, list):
-            for item in value:
-                self._collect(item, base)
-        elif isinstance(value, dict):
-            if isinstance(name := value.get("$id"), str):
-                base = urljoin(base, name)
-                self._names[base.rstrip("#")] = self._names[name.rstrip("#")] = value
-            if isinstance(name := value.get("$anchor"), str):
-                self._names[f"{base}#{name}"] = self._names[f"#{name}"] = value
-            for item in value.values():
-                self._collect(item, base)
+        self._nodes = 0
+        base = str(root.get("$id", ""))
+        known = Registry().with_resource(base, DRAFT202012.create_resource(root))
+        self._resolver = known.resolver(base)
 
     def resolved(self, value: Any, path: str, chain: tuple[str, ...]) -> Any:
         """Return a schema, or a list of them, without references."""
@@ -361,36 +349,22 @@ class _Resolver:
 
     def _find(self, reference: str, path: str) -> Any:
         """Return what a reference points to, as it is written there."""
-        if reference in self._names:
-            return self._names[reference]
-        address, pointer = urldefrag(reference)
-        start: Any = self._root
-        if address:
-            start = self._names.get(address) or self._names.get(
-                urljoin(str(self._root.get("$id", "")), address)
-            )
-        if start is None:
+        from referencing.exceptions import NoSuchAnchor, PointerToNowhere, Unresolvable
+
+        try:
+            return self._resolver.lookup(reference).contents
+        except (NoSuchAnchor, PointerToNowhere, ValueError, TypeError) as error:
+            msg = f"the reference {reference!r} points to nothing"
+            raise SchemaError(msg, path) from error
+        except Unresolvable as error:
             msg = (
                 f"the reference {reference!r} leaves the schema: nothing is fetched, "
                 "put what it names into '$defs'"
             )
-            raise SchemaError(msg, path)
-        for step in [unquote(part) for part in pointer.split("/")[1:]]:
-            start = _stepped(start, step.replace("~1", "/").replace("~0", "~"))
-            if start is None:
-                break
-        if start is None or (pointer and not pointer.startswith("/")):
-            msg = f"the reference {reference!r} points to nothing"
-            raise SchemaError(msg, path)
-        return start
-
-
-def _stepped(value: Any, step: str) -> Any:
-    if isinstance(value, dict):
-        return value.get(step)
-    if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-        return value[int(step)]
-    return None
+            raise SchemaError(msg, path) from error
+        except AttributeError as error:  # on the way there is what is no schema
+            msg = f"the reference {reference!r} leads through what is no schema"
+            raise SchemaError(msg, path) from error
 
 
 def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
