@@ -295,8 +295,7 @@ def checked_reply(raw: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     if errors:
         error = errors[0]
         where = ".".join(str(part) for part in error.absolute_path) or "the answer"
-        msg = f"{where}: {error.message[:200]}"
-        raise InputError(msg)
+        raise InputError(f"{where}: {error.message[:200]}")
     answer: dict[str, Any] = value
     return answer
 

@@ -261,8 +261,7 @@ def _table(rows: ArrayLike) -> NDArray[np.float64]:
     try:
         table = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        msg = f"The rows are not numbers of one shape: {error}."
-        raise InputError(msg) from error
+        raise InputError(f"The rows are not numbers of one shape: {error}.") from error
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or table.size == 0:
@@ -278,14 +277,11 @@ def _table(rows: ArrayLike) -> NDArray[np.float64]:
 def _check_options(level: float, resamples: int, method: str) -> None:
     """Refuse options that give no interval."""
     if not 0 < level < 1:
-        msg = f"level is {level}: choose one between 0 and 1, such as 0.95."
-        raise InputError(msg)
+        raise InputError(f"level is {level}: choose one between 0 and 1, such as 0.95.")
     if not 1 <= resamples <= 1_000_000:
-        msg = f"resamples is {resamples}: choose 1 to 1,000,000."
-        raise InputError(msg)
+        raise InputError(f"resamples is {resamples}: choose 1 to 1,000,000.")
     if method not in {"bca", "percentile"}:
-        msg = f"No interval method {method!r}: use 'bca' or 'percentile'."
-        raise InputError(msg)
+        raise InputError(f"No interval method {method!r}: use 'bca' or 'percentile'.")
 
 
 def resample_blocks(total: int, n: int) -> Iterator[int]:
@@ -471,8 +467,7 @@ def corrected(
     """
     given = np.asarray(p_values, dtype=np.float64).reshape(-1)
     if given.size and not ((given >= 0) & (given <= 1)).all():
-        msg = f"p-values must be from 0 to 1: {given.tolist()}."
-        raise InputError(msg)
+        raise InputError(f"p-values must be from 0 to 1: {given.tolist()}.")
     if method not in {"holm", "benjamini-hochberg", "none"}:
         msg = f"No correction {method!r}: use 'holm' or 'benjamini-hochberg'."
         raise InputError(msg)

@@ -86,11 +86,10 @@ def _grades(path: Path) -> tuple[dict[str, dict[str, int]], SourceFile]:
             query, passage, grade = (row[name] for name in _columns(row))
             found.setdefault(query, {})[passage] = int(grade)
         except (KeyError, ValueError) as error:
-            msg = (
+            raise SourceError(
                 f"{path.name}:{number} is no judgement: query-id, corpus-id and a "
                 "whole number as score are wanted, with tabs between them."
-            )
-            raise SourceError(msg) from error
+            ) from error
     return found, file
 
 

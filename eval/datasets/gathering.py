@@ -122,11 +122,10 @@ def json_lines(path: Path) -> tuple[list[tuple[str, JsonObject]], SourceFile]:
         try:
             value = _value(line, place)
         except json.JSONDecodeError as error:
-            msg = (
+            raise SourceError(
                 f"{place} is not JSON at character {error.pos}: {error.msg}. Write one "
                 "object a line; a last line that breaks off means a truncated file."
-            )
-            raise SourceError(msg) from error
+            ) from error
         rows.append((place, as_object(value, place)))
     return rows, file
 
@@ -156,11 +155,10 @@ def _rows(path: Path, text: str, delimiter: str) -> Iterator[dict[str, str]]:
         for row in reader:
             yield {name: cell for name, cell in row.items() if name is not None}
     except csv.Error as error:
-        msg = (
+        raise SourceError(
             f"{path} is no table at line {reader.line_num}: {error}. A quoted cell "
             "that never ends means a truncated file."
-        )
-        raise SourceError(msg) from error
+        ) from error
 
 
 def json_text(text: str, place: str) -> Any:
@@ -172,8 +170,7 @@ def json_text(text: str, place: str) -> Any:
     try:
         return _value(text, place)
     except json.JSONDecodeError as error:
-        msg = f"{place} breaks off or is no JSON: {error.msg}."
-        raise SourceError(msg) from error
+        raise SourceError(f"{place} breaks off or is no JSON: {error.msg}.") from error
 
 
 def as_object(value: object, place: str) -> JsonObject:
@@ -217,8 +214,7 @@ def text_of(
             return clean_plain(value)
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
-        msg = f"{place} has {shown(value)} as {name!r}: a text is wanted."
-        raise SourceError(msg)
+        raise SourceError(f"{place} has {shown(value)} as {name!r}: a text is wanted.")
     if default is None:
         raise SourceError(f"{place} has no {' or '.join(map(repr, names))}.")
     return default
@@ -396,11 +392,10 @@ def dataset_of(
         raise SourceError(f"{files[0].name} has no question that can be asked: {first}")
     if not any(gold in index for q in asked for gold in q.gold_documents):
         gold = asked[0].gold_documents[0]
-        msg = (
+        raise SourceError(
             f"No gold of {files[0].name} is in the corpus, such as {gold!r:.80} of "
             f"question {asked[0].id}: name the corpus that belongs to the questions."
         )
-        raise SourceError(msg)
     return RetrievalDataset(
         name=name,
         kind=kind,

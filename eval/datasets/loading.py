@@ -53,8 +53,7 @@ def load_dataset(
         raise InputError(msg)
     loader, fewest, most, form = _LOADERS[kind]
     if not fewest <= len(paths) <= most or not all(map(str, paths)):
-        msg = f"Data sets of kind {kind} are written {kind}:{form}."
-        raise InputError(msg)
+        raise InputError(f"Data sets of kind {kind} are written {kind}:{form}.")
     given = tuple(Path(path) for path in paths)
     return loader(*given, contexts=contexts) if kind == "deepeval" else loader(*given)
 
@@ -72,9 +71,8 @@ def read_specification(text: str, *, contexts: Contexts = "groups") -> Retrieval
     """
     kind, colon, rest = text.partition(":")
     if not colon or not rest:
-        msg = (
+        raise InputError(
             f"{text!r:.80} names no data set: write KIND:QUESTIONS,CORPUS with a kind "
             f"of {', '.join(DATASET_KINDS)}."
         )
-        raise InputError(msg)
     return load_dataset(kind, rest.split(","), contexts=contexts)

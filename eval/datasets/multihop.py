@@ -68,8 +68,7 @@ def _questions(path: Path, gold: str, other: str) -> tuple[list[JsonObject], Any
     if rows and all(row.get(gold) is None for row in rows):
         like = any(row.get(other) is not None for row in rows)
         hint = f"; it looks like {_KINDS[other]}" if like else ""
-        msg = f"No question of {path.name} has {gold!r}, its gold{hint}."
-        raise SourceError(msg)
+        raise SourceError(f"No question of {path.name} has {gold!r}, its gold{hint}.")
     return rows, file
 
 
@@ -167,8 +166,7 @@ def _fact(fact: Any, place: str) -> tuple[str, int]:
         title, number = fact[:2]
         if isinstance(title, str) and isinstance(number, int):
             return title, number
-    msg = f"A fact of {place} is {shown(fact)}: [title, number] is wanted."
-    raise SourceError(msg)
+    raise SourceError(f"A fact of {place} is {shown(fact)}: [title, number] is wanted.")
 
 
 def _has_sentence(index: PassageIndex, passage: str, number: int) -> bool:

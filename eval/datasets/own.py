@@ -76,8 +76,7 @@ def as_sentence(value: Any, place: str) -> JsonObject:
     from knowtrail.eval.datasets.gathering import JsonObject
 
     if not isinstance(value, str):
-        msg = f"A sentence of {place} is {shown(value)}: a text is wanted."
-        raise SourceError(msg)
+        raise SourceError(f"A sentence of {place} is {shown(value)}: a text is wanted.")
     return JsonObject([("sentence", value)])
 
 
@@ -132,11 +131,10 @@ def _sentence(
         inside = [at for at, text in enumerate(texts) if wanted and wanted in text]
         number = next(iter(exact or inside), -1)
     else:
-        msg = (
+        raise SourceError(
             f"A gold sentence of question {question} is {shown(value)}: give its "
             "number, from 0, or its text."
         )
-        raise SourceError(msg)
     if number < 0 and passage in index:
         message = (
             f"Gold sentence {value!r:.60} of question {question} is not in passage "

@@ -93,11 +93,10 @@ def annotator_agreement(
     for number, versions in enumerate(records):
         annotators = annotators or len(versions)
         if len(versions) < 2 or len(versions) != annotators:
-            msg = (
+            raise InputError(
                 f"Record {number} has {len(versions)} annotators: give two or more, "
                 "as many for every record."
             )
-            raise InputError(msg)
         for unit in _units(schema, versions):
             units.setdefault(unit.field, []).append(unit)
     return tuple(_agreement(field, of, annotators) for field, of in units.items())

@@ -247,8 +247,7 @@ def fields(settings: Settings, /, **given: Any) -> None:
         msg = "Give --extracted, or what else is to be done with the gold records."
         raise click.UsageError(msg)
     if not given["extracted"] and (wrong := [n for n in _NEEDS if given[n]]):
-        msg = f"--{wrong[0].replace('_', '-')} needs --extracted."
-        raise click.UsageError(msg)
+        raise click.UsageError(f"--{wrong[0].replace('_', '-')} needs --extracted.")
     missed = _evaluate(settings, gold, given, limits)
     if missed:
         for line in missed:
@@ -270,11 +269,10 @@ def _thresholds(texts: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             number = -1.0
         if name not in _THRESHOLDS or not 0 <= number <= 1:
-            msg = (
+            raise InputError(
                 f"--fail-under {text!r}: write METRIC=VALUE with a value from 0 to 1; "
                 f"metrics are {', '.join(_THRESHOLDS)}."
             )
-            raise InputError(msg)
         found[name] = number
     return found
 
@@ -425,11 +423,10 @@ def _register_judge(settings: Settings, given: dict[str, Any]) -> str:
     """Make the comparator `semantic` where a schema names it; return its model."""
     if not _names_semantic(given["schema_file"]):
         if given["judge"]:
-            msg = (
+            raise InputError(
                 f"--judge {given['judge']!r} would judge nothing: no field of the "
                 'schema has "x-eval-compare": "semantic".'
             )
-            raise InputError(msg)
         return ""
     from knowtrail.eval.fields.comparators import register
     from knowtrail.eval.fields.judges import ModelJudge, SemanticBatchComparator
@@ -475,8 +472,7 @@ def _run(
             run, connection=connection, gatherer=gatherer, progress=progress
         )
     except InputError as error:
-        msg = f"{run.extracted.path}: {error}"
-        raise SourceError(msg) from error
+        raise SourceError(f"{run.extracted.path}: {error}") from error
     except Exception as error:
         if isinstance(error, KnowtrailError | OSError) or "plugins" not in run.settings:
             raise

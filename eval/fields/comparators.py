@@ -166,10 +166,9 @@ class Registry(Generic[_F]):
         if name in self.built_in:
             return self.built_in[name][0]
         known = ", ".join(sorted({*self.own, *self.built_in}))
-        msg = (
+        raise self.unknown(
             f"Unknown {self.kind}: {name!r}. Known are {known}; others are registered."
         )
-        raise self.unknown(msg)
 
     def check(self, name: str, params: dict[str, Any]) -> None:
         """Refuse parameters that a function cannot use.
@@ -192,8 +191,7 @@ def _takes(
     def check(params: dict[str, Any]) -> None:
         if unknown := sorted(str(name) for name in params if name not in names):
             known = ", ".join(names) or "none"
-            msg = f"unknown parameters {unknown}: known are {known}"
-            raise ArgumentError(msg)
+            raise ArgumentError(f"unknown parameters {unknown}: known are {known}")
         if read is not None:
             read(params)
 
@@ -440,8 +438,7 @@ class CompoundComparator:
         self.primary = primary
         self.name = name
         if primary not in self.fields:
-            msg = f"The primary field {primary!r} is none of {self.fields}."
-            raise InputError(msg)
+            raise InputError(f"The primary field {primary!r} is none of {self.fields}.")
 
     def compare(
         self, gold_dict: dict[str, Any], extracted_dict: dict[str, Any]
@@ -531,8 +528,7 @@ def _of_text(change: Callable[[str, dict[str, Any]], str]) -> Transform:
         if value is None:
             return None
         if not isinstance(value, str):
-            msg = f"transform {name!r} takes text, not {value!r:.80}"
-            raise ArgumentError(msg)
+            raise ArgumentError(f"transform {name!r} takes text, not {value!r:.80}")
         return change(value, params)
 
     return transform
@@ -583,8 +579,7 @@ def transform_round_digits(value: Any, params: dict[str, Any]) -> Any:
 
 def _digits(params: dict[str, Any]) -> int:
     if not params or "digits" not in params:
-        msg = "transform 'round_digits' requires 'digits'"
-        raise ArgumentError(msg)
+        raise ArgumentError("transform 'round_digits' requires 'digits'")
     try:
         digits = int(params["digits"])
     except (TypeError, ValueError, OverflowError) as error:
@@ -617,8 +612,7 @@ def transform_type_convert(value: Any, params: dict[str, Any]) -> Any:
             return _truth(value)
         return {"float": float, "int": int, "str": str}[target](value)
     except (TypeError, ValueError, OverflowError) as error:
-        msg = f"Cannot convert {value!r:.80} to {target}"
-        raise ArgumentError(msg) from error
+        raise ArgumentError(f"Cannot convert {value!r:.80} to {target}") from error
 
 
 def _truth(value: Any) -> bool:
@@ -633,8 +627,7 @@ def _truth(value: Any) -> bool:
 
 def _target(params: dict[str, Any]) -> str:
     if not params or "to" not in params:
-        msg = "transform 'type_convert' requires 'to'"
-        raise ArgumentError(msg)
+        raise ArgumentError("transform 'type_convert' requires 'to'")
     target = params["to"]
     if target not in _TARGETS:
         msg = f"'to' of 'type_convert' is {target!r}: must be one of {list(_TARGETS)}"

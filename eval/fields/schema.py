@@ -126,22 +126,17 @@ def parse_xeval_entry(entry: Any) -> tuple[str, dict[str, Any]]:
     """
     if isinstance(entry, str):
         if not entry:
-            msg = "The name must not be empty."
-            raise InputError(msg)
+            raise InputError("The name must not be empty.")
         return entry, {}
     if not isinstance(entry, dict):
-        msg = f"{entry!r} must be a name or an object with one key."
-        raise ArgumentError(msg)
+        raise ArgumentError(f"{entry!r} must be a name or an object with one key.")
     if len(entry) != 1:
-        msg = f"{entry!r} must have exactly one key, the name."
-        raise InputError(msg)
+        raise InputError(f"{entry!r} must have exactly one key, the name.")
     ((name, params),) = entry.items()
     if not isinstance(name, str) or not name:
-        msg = f"The name {name!r} must be text that is not empty."
-        raise ArgumentError(msg)
+        raise ArgumentError(f"The name {name!r} must be text that is not empty.")
     if not isinstance(params, dict):
-        msg = f"params for {name!r} must be a dict: they are {params!r}."
-        raise InputError(msg)
+        raise InputError(f"params for {name!r} must be a dict: they are {params!r}.")
     return name, dict(params)
 
 
@@ -159,8 +154,7 @@ def set_type_default(json_type: str, comparator: str | dict[str, Any]) -> None:
         ArgumentError: If the comparator is neither text nor an object.
     """
     if not isinstance(json_type, str) or not json_type:
-        msg = f"The JSON type {json_type!r} must be text that is not empty."
-        raise InputError(msg)
+        raise InputError(f"The JSON type {json_type!r} must be text that is not empty.")
     parse_xeval_entry(comparator)
     _DEFAULTS[json_type] = copy.deepcopy(comparator)
 
@@ -203,8 +197,7 @@ def annotate_xeval(schema: dict[str, Any]) -> dict[str, Any]:
         NestingError: If it has too many levels.
     """
     if not isinstance(schema, dict):
-        msg = f"A schema must be an object, not {type(schema).__name__}."
-        raise ArgumentError(msg)
+        raise ArgumentError(f"A schema must be an object, not {type(schema).__name__}.")
     _annotate(schema, 1)
     return schema
 
@@ -252,8 +245,7 @@ def resolve_schema_references(schema: dict[str, Any]) -> dict[str, Any]:
         NestingError: If it has too many levels.
     """
     if not isinstance(schema, dict):
-        msg = f"A schema must be an object, not {type(schema).__name__}"
-        raise SchemaError(msg)
+        raise SchemaError(f"A schema must be an object, not {type(schema).__name__}")
     _LOG.warning(
         "Not handled and left as they are: oneOf, not, if/then/else, nullable, "
         "patternProperties, additionalProperties and null in lists of types."
@@ -262,8 +254,7 @@ def resolve_schema_references(schema: dict[str, Any]) -> dict[str, Any]:
         try:
             root = json.loads(json.dumps(schema))
         except (TypeError, ValueError) as error:
-            msg = f"The schema is no JSON: {error}"
-            raise SchemaError(msg) from error
+            raise SchemaError(f"The schema is no JSON: {error}") from error
         resolver = _Resolver(root)
         resolved: dict[str, Any] = resolver.resolved(root, "", ())
         resolved.pop("$defs", None)
@@ -458,8 +449,7 @@ def parse_eval_schema(raw_schema: dict[str, Any]) -> SchemaNode:
         NestingError: If it has too many levels.
     """
     if not isinstance(raw_schema, dict):
-        msg = "Eval schema must be an object"
-        raise SchemaError(msg)
+        raise SchemaError("Eval schema must be an object")
     return _node(raw_schema, "", 1)
 
 
@@ -470,8 +460,7 @@ def _node(raw: dict[str, Any], path: str, depth: int) -> SchemaNode:
     _check_keys(raw, path)
     skip = raw.get("x-eval-skip", False)
     if not isinstance(skip, bool):
-        msg = f"x-eval-skip must be true or false, not {skip!r}"
-        raise SchemaError(msg, path)
+        raise SchemaError(f"x-eval-skip must be true or false, not {skip!r}", path)
     kind, allowed = declared_type(raw)
     align = _align(raw, path, kind)
     if not kind:
@@ -491,8 +480,7 @@ def _node(raw: dict[str, Any], path: str, depth: int) -> SchemaNode:
     _warn_unfit(comparator.name, kind, path)
     properties, items = schema_children(raw)
     if not properties and items is None and not skip and not comparator.name:
-        msg = "missing x-eval-compare -- run annotate_xeval first"
-        raise SchemaError(msg, path)
+        raise SchemaError("missing x-eval-compare -- run annotate_xeval first", path)
     children = [
         _node(child, child_path(path, name), depth + 1)
         for name, child in properties.items()
@@ -510,8 +498,7 @@ def _check_keys(raw: dict[str, Any], path: str) -> None:
         names += list(properties)
     for name in names:
         if not isinstance(name, str):
-            msg = f"the key {name!r} must be text"
-            raise SchemaError(msg, path)
+            raise SchemaError(f"the key {name!r} must be text", path)
     for name in raw:
         if name.startswith("x-eval-") and name not in _KNOWN:
             _LOG.warning("Unknown x-eval key '%s' at '%s'.", name, path or "<root>")
@@ -521,8 +508,7 @@ def _entry(entry: Any, key: str, path: str) -> tuple[str, dict[str, Any]]:
     try:
         return parse_xeval_entry(entry)
     except (TypeError, ValueError) as error:
-        msg = f"invalid {key}: {error}"
-        raise SchemaError(msg, path) from error
+        raise SchemaError(f"invalid {key}: {error}", path) from error
 
 
 def _check_named(spec: ComparatorSpec | TransformSpec, path: str) -> None:
@@ -542,8 +528,7 @@ def _check_named(spec: ComparatorSpec | TransformSpec, path: str) -> None:
 def _transforms(raw: dict[str, Any], path: str) -> list[TransformSpec]:
     entries = raw.get("x-eval-transform", [])
     if not isinstance(entries, list):
-        msg = f"x-eval-transform must be a list, not {entries!r}"
-        raise SchemaError(msg, path)
+        raise SchemaError(f"x-eval-transform must be a list, not {entries!r}", path)
     found = []
     for entry in entries:
         spec = TransformSpec(*_entry(entry, "x-eval-transform", path))

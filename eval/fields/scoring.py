@@ -91,8 +91,7 @@ def _leaf(node: Plan, path: str, gold: Any, extracted: Any) -> FieldResult:
         result = node.compare(left, right, node.params)
         score = _checked(result)
     except ArgumentError as error:
-        msg = f"{path or '<root>'}: {error}"
-        raise ScoringError(msg) from error
+        raise ScoringError(f"{path or '<root>'}: {error}") from error
     except Exception as error:
         error.add_note(f"while scoring {path or '<root>'} by {node.comparator!r}")
         raise
@@ -120,8 +119,7 @@ def _checked(result: Any) -> float:
         raise ArgumentError(msg)
     score = result.score
     if not isinstance(score, int | float) or not math.isfinite(score):
-        msg = f"the comparator's score {score!r} is no finite number"
-        raise ArgumentError(msg)
+        raise ArgumentError(f"the comparator's score {score!r} is no finite number")
     return score
 
 
@@ -315,11 +313,10 @@ def _records(
     for index, (left, right) in enumerate(pairs):
         if left is _NOTHING or right is _NOTHING:
             shorter = "gold" if left is _NOTHING else "extracted"
-            msg = (
+            raise InputError(
                 f"gold and extracted must have the same length: {shorter} ends after "
                 f"{index} records."
             )
-            raise InputError(msg)
         record_id = index if id_field is None else _record_id(left, id_field, index)
         results = _scored(root, left, right, record_id)
         process_batches(results, params)
@@ -340,8 +337,7 @@ def _scored(
         with too_deep_told(f"record {record_id!r}"):
             return score_pair(root, "", gold, extracted)
     except ScoringError as error:
-        msg = f"Record {record_id!r}, {error}"
-        raise ScoringError(msg) from error
+        raise ScoringError(f"Record {record_id!r}, {error}") from error
     except Exception as error:
         error.add_note(f"in record {record_id!r}")
         raise
@@ -349,11 +345,10 @@ def _scored(
 
 def _processed(results: Any, record_id: str | int) -> list[FieldResult]:
     if not isinstance(results, list):
-        msg = (
+        raise ArgumentError(
             f"The post-processor returned {type(results).__name__} for record "
             f"{record_id!r}: it must return the list of results."
         )
-        raise ArgumentError(msg)
     return results
 
 

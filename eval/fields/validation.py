@@ -69,10 +69,9 @@ def infer_schema(values: Iterable[Any], path: str = "") -> dict[str, Any]:
 
 def _inferred(values: list[Any], path: str, depth: int) -> dict[str, Any]:
     if depth > MAX_DEPTH:
-        msg = (
+        raise NestingError(
             f"{path[:80]}: more than {MAX_DEPTH} levels, or a value that holds itself."
         )
-        raise NestingError(msg)
     kinds = [json_type(value) for value in values if value is not None]
     if not kinds:
         return {"type": "string"}

@@ -237,11 +237,10 @@ def _check_base(base: str, algorithms: str) -> None:
     source = click.get_current_context().get_parameter_source("base")
     given = source is not click.core.ParameterSource.DEFAULT
     if given and base not in asked_names(algorithms):
-        msg = (
+        raise click.UsageError(
             f"--base {base} is not measured: add it to --algorithms, such as "
             f"--algorithms {base},{algorithms}."
         )
-        raise click.UsageError(msg)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

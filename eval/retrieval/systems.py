@@ -310,11 +310,10 @@ def asked_names(asked: str) -> tuple[str, ...]:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
             hint = f"did you mean {near[0]!r}? " if near else ""
-            msg = (
+            raise InputError(
                 f"No system {name!r:.80}: {hint}There are all, all+llm, "
                 f"{', '.join(known)}."
             )
-            raise InputError(msg)
     return names
 
 
