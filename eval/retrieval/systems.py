@@ -19,7 +19,8 @@ from __future__ import annotations
 import difflib
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -50,40 +51,60 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.retrieval.bench import Bench
     from knowtrail.eval.retrieval.dataset import RetrievalQuestion
-    from knowtrail.eval.retrieval.system import RankedDocument, System
+    from knowtrail.eval.retrieval.system import System
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.retrieval.protocols import Vector, Walking
     from knowtrail.retrieval.walk import RankedChunk
 
+_Found: TypeAlias = "tuple[list[tuple[str, float]], Sequence[RankedChunk]]"
 
-class _Chunks:
-    """What the systems that rank chunks share."""
+
+class _Chunks(ABC):
+    """A system that ranks chunks; its time is that from the vector to the chunks."""
+
+    name = ""
+    hops = 0
 
     def prepare(self, bench: Bench) -> None:
         """Take the corpus."""
         self._bench = bench
 
-    def _ranking(
-        self,
-        documents: tuple[RankedDocument, ...],
-        pairs: Iterable[tuple[str, float]],
-        seconds: float,
-        *,
-        hops: int = 0,
-        crossed: int = 0,
-    ) -> Ranking:
-        """Return passages with those of their chunks that were ranked."""
-        bench, shown = self._bench, {document.id for document in documents}
-        kept = [pair for pair in pairs if bench.chunks[pair[0]].document in shown]
-        chunks = chunks_of(bench, kept)
+    def warm_up(self, question: RetrievalQuestion) -> None:
+        """Answer a question once, so that the server has planned what it runs."""
+        self.rank(question, 1)
+
+    @abstractmethod
+    def _walk(self, question: str, query: Vector, k: int) -> Walking[_Found]:
+        """Return scored chunks, best first, and the dense ones that fill the rest."""
+
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Return the passages of the best chunks."""
+        bench = self._bench
+        query = bench.vector(question.text)
+        reader = bench.open_reader(question.text).reader
+        begin = time.perf_counter()
+        found, rest = run(reader, self._walk(question.text, query, k))
+        seconds = time.perf_counter() - begin
+        documents = filled_up(bench, documents_of(bench, found, k), rest, k)
+        shown = {document.id for document in documents}
+        known = [pair for pair in [*found, *_pairs(rest)] if pair[0] in bench.chunks]
+        chunks = chunks_of(
+            bench, [pair for pair in known if bench.chunks[pair[0]].document in shown]
+        )
+        crossed = {bench.chunks[name].document for name, _ in known[: len(found)]}
         return Ranking(
             documents=documents,
             chunks=chunks,
             sentences=sentences_of(bench, chunks),
             milliseconds=1000 * seconds,
-            hops=hops,
-            crossed=crossed,
+            hops=self.hops,
+            crossed=len(crossed) if self.hops else 0,
         )
+
+
+def _pairs(hits: Iterable[RankedChunk]) -> list[tuple[str, float]]:
+    """Return ids of chunks with their scores."""
+    return [(hit.id, hit.score) for hit in hits]
 
 
 class DenseSystem(_Chunks):
@@ -94,21 +115,9 @@ class DenseSystem(_Chunks):
 
     name = "dense"
 
-    def warm_up(self, question: RetrievalQuestion) -> None:
-        """Answer a question once, so that the server has planned what it runs."""
-        self.rank(question, 1)
-
-    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
-        """Return the passages nearest to a question."""
-        bench = self._bench
-        query = bench.vector(question.text)
-        reader = bench.open_reader(question.text).reader
-        begin = time.perf_counter()
-        ranking = ChunkRanking(query, k=k)
-        hits = run(reader, nearest(bench, ranking, k))
-        seconds = time.perf_counter() - begin
-        pairs = [(hit.id, hit.score) for hit in hits]
-        return self._ranking(documents_of(bench, pairs, k), pairs, seconds)
+    def _walk(self, question: str, query: Vector, k: int) -> Walking[_Found]:
+        hits = yield from nearest(self._bench, ChunkRanking(query, k=k), k)
+        return _pairs(hits), ()
 
 
 _LOG = logging.getLogger("bm25s")
@@ -166,14 +175,9 @@ class Bm25System(_Chunks):
         super().prepare(bench)
         self._index = Bm25Index(bench)
 
-    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
-        """Return the passages with the best words."""
-        bench = self._bench
-        begin = time.perf_counter()
-        pairs = self._index.best(question.text, len(bench.chunks))
-        documents = documents_of(bench, pairs, k)
-        seconds = time.perf_counter() - begin
-        return self._ranking(documents, pairs, seconds)
+    def _walk(self, question: str, query: Vector, k: int) -> Walking[_Found]:
+        yield from ()
+        return self._index.best(question, len(self._bench.chunks)), ()
 
 
 _CONSTANT = 60
@@ -192,30 +196,18 @@ def fused(rankings: Sequence[Sequence[str]]) -> list[tuple[str, float]]:
     return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-class FusionSystem(_Chunks):
+class FusionSystem(Bm25System):
     """The hundred best chunks of either ranking, fused by their places."""
 
     name = "rrf"
 
-    def prepare(self, bench: Bench) -> None:
-        """Index the corpus."""
-        super().prepare(bench)
-        self._index = Bm25Index(bench)
-
-    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
-        """Return passages that both rankings have high up."""
-        bench = self._bench
-        query = bench.vector(question.text)
-        reader = bench.open_reader(question.text).reader
+    def _walk(self, question: str, query: Vector, k: int) -> Walking[_Found]:
         depth = max(_DEPTH, k)
-        begin = time.perf_counter()
         dense = ChunkRanking(query, k=depth // 10)
-        near = run(reader, nearest(bench, dense, depth))
-        words = self._index.best(question.text, depth)
-        pairs = fused([[hit.id for hit in near[:depth]], [name for name, _ in words]])
-        documents = documents_of(bench, pairs, k)
-        seconds = time.perf_counter() - begin
-        return self._ranking(documents, pairs, seconds)
+        near = yield from nearest(self._bench, dense, depth)
+        words = self._index.best(question, depth)
+        ids = [hit.id for hit in near[:depth]], [name for name, _ in words]
+        return fused(ids), ()
 
 
 _SEEDS = 5
@@ -225,34 +217,15 @@ class ExpansionSystem(_Chunks):
     """One hop from the five nearest chunks."""
 
     name = "dense+1hop"
+    hops = 1
 
-    def warm_up(self, question: RetrievalQuestion) -> None:
-        """Answer a question once, so that the server has planned what it runs."""
-        self.rank(question, 1)
-
-    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
-        """Return the nearest passages and those that they are similar to."""
-        bench = self._bench
-        query = bench.vector(question.text)
-        reader = bench.open_reader(question.text).reader
-        begin = time.perf_counter()
-        pairs, rest = run(reader, self._walk(query, k))
-        seconds = time.perf_counter() - begin
-        documents = filled_up(bench, documents_of(bench, pairs, k), rest, k)
-        both = [*pairs, *((hit.id, hit.score) for hit in rest)]
-        crossed = {bench.chunks[name].document for name, _ in pairs}
-        return self._ranking(documents, both, seconds, hops=1, crossed=len(crossed))
-
-    def _walk(
-        self, query: Vector, k: int
-    ) -> Walking[tuple[list[tuple[str, float]], list[RankedChunk]]]:
-        """Return scored chunks, best first, and the dense ones that fill the rest."""
+    def _walk(self, question: str, query: Vector, k: int) -> Walking[_Found]:
         bench = self._bench
         ranking = ChunkRanking(query, k=max(k, _SEEDS))
         yield from ranking.read()
         seeds = ranking.ranked[:_SEEDS]
         visits = yield from ask_visits(tuple(seed.id for seed in seeds))
-        scores = {seed.id: seed.score for seed in seeds}
+        scores = dict(_pairs(seeds))
         for seed in seeds:
             if (visit := visits.get(seed.id)) is None or not visit.neighbours.ids:
                 continue
@@ -260,14 +233,11 @@ class ExpansionSystem(_Chunks):
             near = cosines(ranking.vectors[seed.id], around.vectors).tolist()
             for name, cosine in zip(around.ids, near, strict=True):
                 scores[name] = scores.get(name, 0.0) + seed.score * cosine
-        pairs = [
-            pair
-            for pair in sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
-            if pair[0] in bench.chunks
-        ]
-        known = {bench.chunks[name].document for name, _ in pairs}
+        order = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+        found = [pair for pair in order if pair[0] in bench.chunks]
+        known = {bench.chunks[name].document for name, _ in found}
         rest = yield from nearest(bench, ranking, k, known=known)
-        return pairs, rest
+        return found, rest
 
 
 _PLAIN: dict[str, Callable[[], System]] = {
@@ -318,7 +288,7 @@ def asked_names(asked: str) -> tuple[str, ...]:
 
 
 def systems_of(asked: str, *, model: LanguageModel | None = None) -> tuple[System, ...]:
-    """Return the systems that are asked for.
+    """Return the systems that are asked for, with the model of those that ask one.
 
     Raises:
         InputError: As `asked_names` raises, or if a system asks a model and there is
@@ -327,16 +297,14 @@ def systems_of(asked: str, *, model: LanguageModel | None = None) -> tuple[Syste
     names = asked_names(asked)
     if model is None and (asking := [name for name in names if asks_model(name)]):
         raise InputError(f"{asking[0]} asks a language model: name one with --model.")
-    return tuple(_system(name, model) for name in names)
+    return tuple(_system(name, model if asks_model(name) else None) for name in names)
 
 
 def _system(name: str, model: LanguageModel | None) -> System:
     """Return the system of a name that is known."""
     if name in _PLAIN:
         return _PLAIN[name]()
-    given = model if asks_model(name) else None
     if name.endswith(PUBLISHED):
-        return PublishedWalkSystem(name.removesuffix(PUBLISHED), model=given)
-    if name in _ORDERED:
-        return OrderedWalkSystem(name, model=given)
-    return WalkSystem(name, model=given)
+        return PublishedWalkSystem(name.removesuffix(PUBLISHED), model=model)
+    kind = OrderedWalkSystem if name in _ORDERED else WalkSystem
+    return kind(name, model=model)

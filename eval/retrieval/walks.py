@@ -70,11 +70,11 @@ class _Walked:
 class _Walker(ABC):
     """What the three ways of measuring a walk share."""
 
-    def __init__(
-        self, algorithm: str, *, name: str, model: LanguageModel | None = None
-    ) -> None:
-        """Name an algorithm."""
-        self.name = name
+    suffix = ""
+
+    def __init__(self, algorithm: str, *, model: LanguageModel | None = None) -> None:
+        """Name an algorithm, and the language model that it asks, if it asks one."""
+        self.name = algorithm + self.suffix
         self._algorithm = algorithm
         self._model = model
 
@@ -181,9 +181,7 @@ def _found(bench: Bench, trail: Trail) -> Iterator[ReturnedSentence]:
 class PublishedWalkSystem(_Walker):
     """An algorithm as it was published: ten sentences, and no more than they give."""
 
-    def __init__(self, algorithm: str, *, model: LanguageModel | None = None) -> None:
-        """Name an algorithm."""
-        super().__init__(algorithm, name=f"{algorithm}{PUBLISHED}", model=model)
+    suffix = PUBLISHED
 
     def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
         """Return the passages that the ten sentences come from."""
@@ -209,10 +207,6 @@ class PublishedWalkSystem(_Walker):
 
 class WalkSystem(_Walker):
     """An algorithm as a ranker: five passages, then the dense ranking."""
-
-    def __init__(self, algorithm: str, *, model: LanguageModel | None = None) -> None:
-        """Name an algorithm."""
-        super().__init__(algorithm, name=algorithm, model=model)
 
     def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
         """Return the passages that the walk read, and the nearest others."""
