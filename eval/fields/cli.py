@@ -16,15 +16,17 @@ from knowtrail.graph.cli.answers import json_option
 from knowtrail.graph.errors import InputError, KnowtrailError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from knowtrail.eval.fields.extras import Extras
+    from knowtrail.eval.fields.extras import Answer
     from knowtrail.eval.fields.files import RecordFile
     from knowtrail.eval.fields.postprocessing import Plugin
+    from knowtrail.eval.fields.report import ReportGatherer
     from knowtrail.eval.fields.results import RecordResult
     from knowtrail.eval.fields.runs import FieldsRun, Finished
     from knowtrail.eval.fields.scoring import PostProcess
+    from knowtrail.eval.report import Table
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
@@ -68,15 +70,15 @@ class RecordRows:
         })
 
 
-def draw_run(name: str, finished: Finished) -> None:
+def draw_run(finished: Finished) -> None:
     """Write an evaluation for people: metrics, counts, the worst fields."""
     from knowtrail.eval.fields.report import by_position_text
 
     result = finished.result
     click.echo(
-        f"{name}: {result.total_records} records, {result.total_fields} fields, "
-        f"{result.total_omissions} omissions, {result.total_hallucinations} "
-        f"hallucinations"
+        f"{finished.name}: {result.total_records} records, {result.total_fields} "
+        f"fields, {result.total_omissions} omissions, {result.total_hallucinations} "
+        "hallucinations"
     )
     if result.total_batch_errors:
         click.echo(
@@ -284,47 +286,38 @@ def _evaluate(
     limits: dict[str, float],
 ) -> list[str]:
     """Do what was asked, and return which limits are missed."""
-    from knowtrail.eval.fields.extras import Extras, Rival
+    from knowtrail.eval.fields.extras import compared, questions
     from knowtrail.eval.fields.report import ReportGatherer
-    from knowtrail.eval.fields.runs import FieldNumbers
     from knowtrail.graph.cli.progress import progress_bars
 
     run, others = _runs(settings, gold, given)
-    extras = Extras.checked(gold, given, run.schema)
+    asked = questions(gold, given, run.schema)
     gatherer = ReportGatherer() if given["report"] else None
     rows = RecordRows() if given["as_json"] else None
-    finished, rivals = None, []
+    done: list[Finished] = []
     if given["extracted"]:
-        numbers = [FieldNumbers() for _ in range(1 + len(others))] if others else []
         with (
             _connected(settings, given["store"]) as connection,
             progress_bars() as progress,
         ):
-            wanted = [gatherer, rows, *numbers[:1]]
-            finished = _run(run, connection, _Each(wanted), progress)
-            for other, fields in zip(others, numbers[1:], strict=True):
-                one = _run(other, connection, _Each([fields]), progress)
-                rivals.append(Rival(other.extracted.path.name, one, fields))
-        extras.compare(finished, numbers[:1], rivals)
-    found = extras.found()
-    if gatherer is not None and finished is not None:
-        _write_report(given["report"], run, finished, gatherer, found)
-    _show(run, finished, rows, found)
-    if finished is None:
-        return []
-    return _missed(finished, limits)
-
-
-class _Each:
-    """Gives each record to several that keep something of it."""
-
-    def __init__(self, keepers: Iterable[Any]) -> None:
-        self._keepers = [keeper for keeper in keepers if keeper is not None]
-
-    def add(self, record: RecordResult) -> None:
-        """Give a record to each."""
-        for keeper in self._keepers:
-            keeper.add(record)
+            for one in (run, *others):
+                found = _run(
+                    one,
+                    connection=connection,
+                    keepers=[
+                        k for k in (gatherer, rows) if k is not None and one is run
+                    ],
+                    by_field=bool(others),
+                    progress=progress,
+                )
+                done.append(found)
+    answers = [compared(done[0], done[1:], seed=run.seed)] if others else []
+    answers += [question() for question in asked]
+    tables = [table for answer in answers for table in answer.tables]
+    if gatherer is not None:
+        _write_report(given["report"], run, done, gatherer, tables)
+    _show(done, rows, answers, tables)
+    return _missed(done[0], limits) if done else []
 
 
 def _missed(finished: Finished, limits: dict[str, float]) -> list[str]:
@@ -442,35 +435,26 @@ def _register_judge(settings: Settings, given: dict[str, Any]) -> str:
 
 def _names_semantic(path: Path | None) -> bool:
     """Return whether a field of a schema file is judged by its meaning."""
+    from knowtrail.eval.fields.files import objects_in
+
     try:
-        waiting = [] if path is None else [json.loads(path.read_text("utf-8-sig"))]
+        schema = None if path is None else json.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return False  # told where the schema is read
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            compare = value.get("x-eval-compare")
-            if compare == "semantic" or (
-                isinstance(compare, dict) and "semantic" in compare
-            ):
-                return True
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-    return False
+    compared = (one.get("x-eval-compare") for one in objects_in(schema))
+    return any(
+        how == "semantic" or (isinstance(how, dict) and "semantic" in how)
+        for how in compared
+    )
 
 
-def _run(
-    run: FieldsRun, connection: Connection | None, gatherer: Any, progress: Any
-) -> Finished:
+def _run(run: FieldsRun, **how: Any) -> Finished:
     """Evaluate; errors name the file."""
     from knowtrail.eval.fields.runs import run_fields
     from knowtrail.graph.errors import SourceError
 
     try:
-        return run_fields(
-            run, connection=connection, gatherer=gatherer, progress=progress
-        )
+        return run_fields(run, **how)
     except InputError as error:
         raise SourceError(f"{run.extracted.path}: {error}") from error
     except Exception as error:
@@ -493,7 +477,11 @@ def _connected(
 
 
 def _write_report(
-    path: Path, run: FieldsRun, finished: Finished, gatherer: Any, found: Extras
+    path: Path,
+    run: FieldsRun,
+    done: Sequence[Finished],
+    gatherer: ReportGatherer,
+    tables: Sequence[Table],
 ) -> None:
     """Write the report."""
     from knowtrail.eval.fields.report import report_page
@@ -501,46 +489,41 @@ def _write_report(
 
     facts = {
         "gold": run.gold.path.name,
-        "extracted": run.extracted.path.name,
-        **({"compared with": found.rival_names} if found.rivals else {}),
-        **{
-            name: str(run.settings[name])
-            for name in ("judge", "nulls")
-            if name in run.settings
-        },
-        **({"run": finished.run_id} if finished.run_id else {}),
+        "extracted": done[0].name,
+        "compared with": ", ".join(one.name for one in done[1:]),
+        "judge": run.settings.get("judge"),
+        "nulls": run.settings.get("nulls"),
+        "run": done[0].run_id,
     }
     page = report_page(
-        finished.result,
-        finished.intervals,
+        done[0].result,
+        done[0].intervals,
         gatherer,
         title=f"Extraction of {run.dataset or run.gold.path.stem}, field by field",
-        facts=facts,
-        tables=found.tables(),
+        facts={name: str(value) for name, value in facts.items() if value},
+        tables=tables,
     )
     write_file(path, page)
 
 
 def _show(
-    run: FieldsRun, finished: Finished | None, rows: RecordRows | None, found: Extras
+    done: Sequence[Finished],
+    rows: RecordRows | None,
+    answers: Sequence[Answer],
+    tables: Sequence[Table],
 ) -> None:
     """Write what was found, as JSON where rows are kept for it."""
     from knowtrail.eval.fields.extras import as_dict
 
     if rows is not None:
-        answer = (
-            {}
-            if finished is None
-            else as_dict(run.extracted.path.name, finished)
-            | {"record_results": rows.rows}
-        )
-        click.echo(json_text(answer | found.as_dict()))
+        answer = as_dict(done[0]) | {"record_results": rows.rows} if done else {}
+        click.echo(json_text(answer | {one.name: one.value for one in answers}))
         return
-    if finished is not None:
-        draw_run(run.extracted.path.name, finished)
-    for table in found.tables():
+    for one in done[:1]:
+        draw_run(one)
+    for table in tables:
         draw_table(table)
-    for one in (finished, *(rival.finished for rival in found.rivals)):
-        if one is not None and one.run_id:
+    for one in done:
+        if one.run_id:
             kept = " in place of an earlier one" if one.replaces else ""
             click.echo(f"Run {one.run_id} is stored{kept}.", err=True)

@@ -208,7 +208,7 @@ def load_eval_schema(path: Path) -> dict[str, Any]:
     if not isinstance(schema, dict):
         raise SourceError(f"{path} is no schema: it must be one JSON object.")
     try:
-        if _needs_resolving(schema):
+        if any(not _UNRESOLVED.isdisjoint(one) for one in objects_in(schema)):
             schema = resolve_schema_references(schema)
         annotated = annotate_xeval(schema)
         parse_eval_schema(annotated)
@@ -217,18 +217,16 @@ def load_eval_schema(path: Path) -> dict[str, Any]:
     return annotated
 
 
-def _needs_resolving(schema: dict[str, Any]) -> bool:
-    """Return whether a schema has references or combinations anywhere."""
-    waiting: list[Any] = [schema]
+def objects_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object of a JSON value, itself among them."""
+    waiting = [value]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
-            if not _UNRESOLVED.isdisjoint(value):
-                return True
+            yield value
             waiting += value.values()
         elif isinstance(value, list):
             waiting += value
-    return False
 
 
 def check_gold(gold: RecordFile, schema: dict[str, Any], id_field: str | None) -> None:
