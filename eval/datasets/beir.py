@@ -8,7 +8,7 @@ from knowtrail.eval.datasets.gathering import (
     PassageIndex,
     Problems,
     dataset_of,
-    json_lines,
+    json_objects,
     read_table,
     text_of,
 )
@@ -33,8 +33,8 @@ def load_beir(folder: Path, split: Path | None = None) -> RetrievalDataset:
         msg = f"{folder} is no folder: name one with corpus.jsonl and queries.jsonl."
         raise SourceError(msg)
     judged = _judged(folder / "qrels", None if split is None else split.name)
-    passages, corpus_file = json_lines(folder / "corpus.jsonl")
-    queries, query_file = json_lines(folder / "queries.jsonl")
+    passages, corpus_file = json_objects(folder / "corpus.jsonl")
+    queries, query_file = json_objects(folder / "queries.jsonl")
     problems = Problems()
     index = PassageIndex(problems)
     for place, row in passages:
@@ -79,23 +79,18 @@ def _judged(folder: Path, split: str | None) -> Path:
 
 def _grades(path: Path) -> tuple[dict[str, dict[str, int]], SourceFile]:
     """Return query id -> passage id -> grade, in the order of the file."""
-    rows, file = read_table(path, delimiter="\t")
+    rows, file = read_table(path, tabs=True)
     found: dict[str, dict[str, int]] = {}
     for number, row in enumerate(rows, start=2):
         try:
-            query, passage, grade = (row[name] for name in _columns(row))
-            found.setdefault(query, {})[passage] = int(grade)
+            query, passage = row["query-id"], row["corpus-id"]
+            found.setdefault(query, {})[passage] = int(row["score"])
         except (KeyError, ValueError) as error:
             raise SourceError(
                 f"{path.name}:{number} is no judgement: query-id, corpus-id and a "
                 "whole number as score are wanted, with tabs between them."
             ) from error
     return found, file
-
-
-def _columns(row: dict[str, str]) -> tuple[str, str, str]:
-    """Return the names of the three columns; without a header, KeyError follows."""
-    return ("query-id", "corpus-id", "score") if "query-id" in row else ("", "", "")
 
 
 def _question(

@@ -12,26 +12,27 @@ import re
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from knowtrail.eval.datasets.gathering import (
-    JsonObject,
     PassageIndex,
     Problems,
     as_list,
     as_object,
+    as_texts,
     dataset_of,
     folded,
-    json_text,
-    read_json,
     read_table,
+    source_file,
     text_of,
 )
 from knowtrail.eval.retrieval.dataset import GoldChunk, GoldSentence, RetrievalQuestion
 from knowtrail.graph.errors import SourceError
+from knowtrail.graph.files import json_value, read_json
 from knowtrail.ingest.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from knowtrail.eval.datasets.gathering import JsonObject
     from knowtrail.eval.retrieval.dataset import RetrievalDataset, SourceFile
 
 Contexts: TypeAlias = Literal["groups", "items"]
@@ -152,30 +153,19 @@ class _Contexts:
 def _rows(path: Path) -> tuple[list[tuple[str, JsonObject]], SourceFile]:
     """Return the rows of the file with their places."""
     if path.suffix.lower() == ".json":
-        value, file = read_json(path)
+        file, value = source_file(path), read_json(path)
         if isinstance(value, dict) and "goldens" in value:
             value = value["goldens"]
-        listed = as_list(value, path.name)
-        places = [f"{path.name}[{at}]" for at in range(len(listed))]
-        return [
-            (place, as_object(row, place))
-            for place, row in zip(places, listed, strict=True)
-        ], file
+        named = enumerate(as_list(value, path.name))
+        placed = ((f"{path.name}[{at}]", row) for at, row in named)
+        return [(place, as_object(row, place)) for place, row in placed], file
     table, file = read_table(path)
-    rows = list(_objects(table, path.name))
+    rows = [(f"{path.name}:{at}", row) for at, row in enumerate(table, start=2)]
     if rows and not {"input", "context"} <= rows[0][1].keys():
         found = ", ".join(rows[0][1])[:200]
         msg = f"{path} has the columns {found}: 'input' and 'context' are needed."
         raise SourceError(msg)
     return rows, file
-
-
-def _objects(
-    table: Iterator[dict[str, str]], name: str
-) -> Iterator[tuple[str, JsonObject]]:
-    """Yield the rows of a table as objects."""
-    for number, row in enumerate(table, start=2):
-        yield f"{name}:{number}", JsonObject(list(row.items()))
 
 
 def _texts(value: Any, place: str) -> Sequence[str]:
@@ -185,6 +175,5 @@ def _texts(value: Any, place: str) -> Sequence[str]:
     if isinstance(value, str):
         if not _LIST.match(value):
             return [text.strip() for text in value.split(_DELIMITER)]
-        value = json_text(value, f"The context of {place}")
-    texts = as_list(value, f"The context of {place}")
-    return [text_of(JsonObject([("text", t)]), "text", place=place) for t in texts]
+        value = json_value(value, f"The context of {place}")
+    return as_texts(value, f"The context of {place}")

@@ -14,20 +14,22 @@ from knowtrail.eval.datasets.gathering import (
     Problems,
     as_list,
     as_object,
+    as_texts,
     dataset_of,
-    read_json,
     shown,
+    source_file,
     text_of,
 )
 from knowtrail.eval.retrieval.dataset import GoldSentence, RetrievalQuestion
 from knowtrail.graph.errors import SourceError
+from knowtrail.graph.files import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from knowtrail.eval.datasets.gathering import JsonObject
-    from knowtrail.eval.retrieval.dataset import RetrievalDataset
+    from knowtrail.eval.retrieval.dataset import RetrievalDataset, SourceFile
 
 
 def load_musique(questions: Path, corpus: Path) -> RetrievalDataset:
@@ -58,12 +60,14 @@ _KINDS = {"paragraphs": "musique", "supporting_facts": "hotpotqa or 2wiki"}
 """Key of questions that has their gold -> kinds of data sets that have it."""
 
 
-def _questions(path: Path, gold: str, other: str) -> tuple[list[JsonObject], Any]:
+def _questions(
+    path: Path, gold: str, other: str
+) -> tuple[list[JsonObject], SourceFile]:
     """Read a file of questions, and see whether it is of the kind that was named."""
-    value, file = read_json(path)
+    file = source_file(path)
     rows = [
         as_object(row, f"{path.name}[{at}]")
-        for at, row in enumerate(as_list(value, path.name))
+        for at, row in enumerate(as_list(read_json(path), path.name))
     ]
     if rows and all(row.get(gold) is None for row in rows):
         like = any(row.get(other) is not None for row in rows)
@@ -175,37 +179,30 @@ def _has_sentence(index: PassageIndex, passage: str, number: int) -> bool:
     return number >= 0 and (sentences is None or number < len(sentences))
 
 
-def _passages(path: Path) -> tuple[PassageIndex, Any, Problems]:
+class _Titles(list[tuple[str, Any]]):
+    """A JSON object as its members, repeated names too."""
+
+
+def _passages(path: Path) -> tuple[PassageIndex, SourceFile, Problems]:
     """Read a corpus file of either form."""
-    value, file = read_json(path)
-    problems = Problems()
+    file, problems = source_file(path), Problems()
     index = PassageIndex(problems)
-    if isinstance(value, dict):
-        for title, body in as_object(value, path.name).members:
+    value = read_json(path, pairs=_Titles)
+    if isinstance(value, _Titles):
+        for title, body in value:
             place = f"passage {title!r:.80} of {path.name}"
             if isinstance(body, str):
                 index.add(title, body)
             else:
-                index.add(title, "", sentences=_sentences(body, place))
+                index.add(title, "", sentences=as_texts(body, place))
         return index, file, problems
     for at, row in enumerate(as_list(value, path.name)):
         place = f"{path.name}[{at}]"
-        of = as_object(row, place)
+        of = as_object(dict(row) if isinstance(row, _Titles) else row, place)
         title = text_of(of, "title", place=place, default="")
-        ready = of.get("sentences")
-        if ready is not None:
-            index.add(title, "", sentences=_sentences(ready, place))
+        if (ready := of.get("sentences")) is not None:
+            index.add(title, "", sentences=as_texts(ready, place))
         else:
             names = ("text", "paragraph_text", "contents")
             index.add(title, text_of(of, *names, place=place))
     return index, file, problems
-
-
-def _sentences(value: Any, place: str) -> Sequence[str]:
-    """Return ready-made sentences."""
-    found = as_list(value, f"The text of {place}")
-    for sentence in found:
-        if not isinstance(sentence, str):
-            msg = f"A sentence of {place} is {shown(sentence)}: a text is wanted."
-            raise SourceError(msg)
-    return found

@@ -18,9 +18,10 @@ from knowtrail.eval.datasets.gathering import (
     Problems,
     as_list,
     as_object,
+    as_texts,
     dataset_of,
     folded,
-    json_lines,
+    json_objects,
     shown,
     text_of,
 )
@@ -44,18 +45,15 @@ def load_own(questions: Path, passages: Path) -> RetrievalDataset:
     Raises:
         SourceError: If a file is no good.
     """
-    rows, asked_file = json_lines(questions)
-    passage_rows, corpus_file = json_lines(passages)
+    rows, asked_file = json_objects(questions)
+    passage_rows, corpus_file = json_objects(passages)
     problems = Problems()
     index = PassageIndex(problems)
     for place, row in passage_rows:
         title = text_of(row, "title", place=place, default="")
         identity = text_of(row, "id", place=place, default="") or None
         if (ready := row.get("sentences")) is not None:
-            sentences = [
-                text_of(as_sentence(each, place), "sentence", place=place)
-                for each in as_list(ready, f"'sentences' of {place}")
-            ]
+            sentences = as_texts(ready, f"'sentences' of {place}")
             index.add(title, "", sentences=sentences, identity=identity)
         else:
             text = text_of(row, "text", place=place)
@@ -69,15 +67,6 @@ def load_own(questions: Path, passages: Path) -> RetrievalDataset:
         files=(asked_file, corpus_file),
         problems=problems,
     )
-
-
-def as_sentence(value: Any, place: str) -> JsonObject:
-    """Return a ready-made sentence as an object, so that it is checked like others."""
-    from knowtrail.eval.datasets.gathering import JsonObject
-
-    if not isinstance(value, str):
-        raise SourceError(f"A sentence of {place} is {shown(value)}: a text is wanted.")
-    return JsonObject([("sentence", value)])
 
 
 def _question(

@@ -294,6 +294,7 @@ def _evaluate(
     asked = questions(gold, given, run.schema)
     gatherer = ReportGatherer() if given["report"] else None
     rows = RecordRows() if given["as_json"] else None
+    keepers: list[Any] = [keeper for keeper in (gatherer, rows) if keeper]
     done: list[Finished] = []
     if given["extracted"]:
         with (
@@ -304,9 +305,7 @@ def _evaluate(
                 found = _run(
                     one,
                     connection=connection,
-                    keepers=[
-                        k for k in (gatherer, rows) if k is not None and one is run
-                    ],
+                    keepers=keepers if one is run else (),
                     by_field=bool(others),
                     progress=progress,
                 )
