@@ -647,16 +647,6 @@ class Plan:
     has_batch: bool = False
     by_position: Counter[str] = field(default_factory=Counter)
 
-    @property
-    def has_parts(self) -> bool:
-        """Whether a missing value is told part by part."""
-        return bool(self.children)
-
-    @property
-    def is_list(self) -> bool:
-        """Whether its one child stands for the elements of an array."""
-        return len(self.children) == 1 and self.children[0].step == "[]"
-
 
 def plan(node: SchemaNode, by_position: Counter[str] | None = None) -> Plan:
     """Return a schema ready for scoring, with comparators as registered now.
