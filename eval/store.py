@@ -177,14 +177,10 @@ class StoredField:
     """The result of one field.
 
     Attributes:
-        path: Where in the record.
         schema_path: The path without positions in arrays.
         status: Such as `match`, `mismatch`, `omission`, `hallucination`.
-        score: From 0 to 1.
         gold: What is right, any JSON value.
         extracted: What was found, any JSON value.
-        comparator: What compared them.
-        reason: Why they differ.
     """
 
     path: str
@@ -202,10 +198,8 @@ class EvalRecord:
     """The results of one record.
 
     Attributes:
-        record_id: Its id in the data set.
         scores: Numbers of the whole record, and texts or lists of them that tell what
             it is about; stored as properties.
-        fields: Results of its fields.
         metrics: Metrics of the record that are to be nodes of their own.
         judges: Ids of the Extractions or Traversals that it judges.
     """
@@ -251,7 +245,6 @@ class RunWriter:
     """Writes the records and metrics of one run; made by `open_run`.
 
     Attributes:
-        id: The run's id.
         replaces: Whether an earlier attempt at the same run was stored.
     """
 

@@ -49,9 +49,7 @@ class FieldAgreement:
     """Agreement on one field; None where a coefficient is not defined.
 
     Attributes:
-        field: Its schema path.
         units: Places where at least one annotator wrote something.
-        annotators: How many there are.
         agreed: Share of units on which all wrote the same.
         cohen: Cohen's kappa, its mean over all pairs of annotators where there are
             more than two.

@@ -36,8 +36,6 @@ class RecordFile:
     memory.
 
     Attributes:
-        path: Where it is.
-        count: How many records it has.
         digest: Digest of its bytes, by which a run knows its inputs again.
         ids: What each record is known by, as text; None for one without.
         order: Places of its records in the order of gold, None for one that is missing;

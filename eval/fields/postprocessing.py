@@ -131,7 +131,6 @@ class Plugin:
     """A file that was run.
 
     Attributes:
-        path: Where it is.
         digest: Digest of its bytes, by which a run knows it again.
         post_process: Its post-processor, None where it has none.
     """

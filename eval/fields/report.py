@@ -59,8 +59,6 @@ class ShownField:
     """One field of a record, its values as text of a bounded length.
 
     Attributes:
-        path: Where in the record.
-        status: Its status.
         gold: The gold value as JSON; None where gold lacks the field.
         extracted: The extracted value as JSON, or None.
         reason: Why it is not a match.
@@ -78,10 +76,6 @@ class WorstRecord:
     """One of the records with the lowest F1.
 
     Attributes:
-        record_id: Its id.
-        precision: Its precision.
-        recall: Its recall.
-        f1: Its F1.
         wrong: Fields that are no match, the first of them.
         right: Fields that match, the first of them.
         more_wrong: How many fields that are no match are not among `wrong`.

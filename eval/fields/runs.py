@@ -224,16 +224,12 @@ class FieldsRun:
     """What is to be evaluated, and how.
 
     Attributes:
-        gold: The gold records.
-        extracted: As many extracted records.
-        schema: The eval schema.
         id_field: The key of each gold record's id.
         dataset: What the data set is called in the store.
         store: Which fields are stored.
         judged_field: Key of the extracted records that has the id of the Extraction or
             Traversal that a record came from; it is not scored.
         settings: What else makes this run another one, such as the judge's name.
-        seed: Seed of the intervals.
         post_process: Changes the results of each record; what it is, is for `settings`
             to tell.
     """
@@ -275,8 +271,6 @@ class Finished:
     Attributes:
         name: File of the extracted records.
         result: Its metrics, without records.
-        numbers: The numbers of its records.
-        intervals: Its metrics with intervals.
         run_id: Id of the stored run, None where it is not stored.
         replaces: Whether the same run was in the store before, and was replaced.
     """

@@ -613,17 +613,11 @@ class Plan:
     """One place of a schema, ready to be scored.
 
     Attributes:
-        path: Its schema path.
-        key: The property's name.
         step: What its path adds to that of its parent.
         kind: "leaf", "object" or "array": how two present values are scored.
-        comparator: The comparator's name.
         compare: What scores a leaf; None for a batch comparator, and for none at all.
-        params: The comparator's parameters.
         transforms: Done to both values first.
-        skip: Whether it is not scored.
         children: Plans of properties, or of the one element.
-        by_key: The same, by property name.
         align: "ordered", "hungarian", or "key_field".
         align_key: The key of "key_field".
         has_batch: Whether it, or anything below it, waits for a batch comparator.

@@ -66,16 +66,12 @@ class FieldShift:
     """One test of one field.
 
     Attributes:
-        field: Its schema path.
         aspect: What was compared: `numbers`, `values`, `length` or `presence`.
         test: `kolmogorov-smirnov`, `chi-square` or `fisher-exact`; the first two with
             `, records permuted` where records have several values.
         statistic: The test's statistic; the odds ratio for `fisher-exact`.
-        p_value: Its p-value alone.
         adjusted: Its p-value corrected for all tests of the comparison.
         shifted: Whether that is below the level.
-        before: How many values there were before.
-        after: How many there are now.
     """
 
     field: str

@@ -50,11 +50,8 @@ class BenchChunk:
     """A chunk of the stored corpus, in terms of the data set.
 
     Attributes:
-        id: Id of the chunk in the graph.
-        document: Id of its passage.
         first: Number of its first sentence within the passage.
         last: Number of its last sentence.
-        text: Its text.
     """
 
     id: str
@@ -69,12 +66,7 @@ class Bench:
     """A data set in the graph.
 
     Attributes:
-        dataset: The data set.
-        connection: The database.
-        corpus: The corpus in it.
-        embedder: The model that embeds passages and questions.
         settings: Where snapshots, models and working files are found.
-        unit: What a chunk is.
         reader: Where walks read.
         record: Whether walks are stored.
         chunks: Chunk id -> the chunk, by id.

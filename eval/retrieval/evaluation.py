@@ -97,8 +97,6 @@ class SystemResult:
     """What a system found for every question.
 
     Attributes:
-        name: The system.
-        questions: The questions.
         rankings: What it found, one by one.
         values: Its measures, one by one.
         model: The language model that it asks; None where it asks none.
@@ -219,9 +217,7 @@ class EvaluationOptions:
     """How systems are measured.
 
     Attributes:
-        unit: What a chunk of the corpus is.
         ks: Places at which rankings are cut.
-        seed: Of intervals and tests.
         base: The system that the others are compared with; where it does not take
             part, the first one.
         halves: Whether the questions at even and at odd places are reported too.
@@ -251,7 +247,6 @@ class Part:
     Attributes:
         name: `all`, `dev` or `test`.
         n: How many questions these are.
-        systems: The systems.
         differences: Each system less the one that all are compared with.
     """
 
@@ -266,11 +261,6 @@ class Evaluation:
     """What came out.
 
     Attributes:
-        dataset: The data set.
-        options: How it was measured.
-        corpus: Name of the corpus.
-        embedder: Name of the embedder.
-        commit: Version of the code.
         measures: Names of the measures in the order of a table.
         results: What each system found.
         parts: All questions, and the halves where they are asked for.

@@ -149,8 +149,6 @@ class SystemSummary:
     """A system's means.
 
     Attributes:
-        name: The system.
-        n: How many questions it was asked.
         measures: Measure -> mean with interval, over the questions that have it.
         latency: `p50` and `p95` -> milliseconds with interval.
         quantities: What was counted -> mean with interval.
