@@ -329,7 +329,7 @@ def _add_leaves(
             [v if v is _MISSING else transform(v, params) for v in side]
             for side in (gold, extracted)
         )
-    tolerance = (node.params or {}).get("tolerance")
+    tolerance = node.params.get("tolerance") or {}
     try:
         if node.compare is compare_exact:
             sums.score += _equal(gold, extracted, _exact_key)

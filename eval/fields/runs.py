@@ -310,6 +310,7 @@ def run_fields(
     """
     summed = RunAccumulator(path_limit=PATH_LIMIT)
     numbers = RunNumbers(by_field=by_field)
+    every: list[Keeper] = [summed, numbers, *keepers]
     judged: list[str] = []
     storing = (
         nullcontext(None)
@@ -325,7 +326,7 @@ def run_fields(
             run.post_process,
         )
         for done, record in enumerate(records, start=1):
-            for keeper in (summed, numbers, *keepers):
+            for keeper in every:
                 keeper.add(record)
             if writer is not None:
                 writer.add(stored_record(record, level=run.store, judges=judged))
