@@ -591,11 +591,6 @@ def load_dataset(
 ) -> RetrievalDataset:
     """Return a data set with its corpus and gold, checked.
 
-    Args:
-        kind: One of `DATASET_KINDS`.
-        paths: Its files, in the order in which the kind has them.
-        contexts: What a passage of the kind `deepeval` is, see `load_goldens`.
-
     Raises:
         InputError: If the kind is unknown or paths are missing.
         SourceError: If a file is no good.
@@ -612,10 +607,6 @@ def load_dataset(
 
 def read_specification(text: str, *, contexts: Contexts = "groups") -> RetrievalDataset:
     """Return the data set of a specification, `KIND:PATH[,PATH]`.
-
-    Args:
-        text: Such as `musique:questions.json,corpus.json`.
-        contexts: As for `load_dataset`.
 
     Raises:
         InputError: If it is no specification.

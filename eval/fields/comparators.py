@@ -213,11 +213,6 @@ def compare_exact(
 
     So 1 is not 1.0, and True is not 1; inside of lists and objects Python's equality
     holds, for which they are. NaN equals nothing.
-
-    Args:
-        gold: The value as it should be.
-        extracted: The value as it was extracted.
-        params: None are known.
     """
     if same(gold, extracted):
         return ComparatorResult(1.0, "exact")
@@ -329,14 +324,9 @@ def _tolerance(params: dict[str, Any]) -> tuple[float | None, float | None]:
 def compare_oneof(
     gold: Any, extracted: Any, params: dict[str, Any]
 ) -> ComparatorResult:
-    """Score 1 if the extracted value is one of those listed, else 0.
+    """Score 1 if the extracted value is one of `values` in the parameters, else 0.
 
     The gold value is not looked at: list it as well.
-
-    Args:
-        gold: The value as it should be.
-        extracted: The value as it was extracted.
-        params: `values`, the list.
 
     Raises:
         ArgumentError: If there is no list.
@@ -443,21 +433,12 @@ class CompoundComparator:
     def compare(
         self, gold_dict: dict[str, Any], extracted_dict: dict[str, Any]
     ) -> float:
-        """Return the score of one group: 1 if all fields are equal, by default.
-
-        Args:
-            gold_dict: Key to value as it should be, after the transforms.
-            extracted_dict: The same of the extraction.
-        """
+        """Return the score of one group: 1 if all fields are equal, by default."""
         equal = all(same(gold_dict[key], extracted_dict[key]) for key in gold_dict)
         return 1.0 if equal else 0.0
 
     def __call__(self, items: list[BatchItem]) -> list[ComparatorResult | None]:
-        """Score the groups of a record.
-
-        Args:
-            items: Its fields that name this comparator.
-        """
+        """Score the groups of a record."""
         results: list[ComparatorResult | None] = [None] * len(items)
         for parent, members in _groups(items):
             self._score(parent, members, items, results)
@@ -561,9 +542,7 @@ def transform_sort_tokens(value: str, params: dict[str, Any]) -> str:
 def transform_round_digits(value: Any, params: dict[str, Any]) -> Any:
     """Return a number rounded as Python does, halves to the even neighbour.
 
-    Args:
-        value: An integer, a float or None.
-        params: `digits`: places after the decimal point, negative for before it.
+    `digits` in the parameters is places after the decimal point, negative for before.
 
     Raises:
         ArgumentError: If it is no number, or there are no digits.

@@ -67,21 +67,12 @@ class SemanticBatchComparator:
     """Why the last call has no verdict for some fields; empty where nobody knows."""
 
     def __init__(self, judge: Judge, name: str = "semantic") -> None:
-        """Keep the judge.
-
-        Args:
-            judge: `ModelJudge`, or anything else with `judge_batch`.
-            name: What results say they were made by.
-        """
+        """Keep a judge, such as `ModelJudge`, and what results say made them."""
         self.judge = judge
         self.name = name
 
     def __call__(self, items: list[BatchItem]) -> list[ComparatorResult | None]:
-        """Score the fields of one record.
-
-        Args:
-            items: Its fields that name this comparator.
-        """
+        """Score the fields of one record."""
         self.problem = ""
         results: list[ComparatorResult | None] = [None] * len(items)
         open_places: list[int] = []
@@ -146,11 +137,7 @@ class FakeJudge:
         self.calls: list[list[JudgeItem]] = []
 
     def judge_batch(self, items: list[JudgeItem]) -> list[float | None]:
-        """Return the verdicts that were given for such pairs.
-
-        Args:
-            items: The pairs.
-        """
+        """Return the verdicts that were given for such pairs."""
         self.calls.append(list(items))
         return [self._verdict(str(item.gold), str(item.extracted)) for item in items]
 
@@ -278,9 +265,6 @@ class ModelJudge:
 
     def judge_batch(self, items: list[JudgeItem]) -> list[float | None]:
         """Return 1, 0 or None for every pair.
-
-        Args:
-            items: The pairs.
 
         Raises:
             ModelError: If the model's server is down or refuses.

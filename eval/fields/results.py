@@ -222,15 +222,7 @@ def build_record_result(
     *,
     by_position: dict[str, int] | None = None,
 ) -> RecordResult:
-    """Return a record's result with its metrics.
-
-    Args:
-        record_id: Which record.
-        field_results: Its settled results.
-        gold: The record as it should be.
-        extracted: The record as it was extracted.
-        by_position: Arrays that were too large to be paired by what fits best.
-    """
+    """Return a record's result with its metrics."""
     return RecordResult(
         record_id,
         field_results,
@@ -242,11 +234,7 @@ def build_record_result(
 
 
 def build_run_result(records: Sequence[RecordResult]) -> RunResult:
-    """Return the result of a run.
-
-    Args:
-        records: Results of its records.
-    """
+    """Return the result of a run."""
     run = RunAccumulator()
     for record in records:
         run.add(record)
@@ -300,11 +288,7 @@ class RunAccumulator:
         self._by_schema_path: dict[str, _Path] = {}
 
     def add(self, record: RecordResult) -> None:
-        """Count one record.
-
-        Args:
-            record: Its result.
-        """
+        """Count one record."""
         self._records += 1
         for index, value in enumerate((record.precision, record.recall, record.f1)):
             self._sums[index] += Fraction(value)
@@ -328,11 +312,7 @@ class RunAccumulator:
         return found
 
     def result(self, records: Sequence[RecordResult] = ()) -> RunResult:
-        """Return the result of everything that was added.
-
-        Args:
-            records: What the result has as its records.
-        """
+        """Return the result of everything that was added."""
         sums = self._sums if self._records else (1, 1, 1)
         precision, recall, f1 = (float(one / (self._records or 1)) for one in sums)
         counts = self._counts

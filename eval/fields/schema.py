@@ -143,11 +143,8 @@ def parse_xeval_entry(entry: Any) -> tuple[str, dict[str, Any]]:
 def set_type_default(json_type: str, comparator: str | dict[str, Any]) -> None:
     """Change the comparator that `annotate_xeval` gives a type, in this process.
 
-    Whether the comparator is registered is seen when a schema is parsed.
-
-    Args:
-        json_type: A JSON type; "multi" for places with several.
-        comparator: A name, or an object with the name and parameters.
+    The type "multi" is that of places with several. Whether the comparator is registered
+    is seen when a schema is parsed.
 
     Raises:
         InputError: If one is empty or of the wrong shape.
@@ -182,15 +179,9 @@ def declared_type(schema: dict[str, Any]) -> tuple[str, list[str] | None]:
 
 
 def annotate_xeval(schema: dict[str, Any]) -> dict[str, Any]:
-    """Give every leaf that has no say of its own its type's comparator, in place.
+    """Give every leaf without a say of its own its type's comparator; return the schema.
 
     A leaf with `x-eval-compare` or `x-eval-skip`, whatever its value, is left as it is.
-
-    Args:
-        schema: A resolved schema.
-
-    Returns:
-        The same schema.
 
     Raises:
         ArgumentError: If it is no object.
@@ -235,9 +226,6 @@ def resolve_schema_references(schema: dict[str, Any]) -> dict[str, Any]:
     Keys beside a `$ref` are kept and win over what it points to, so that a description
     or an `x-eval-skip` holds for that one place; the library that this follows loses
     them. Nor does a property that is called anyOf break anything here.
-
-    Args:
-        schema: A JSON Schema.
 
     Raises:
         SchemaError: If a reference points nowhere, to another document, or at last to
@@ -440,9 +428,6 @@ def parse_eval_schema(raw_schema: dict[str, Any]) -> SchemaNode:
 
     Parameters of comparators and transforms are checked here as well, before any record
     is scored; the library that this follows meets wrong ones while it scores.
-
-    Args:
-        raw_schema: A resolved schema with its `x-eval-*` keys.
 
     Raises:
         SchemaError: If it cannot be used; its `path` says where.

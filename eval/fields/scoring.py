@@ -51,11 +51,6 @@ def score_record(schema: SchemaNode, gold: Any, extracted: Any) -> list[FieldRes
     where they are settled to find the pairs. A container scored as one (two empty ones,
     or one of a wrong type) has its raw values as compared values too.
 
-    Args:
-        schema: The parsed eval schema.
-        gold: The record as it should be.
-        extracted: The record as it was extracted.
-
     Raises:
         ScoringError: If a transform or comparator cannot take a value.
         NestingError: If values are nested too deep to be compared.
@@ -284,13 +279,6 @@ def iter_records(
     The schema is read at once, records as the iterator is asked for them. Takes the
     arguments of `evaluate`, from iterators of any length.
 
-    Args:
-        gold: The records as they should be.
-        extracted: As many extracted records.
-        schema: An eval schema.
-        id_field: The key of each gold record's id.
-        post_process: Takes the results of one record and returns those to count.
-
     Raises:
         SchemaError: If the schema cannot be used.
         ArgumentError: If a side is one record instead of many.
@@ -405,9 +393,6 @@ def evaluate_stream(
 
 def read_jsonl(path: str | Path) -> Iterator[Any]:
     """Return the values of a file with one JSON value a line; blank lines are left out.
-
-    Args:
-        path: The file, in UTF-8.
 
     Raises:
         SourceError: If the file cannot be read, or a line is no JSON; the message has
