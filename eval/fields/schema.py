@@ -143,8 +143,8 @@ def parse_xeval_entry(entry: Any) -> tuple[str, dict[str, Any]]:
 def set_type_default(json_type: str, comparator: str | dict[str, Any]) -> None:
     """Change the comparator that `annotate_xeval` gives a type, in this process.
 
-    The type "multi" is that of places with several. Whether the comparator is registered
-    is seen when a schema is parsed.
+    The type "multi" is that of places with several. Whether the comparator is
+    registered is seen when a schema is parsed.
 
     Raises:
         InputError: If one is empty or of the wrong shape.
@@ -179,7 +179,7 @@ def declared_type(schema: dict[str, Any]) -> tuple[str, list[str] | None]:
 
 
 def annotate_xeval(schema: dict[str, Any]) -> dict[str, Any]:
-    """Give every leaf without a say of its own its type's comparator; return the schema.
+    """Give every leaf without a say its type's comparator, in place; return all.
 
     A leaf with `x-eval-compare` or `x-eval-skip`, whatever its value, is left as it is.
 
@@ -246,8 +246,7 @@ def resolve_schema_references(schema: dict[str, Any]) -> dict[str, Any]:
         resolver = _Resolver(root)
         resolved: dict[str, Any] = resolver.resolved(root, "", ())
         resolved.pop("$defs", None)
-        _merge_all_of(resolved)
-        _collapse_any_of(resolved, "")
+        _simplify(resolved, "")
     return resolved
 
 
@@ -361,8 +360,20 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
+def _simplify(schema: dict[str, Any], path: str) -> None:
+    """Merge allOf and collapse anyOf, below properties and items too."""
+    _merge_all_of(schema)
+    _collapse_any_of(schema, path)
+    if isinstance(properties := schema.get("properties"), dict):
+        for name, child in properties.items():
+            if isinstance(child, dict):
+                _simplify(child, child_path(path, name))
+    if isinstance(items := schema.get("items"), dict):
+        _simplify(items, f"{path}[]")
+
+
 def _merge_all_of(schema: dict[str, Any]) -> None:
-    """Merge allOf into the schema that has it, below properties and items too."""
+    """Merge allOf into the schema that has it."""
     if isinstance(branches := schema.get("allOf"), list):
         del schema["allOf"]
         for branch in branches:
@@ -371,38 +382,22 @@ def _merge_all_of(schema: dict[str, Any]) -> None:
                 merged = _merged(schema, branch)
                 schema.clear()
                 schema.update(merged)
-    for child in _children(schema):
-        _merge_all_of(child)
-
-
-def _children(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    properties = schema.get("properties")
-    found = list(properties.values()) if isinstance(properties, dict) else []
-    return [child for child in (*found, schema.get("items")) if isinstance(child, dict)]
 
 
 def _collapse_any_of(schema: dict[str, Any], path: str) -> None:
     """Make a list of types of an anyOf whose branches each have one of their own."""
     branches = schema.get("anyOf")
-    if isinstance(branches, list) and (names := _types(branches)):
-        dropped = sorted(
-            {key for branch in branches for key in branch}
-            - {"type", "title", "description"}
+    if not isinstance(branches, list) or not (names := _types(branches)):
+        return
+    keys = {key for branch in branches for key in branch}
+    if dropped := sorted(keys - {"type", "title", "description"}):
+        _LOG.warning(
+            "%s: of anyOf only the types are kept, dropped are %s.",
+            path or "<root>",
+            ", ".join(dropped),
         )
-        if dropped:
-            _LOG.warning(
-                "%s: of anyOf only the types are kept, dropped are %s.",
-                path or "<root>",
-                ", ".join(dropped),
-            )
-        del schema["anyOf"]
-        schema["type"] = names
-    if isinstance(properties := schema.get("properties"), dict):
-        for name, child in properties.items():
-            if isinstance(child, dict):
-                _collapse_any_of(child, child_path(path, name))
-    if isinstance(items := schema.get("items"), dict):
-        _collapse_any_of(items, f"{path}[]")
+    del schema["anyOf"]
+    schema["type"] = names
 
 
 def _types(branches: list[Any]) -> list[str]:

@@ -192,10 +192,23 @@ def open_bench(
         SnapshotError: If a snapshot is wanted and cannot be made.
     """
     name = corpus_name(dataset, unit, embedder_name(embedder))
-    _store(dataset, connection, embedder, settings, unit, name, progress)
+    report = ingest_corpus(
+        connection,
+        [PassageSource(dataset, title=unit.title)],
+        corpus=name,
+        embedder=embedder,
+        settings=settings,
+        options=unit.options(),
+        cleanup="full",
+        progress=progress,
+    )
+    if report.failures:
+        raise IngestError(
+            f"{report.failed} passages were not stored, such as {report.failures[0]}."
+        )
     if reader == "snapshot":
-        blocks = CorpusSource(connection, name)
-        build_snapshot(settings.home, blocks, progress=progress)
+        source = CorpusSource(connection, name)
+        build_snapshot(settings.home, source, progress=progress)
     passages = {document_id(name, each.id): each.id for each in dataset.passages}
     title = unit.title
     numbers = {p.id: sentence_numbers(p, title=title) for p in dataset.passages}
@@ -216,31 +229,6 @@ def open_bench(
         by_id={each.id: each for each in dataset.passages},
         unreadable=tuple(p.id for p in dataset.passages if p.id not in there),
     )
-
-
-def _store(
-    dataset: RetrievalDataset,
-    connection: Connection,
-    embedder: Embedder,
-    settings: Settings,
-    unit: Unit,
-    corpus: str,
-    progress: Progress,
-) -> None:
-    """Bring the passages into the graph."""
-    report = ingest_corpus(
-        connection,
-        [PassageSource(dataset, title=unit.title)],
-        corpus=corpus,
-        embedder=embedder,
-        settings=settings,
-        options=unit.options(),
-        cleanup="full",
-        progress=progress,
-    )
-    if report.failures:
-        msg = f"{report.failed} passages were not stored, such as {report.failures[0]}."
-        raise IngestError(msg)
 
 
 def _chunks(
