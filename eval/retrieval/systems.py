@@ -261,7 +261,7 @@ _HOPS = 100
 _MOST_CHUNKS = 320
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Walked:
     """A walk over a reader, timed."""
 
@@ -375,13 +375,17 @@ class _Walker(ABC):
 def _found(bench: Bench, trail: Trail) -> Iterator[ReturnedSentence]:
     """Yield the sentences of a walk in terms of the data set; titles are none."""
     for step in trail.steps:
-        passage = bench.passages.get(step.chunk.document_id)
-        for sentence in step.sentences if passage is not None else ():
-            number = bench.number(passage or "", sentence.index)
-            if number is not None:
+        passage = bench.passages.get(step.chunk.document_id, "")
+        for sentence in step.sentences if passage else ():
+            if (number := bench.number(passage, sentence.index)) is not None:
                 yield ReturnedSentence(
-                    document=passage or "", sentence=number, text=sentence.text
+                    document=passage, sentence=number, text=sentence.text
                 )
+
+
+def _read(trail: Trail) -> list[tuple[str, float]]:
+    """Return ids and scores of the chunks of which a walk read sentences."""
+    return [(step.chunk.id, step.score) for step in trail.steps if step.sentences]
 
 
 class PublishedWalkSystem(_Walker):
@@ -404,11 +408,8 @@ class PublishedWalkSystem(_Walker):
         begin = time.perf_counter()
         trail = run(reader, task.walking(query), self._model)
         seconds = time.perf_counter() - begin
-        walked = _Walked(
-            task=task, trail=trail, query=query, seconds=seconds, reader=name
-        )
-        read = [(s.chunk.id, s.score) for s in trail.steps if s.sentences]
-        return self._ranking(walked, documents_of(bench, read, k))
+        walked = _Walked(task, trail, query, seconds, name)
+        return self._ranking(walked, documents_of(bench, _read(trail), k))
 
 
 class WalkSystem(_Walker):
@@ -418,8 +419,7 @@ class WalkSystem(_Walker):
         """Return the passages that the walk read, and the nearest others."""
         walked = self._walked(question, k, documents=min(_DOCUMENTS, k))
         bench = self._bench
-        read = [(s.chunk.id, s.score) for s in walked.trail.steps if s.sentences]
-        documents = documents_of(bench, read, k)
+        documents = documents_of(bench, _read(walked.trail), k)
         return self._ranking(walked, filled_up(bench, documents, walked.rest, k))
 
     def _walked(
@@ -450,9 +450,8 @@ class WalkSystem(_Walker):
             trail = _until(trail, documents)
             read = {s.chunk.document_id for s in trail.steps if s.sentences}
             seconds = time.perf_counter() - begin
-            if len(read) >= documents or trail.stop_reason != "chunk_limit":
-                break
-            if chunks >= _MOST_CHUNKS:
+            limited = trail.stop_reason == "chunk_limit" and chunks < _MOST_CHUNKS
+            if len(read) >= documents or not limited:
                 break
             chunks *= 2
         begin = time.perf_counter()
@@ -460,14 +459,7 @@ class WalkSystem(_Walker):
         known = {bench.passages[name] for name in read if name in bench.passages}
         rest = run(reader, nearest(bench, ranking, k, known=known))
         seconds += time.perf_counter() - begin
-        return _Walked(
-            task=task,
-            trail=trail,
-            query=query,
-            seconds=seconds,
-            reader=name,
-            rest=tuple(rest),
-        )
+        return _Walked(task, trail, query, seconds, name, tuple(rest))
 
 
 def _tireless(algorithm: Algorithm) -> Algorithm:
