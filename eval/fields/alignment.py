@@ -251,15 +251,28 @@ def quick_tallies(
         return None
     sums = Tallies.empty(len(gold), len(extracted))
     try:
-        if child.kind == "leaf" and not child.children:
-            _add_leaves(sums, child, gold, extracted)
-        elif child.kind == "object" and {*map(type, (*gold, *extracted))} == {dict}:
-            _add_objects(sums, child, gold, extracted, score_pair)
-        else:
-            return None
+        _add(sums, child, gold, extracted, score_pair)
     except Exception:  # scored one by one, what is wrong is told with its path
         return None
     return sums
+
+
+def _add(
+    sums: Tallies,
+    node: Plan,
+    gold: list[Any],
+    extracted: list[Any],
+    score_pair: Scorer,
+) -> None:
+    """Count one place of all elements."""
+    if node.kind == "leaf" and not node.children:
+        _add_leaves(sums, node, gold, extracted)
+    elif node.kind == "object" and all(
+        value is _MISSING or type(value) is dict for value in (*gold, *extracted)
+    ):
+        _add_objects(sums, node, gold, extracted, score_pair)
+    else:
+        _add_scored(sums, node, gold, extracted, score_pair)
 
 
 def _is_built_in(node: Plan) -> bool:
@@ -278,21 +291,20 @@ def _add_objects(
     """Count two empty objects as a match, keys without a schema, and each property."""
     import numpy as np
 
-    both = np.outer([not value for value in gold], [not value for value in extracted])
+    both = np.outer([v == {} for v in gold], [v == {} for v in extracted])
     for part in (sums.score, sums.gold, sums.extracted):
         part += both
-    sums.extracted += [len(value.keys() - node.by_key.keys()) for value in extracted]
+    sums.extracted += np.outer(
+        [value is not _MISSING for value in gold],
+        [0 if v is _MISSING else len(v.keys() - node.by_key.keys()) for v in extracted],
+    )
     for child in node.children:
-        if child.skip:
-            continue
-        left, right = (
-            [value.get(child.key, _MISSING) for value in side]
-            for side in (gold, extracted)
-        )
-        if child.kind == "leaf" and not child.children:
-            _add_leaves(sums, child, left, right)
-        else:
-            _add_scored(sums, child, left, right, score_pair)
+        if not child.skip:
+            left, right = (
+                [v if v is _MISSING else v.get(child.key, _MISSING) for v in side]
+                for side in (gold, extracted)
+            )
+            _add(sums, child, left, right, score_pair)
 
 
 def _add_scored(
