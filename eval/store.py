@@ -238,6 +238,7 @@ _LOG = logging.getLogger(__name__)
 ROWS = 500
 """Most records, and most fields, of a transaction."""
 _CHARACTERS = 1_000_000
+_STEPS = ("eval/records", "eval/fields", "eval/metrics", "eval/judges")
 _DELETED = 10_000
 
 
@@ -253,15 +254,11 @@ class RunWriter:
         self.replaces = replaces
         self._connection = connection
         self._added = 0
-        self._characters = 0
         self._clear()
 
     def _clear(self) -> None:
         """Forget what is written."""
-        self._records: list[dict[str, Any]] = []
-        self._fields: list[dict[str, Any]] = []
-        self._metrics: list[dict[str, Any]] = []
-        self._judges: list[dict[str, str]] = []
+        self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _STEPS}
         self._characters = 0
 
     def add(self, record: EvalRecord) -> None:
@@ -269,16 +266,18 @@ class RunWriter:
         number = self._added
         self._added += 1
         record_key = content_key("evalrecord", self.id, number)
-        self._records.append({
+        self._rows["eval/records"].append({
             **record.scores,
             "id": record_key,
             "recordId": sendable(str(record.record_id)),
             "index": number,
         })
-        self._judges += [
+        self._rows["eval/judges"] += [
             {"record": record_key, "judged": judged} for judged in record.judges
         ]
-        self._metrics += [_metric_row(record_key, m) for m in record.metrics]
+        self._rows["eval/metrics"] += [
+            _metric_row(record_key, metric) for metric in record.metrics
+        ]
         for place, result in enumerate(record.fields):
             self._field(record_key, place, result, number)
         self._flush_if_full(written=self._added)
@@ -303,7 +302,10 @@ class RunWriter:
                 else sendable(result.reason[:LONGEST_TEXT])
             ),
         }
-        self._fields.append({"record": record_key, "properties": properties})
+        self._rows["eval/fields"].append({
+            "record": record_key,
+            "properties": properties,
+        })
         self._characters += sum(
             len(text) for text in properties.values() if isinstance(text, str)
         )
@@ -311,27 +313,23 @@ class RunWriter:
     def metric(self, *metrics: Metric) -> None:
         """Take metrics of the whole run."""
         for metric in metrics:
-            self._metrics.append(_metric_row(self.id, metric))
+            self._rows["eval/metrics"].append(_metric_row(self.id, metric))
             self._flush_if_full(written=self._added)
 
     def _flush_if_full(self, *, written: int) -> None:
         """Write what is waiting where it is a batch."""
-        if (
-            max(len(self._records), len(self._fields), len(self._metrics)) >= ROWS
-            or self._characters >= _CHARACTERS
-        ):
+        most = max(map(len, self._rows.values()))
+        if most >= ROWS or self._characters >= _CHARACTERS:
             self.flush(written=written)
 
     def flush(self, *, written: int | None = None) -> None:
         """Write what is waiting, in one transaction."""
         done = self._added if written is None else written
         steps: list[tuple[str, dict[str, Any]]] = [
-            ("eval/records", {"run": self.id, "rows": self._records}),
-            ("eval/fields", {"rows": self._fields}),
-            ("eval/metrics", {"rows": self._metrics}),
-            ("eval/judges", {"rows": self._judges}),
+            (name, {"rows": rows} | ({"run": self.id} if name == _STEPS[0] else {}))
+            for name, rows in self._rows.items()
+            if rows
         ]
-        steps = [(name, params) for name, params in steps if params["rows"]]
         if steps:
             steps.append(("eval/run_written", {"id": self.id, "written": done}))
             self._connection.write_all(steps)

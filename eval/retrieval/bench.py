@@ -151,7 +151,7 @@ class Bench:
     @property
     def embedding_milliseconds(self) -> float | None:
         """Return how long a question took to embed; None where none was embedded."""
-        return self._embedding[0] if self._embedding else None
+        return round(self._embedding[0], 3) if self._embedding else None
 
     def number(self, passage: str, index: int) -> int | None:
         """Return the number that a sentence has in the data set; None for a title."""

@@ -320,18 +320,9 @@ def evaluate_retrieval(
     with _journal(settings, chosen, _key(bench, chosen, ks, commit)) as journal:
         resumed = len(journal)
         results = run_systems(bench, systems, ks=ks, journal=journal, progress=progress)
-    judged = JudgedResults(results=results, measures=())
-    if chosen.judging is not None:
-        judged = judge_results(
-            results,
-            dataset=dataset,
-            options=chosen.judging,
-            settings=settings,
-            progress=progress,
-        )
+    judged = _judged(results, dataset, chosen, settings, progress)
     names = measure_names(ks, sentences=dataset.has_sentences)
     measures = (*names, *judged.measures)
-    embedding = bench.embedding_milliseconds
     evaluation = Evaluation(
         dataset=dataset,
         options=chosen,
@@ -343,7 +334,7 @@ def evaluate_retrieval(
         parts=parts_of(judged.results, measures, chosen),
         facts={
             "resumed": resumed,
-            "embeddingMilliseconds": embedding and round(embedding, 3),
+            "embeddingMilliseconds": bench.embedding_milliseconds,
             "reader": bench.reader_used,
         },
         notes=(
@@ -360,6 +351,25 @@ def evaluate_retrieval(
     if not judged.stopped:
         journal.remove()
     return evaluation
+
+
+def _judged(
+    results: tuple[SystemResult, ...],
+    dataset: RetrievalDataset,
+    options: EvaluationOptions,
+    settings: Settings,
+    progress: Progress,
+) -> JudgedResults:
+    """Return results with answers measured too, if that is asked for."""
+    if options.judging is None:
+        return JudgedResults(results=results, measures=())
+    return judge_results(
+        results,
+        dataset=dataset,
+        options=options.judging,
+        settings=settings,
+        progress=progress,
+    )
 
 
 def _journal(settings: Settings, options: EvaluationOptions, key: str) -> Journal:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.report import interval_dict
@@ -29,10 +30,8 @@ from knowtrail.ingest.prepare import document_id
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from knowtrail.eval.differences import Difference
     from knowtrail.eval.retrieval.dataset import RetrievalQuestion
     from knowtrail.eval.retrieval.evaluation import Evaluation, Part, SystemResult
-    from knowtrail.eval.retrieval.measures import SystemSummary
     from knowtrail.eval.retrieval.system import Ranking
     from knowtrail.eval.statistics import Interval
     from knowtrail.graph.db.connection import Connection
@@ -62,8 +61,7 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
     whole, *rest = evaluation.parts
     dataset = evaluation.dataset
     return {
-        "systems": _systems(whole),
-        "n": whole.n,
+        **_part(whole),
         "seed": evaluation.options.seed,
         "corpus": evaluation.corpus,
         "embedder": evaluation.embedder,
@@ -79,53 +77,46 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
                 {"name": file.name, "bytes": file.size, "checksum": file.checksum}
                 for file in dataset.files
             ],
-            "problems": [
-                {"kind": each.kind, "id": each.id, "message": each.message}
-                for each in dataset.problems
-            ],
+            "problems": list(map(asdict, dataset.problems)),
         },
-        "differences": [_difference(each) for each in whole.differences],
-        "halves": {
-            part.name: {
-                "n": part.n,
-                "systems": _systems(part),
-                "differences": [_difference(each) for each in part.differences],
-            }
-            for part in rest
-        },
+        "halves": {part.name: _part(part) for part in rest},
         "notes": list(evaluation.notes),
         "facts": dict(evaluation.facts),
         "runs": dict(evaluation.runs),
     }
 
 
-def _systems(part: Part) -> dict[str, dict[str, Any]]:
-    """Return the systems of a part by name."""
-    return {system.name: _system(system) for system in part.systems}
-
-
-def _system(system: SystemSummary) -> dict[str, Any]:
-    """Return the means of a system."""
-    found: dict[str, Any] = {
-        name: interval_dict(each) for name, each in system.measures.items()
-    }
-    found["milliseconds"] = {
-        name: interval_dict(each) for name, each in system.latency.items()
-    }
-    found |= {name: interval_dict(each) for name, each in system.quantities.items()}
-    found |= {"n": system.n, "empty": system.empty, "filled": round(system.filled, 6)}
-    return found
-
-
-def _difference(each: Difference) -> dict[str, Any]:
-    """Return a difference as plain data."""
+def _part(part: Part) -> dict[str, Any]:
+    """Return what came out on some of the questions."""
     return {
-        "system": each.name,
-        "base": each.base,
-        "measure": each.metric,
-        **interval_dict(each.found.difference),
-        "p": each.p_value,
+        "n": part.n,
+        "systems": {
+            system.name: {
+                **_intervals(system.measures),
+                "milliseconds": _intervals(system.latency),
+                **_intervals(system.quantities),
+                "n": system.n,
+                "empty": system.empty,
+                "filled": round(system.filled, 6),
+            }
+            for system in part.systems
+        },
+        "differences": [
+            {
+                "system": each.name,
+                "base": each.base,
+                "measure": each.metric,
+                **interval_dict(each.found.difference),
+                "p": each.p_value,
+            }
+            for each in part.differences
+        ],
     }
+
+
+def _intervals(found: Mapping[str, Interval]) -> dict[str, Any]:
+    """Return intervals by name."""
+    return {name: interval_dict(each) for name, each in found.items()}
 
 
 def rankings_of(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
@@ -279,24 +270,19 @@ def _cell(found: Mapping[str, Interval], name: str) -> str:
 
 
 def store_evaluation(connection: Connection, evaluation: Evaluation) -> dict[str, str]:
-    """Store an evaluation."""
-    return {
-        result.name: _store(connection, evaluation, result)
-        for result in evaluation.results
-    }
-
-
-def _store(connection: Connection, evaluation: Evaluation, result: SystemResult) -> str:
-    """Store a system's run."""
-    run = run_of(evaluation, result)
-    rows = zip(result.questions, result.rankings, result.values, strict=True)
-    store_run(
-        connection,
-        run,
-        records=(_record(evaluation.corpus, *row) for row in rows),
-        metrics=_metrics(evaluation, result.name),
-    )
-    return run.id
+    """Store an evaluation; return the id of each system's run."""
+    runs = {}
+    for result in evaluation.results:
+        run = run_of(evaluation, result)
+        rows = zip(result.questions, result.rankings, result.values, strict=True)
+        store_run(
+            connection,
+            run,
+            records=(_record(evaluation.corpus, *row) for row in rows),
+            metrics=_metrics(evaluation, result.name),
+        )
+        runs[result.name] = run.id
+    return runs
 
 
 def run_of(evaluation: Evaluation, result: SystemResult) -> EvalRun:
@@ -371,9 +357,6 @@ def _metrics(evaluation: Evaluation, system: str) -> Iterator[Metric]:
     for part in evaluation.parts:
         path = "" if part.name == "all" else part.name
         (summary,) = (each for each in part.systems if each.name == system)
-        for name, interval in summary.measures.items():
-            yield Metric.of(name, interval, path=path)
-        for name, interval in summary.latency.items():
-            yield Metric.of(f"milliseconds_{name}", interval, path=path)
-        for name, interval in summary.quantities.items():
-            yield Metric.of(name, interval, path=path)
+        times = {f"milliseconds_{name}": one for name, one in summary.latency.items()}
+        for name, one in {**summary.measures, **times, **summary.quantities}.items():
+            yield Metric.of(name, one, path=path)
