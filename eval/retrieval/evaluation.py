@@ -321,17 +321,36 @@ def evaluate_retrieval(
         resumed = len(journal)
         results = run_systems(bench, systems, ks=ks, journal=journal, progress=progress)
     judged = _judged(results, dataset, chosen, settings, progress)
-    names = measure_names(ks, sentences=dataset.has_sentences)
+    evaluation = _evaluation(bench, judged, chosen, commit=commit, resumed=resumed)
+    if chosen.store:
+        stored = store_evaluation(connection, evaluation)
+        evaluation = replace(evaluation, runs=stored)
+    if not judged.stopped:
+        journal.remove()
+    return evaluation
+
+
+def _evaluation(
+    bench: Bench,
+    judged: JudgedResults,
+    options: EvaluationOptions,
+    *,
+    commit: str,
+    resumed: int,
+) -> Evaluation:
+    """Return what came out, summed up."""
+    ks = check_ks(options.ks)
+    names = measure_names(ks, sentences=bench.dataset.has_sentences)
     measures = (*names, *judged.measures)
-    evaluation = Evaluation(
-        dataset=dataset,
-        options=chosen,
+    return Evaluation(
+        dataset=bench.dataset,
+        options=options,
         corpus=bench.corpus.name,
-        embedder=embedder_name(embedder),
+        embedder=embedder_name(bench.embedder),
         commit=commit,
         measures=measures,
         results=judged.results,
-        parts=parts_of(judged.results, measures, chosen),
+        parts=parts_of(judged.results, measures, options),
         facts={
             "resumed": resumed,
             "embeddingMilliseconds": bench.embedding_milliseconds,
@@ -339,18 +358,12 @@ def evaluate_retrieval(
         },
         notes=(
             *_notes(bench, ks),
-            *_notes_of_results(judged.results, chosen),
+            *_notes_of_results(judged.results, options),
             *judged.notes,
         ),
         answers=judged.answers,
         models=judged.models,
     )
-    if chosen.store:
-        stored = store_evaluation(connection, evaluation)
-        evaluation = replace(evaluation, runs=stored)
-    if not judged.stopped:
-        journal.remove()
-    return evaluation
 
 
 def _judged(
