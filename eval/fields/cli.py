@@ -17,7 +17,6 @@ from knowtrail.graph.errors import InputError, KnowtrailError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractContextManager
 
     from knowtrail.eval.fields.extras import Answer
     from knowtrail.eval.fields.files import RecordFile
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.fields.runs import FieldsRun, Finished
     from knowtrail.eval.fields.scoring import PostProcess
     from knowtrail.eval.report import Table
-    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 SHOWN_FIELDS = 25
@@ -289,7 +287,9 @@ def _evaluate(
     from knowtrail.eval.fields.extras import compared, questions
     from knowtrail.eval.fields.report import ReportGatherer
     from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.session import open_connection
 
+    stores = given["store"] != "none"
     run, others = _runs(settings, gold, given)
     asked = questions(gold, given, run.schema)
     gatherer = ReportGatherer() if given["report"] else None
@@ -298,7 +298,7 @@ def _evaluate(
     done: list[Finished] = []
     if given["extracted"]:
         with (
-            _connected(settings, given["store"]) as connection,
+            open_connection(settings) if stores else nullcontext() as connection,
             progress_bars() as progress,
         ):
             for one in (run, *others):
@@ -462,17 +462,6 @@ def _run(run: FieldsRun, **how: Any) -> Finished:
         told = [f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())]
         msg = f"{run.extracted.path}: a plugin raised {', '.join(told)}."
         raise InputError(msg) from error
-
-
-def _connected(
-    settings: Settings, store: str
-) -> AbstractContextManager[Connection | None]:
-    """Return a connection where something is to be stored."""
-    if store == "none":
-        return nullcontext(None)
-    from knowtrail.graph.session import open_connection
-
-    return open_connection(settings)
 
 
 def _write_report(

@@ -11,7 +11,7 @@ import json
 import logging
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from knowtrail.eval.fields.comparators import (
     COMPARATORS,
@@ -414,6 +414,7 @@ def _types(branches: list[Any]) -> list[str]:
     return names if len(names) >= 2 else []
 
 
+_S = TypeVar("_S", ComparatorSpec, TransformSpec)
 _COMBINED = ("oneOf", "anyOf", "allOf", "$ref", "not", "if")
 _KNOWN = {"x-eval-compare", "x-eval-skip", "x-eval-transform", "x-eval-align"}
 
@@ -453,9 +454,8 @@ def _node(raw: dict[str, Any], path: str, depth: int) -> SchemaNode:
         raise SchemaError(msg, path)
     comparator = ComparatorSpec()
     if "x-eval-compare" in raw:
-        entry = _entry(raw["x-eval-compare"], "x-eval-compare", path)
-        comparator = ComparatorSpec(*entry)
-        _check_named(comparator, path)
+        entry = raw["x-eval-compare"]
+        comparator = _spec(ComparatorSpec, entry, "x-eval-compare", path)
     transforms = _transforms(raw, path)
     _warn_unfit(comparator.name, kind, path)
     properties, items = schema_children(raw)
@@ -484,16 +484,13 @@ def _check_keys(raw: dict[str, Any], path: str) -> None:
             _LOG.warning("Unknown x-eval key '%s' at '%s'.", name, path or "<root>")
 
 
-def _entry(entry: Any, key: str, path: str) -> tuple[str, dict[str, Any]]:
+def _spec(kind: type[_S], entry: Any, key: str, path: str) -> _S:
+    """Return what a schema names: registered, with parameters that fit it."""
+    known = COMPARATORS if kind is ComparatorSpec else TRANSFORMS
     try:
-        return parse_xeval_entry(entry)
+        spec = kind(*parse_xeval_entry(entry))
     except (TypeError, ValueError) as error:
         raise SchemaError(f"invalid {key}: {error}", path) from error
-
-
-def _check_named(spec: ComparatorSpec | TransformSpec, path: str) -> None:
-    """Refuse a name that is not registered, and parameters that do not fit it."""
-    known = COMPARATORS if isinstance(spec, ComparatorSpec) else TRANSFORMS
     try:
         known.get(spec.name)
     except KeyError as error:
@@ -503,18 +500,15 @@ def _check_named(spec: ComparatorSpec | TransformSpec, path: str) -> None:
     except (TypeError, ValueError, KeyError) as error:
         msg = f"params of {known.kind} {spec.name!r}: {error}"
         raise SchemaError(msg, path) from error
+    return spec
 
 
 def _transforms(raw: dict[str, Any], path: str) -> list[TransformSpec]:
-    entries = raw.get("x-eval-transform", [])
+    key = "x-eval-transform"
+    entries = raw.get(key, [])
     if not isinstance(entries, list):
-        raise SchemaError(f"x-eval-transform must be a list, not {entries!r}", path)
-    found = []
-    for entry in entries:
-        spec = TransformSpec(*_entry(entry, "x-eval-transform", path))
-        _check_named(spec, path)
-        found.append(spec)
-    return found
+        raise SchemaError(f"{key} must be a list, not {entries!r}", path)
+    return [_spec(TransformSpec, entry, key, path) for entry in entries]
 
 
 def _align(raw: dict[str, Any], path: str, kind: str) -> dict[str, Any] | None:
