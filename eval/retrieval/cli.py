@@ -126,8 +126,12 @@ def retrieval(
     """
     from knowtrail.eval.datasets import read_specification
     from knowtrail.eval.retrieval.evaluation import evaluate_retrieval
-    from knowtrail.eval.retrieval.output import as_dict, lines, rankings_of
-    from knowtrail.eval.retrieval.report import retrieval_page
+    from knowtrail.eval.retrieval.output import (
+        as_dict,
+        lines,
+        rankings_of,
+        retrieval_page,
+    )
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.files import check_output, write_file
     from knowtrail.graph.models.embedders import named_embedder

@@ -258,8 +258,8 @@ class PassageSource:
 
     def items(self) -> Iterator[Item]:
         """Yield the passages as documents."""
-        for passage in self._passages:
-            self.position += 1
+        for read, passage in enumerate(self._passages, start=1):
+            self.position = read
             yield raw_document(passage, title=self._title, source=self.name)
 
 
