@@ -232,13 +232,21 @@ def _passages(path: Path) -> tuple[PassageIndex, SourceFile, Problems]:
     for at, row in enumerate(as_list(value, path.name)):
         place = f"{path.name}[{at}]"
         of = as_object(dict(row) if isinstance(row, _Titles) else row, place)
-        title = text_of(of, "title", place=place, default="")
-        if (ready := of.get("sentences")) is not None:
-            index.add(title, "", sentences=as_texts(ready, place))
-        else:
-            names = ("text", "paragraph_text", "contents")
-            index.add(title, text_of(of, *names, place=place))
+        _add_passage(index, of, place)
     return index, file, problems
+
+
+def _add_passage(
+    index: PassageIndex, row: JsonObject, place: str, identity: str | None = None
+) -> None:
+    """Add a passage that has its text, or ready-made sentences."""
+    title = text_of(row, "title", place=place, default="")
+    if (ready := row.get("sentences")) is not None:
+        sentences = as_texts(ready, f"'sentences' of {place}")
+        index.add(title, "", sentences=sentences, identity=identity)
+    else:
+        text = text_of(row, "text", "paragraph_text", "contents", place=place)
+        index.add(title, text, identity=identity)
 
 
 def load_own(questions: Path, passages: Path) -> RetrievalDataset:
@@ -252,14 +260,8 @@ def load_own(questions: Path, passages: Path) -> RetrievalDataset:
     problems = Problems()
     index = PassageIndex(problems)
     for place, row in passage_rows:
-        title = text_of(row, "title", place=place, default="")
         identity = text_of(row, "id", place=place, default="") or None
-        if (ready := row.get("sentences")) is not None:
-            sentences = as_texts(ready, f"'sentences' of {place}")
-            index.add(title, "", sentences=sentences, identity=identity)
-        else:
-            text = text_of(row, "text", place=place)
-            index.add(title, text, identity=identity)
+        _add_passage(index, row, place, identity)
     found = [_own_question(row, place, index, problems) for place, row in rows]
     return dataset_of(
         questions.stem,
