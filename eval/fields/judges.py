@@ -182,13 +182,12 @@ class JudgementFile:
             return {}
         try:
             with closing(sqlite3.connect(self.path, timeout=10)) as connection:
-                rows = (
-                    connection.execute(
-                        "SELECT key, verdict FROM judgement WHERE key = ?", (key,)
-                    ).fetchone()
-                    for key in keys
+                rows = connection.execute(
+                    "SELECT key, verdict FROM judgement "
+                    "WHERE key IN (SELECT value FROM json_each(?))",
+                    (json.dumps(keys),),
                 )
-                return {row[0]: float(row[1]) for row in rows if row}
+                return {key: float(verdict) for key, verdict in rows}
         except sqlite3.Error as error:
             _LOG.warning("Judgements cannot be read from %s: %s.", self.path, error)
             return {}
