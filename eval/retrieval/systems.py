@@ -148,28 +148,17 @@ class Bm25Index:
         logging.getLogger("bm25s").setLevel(logging.NOTSET)
         self._ids = tuple(bench.chunks)
         found = [words(chunk.text) for chunk in bench.chunks.values()]
-        self._number: dict[str, int] = {}
-        for text in found:
-            for word in text:
-                self._number.setdefault(word, len(self._number))
-        self._model: Any = None
-        if self._number:
-            self._model = bm25s.BM25(k1=_K1, b=_B, dtype="float64")
-            numbers = [[self._number[word] for word in text] for text in found]
-            self._model.index(
-                (numbers, self._number), create_empty_token=False, show_progress=False
-            )
+        self._model = bm25s.BM25(k1=_K1, b=_B, dtype="float64")
+        if any(found):
+            self._model.index(found, create_empty_token=False, show_progress=False)
 
     def best(self, question: str, most: int) -> list[tuple[str, float]]:
         """Return ids of chunks with their scores, best first, ties by id."""
-        asked = [
-            self._number[word]
-            for word in dict.fromkeys(words(question))
-            if word in self._number
-        ]
+        known = getattr(self._model, "vocab_dict", {})
+        asked = [word for word in dict.fromkeys(words(question)) if word in known]
         if not asked:
             return []
-        scores = np.asarray(self._model.get_scores_from_ids(asked))
+        scores = np.asarray(self._model.get_scores(asked))
         order = np.lexsort((np.arange(len(scores)), -scores))[:most]
         return [
             (self._ids[place], float(scores[place]))
