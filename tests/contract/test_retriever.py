@@ -694,7 +694,9 @@ def test_a_misspelt_field_is_refused() -> None:
 
 def test_an_unknown_algorithm_is_refused_at_once() -> None:
     """Before the first call; the message has the names that there are."""
-    with pytest.raises(ValueError, match=r"'foo'.*auto, basic_retrieval, kg_traversal"):
+    with pytest.raises(
+        ValueError, match=r"'foo'.*auto, basic_retrieval, hybrid, kg_traversal"
+    ):
         KnowtrailRetriever.from_uri("bolt://127.0.0.1:1", algorithm="foo")
 
 

@@ -378,7 +378,7 @@ def test_search_takes_the_same_options(
     user: CommandLine, isles: Connection, algorithm: str
 ) -> None:
     """Every algorithm, anchors and looking ahead; nothing is kept."""
-    number = {"anchors": 1, "lookahead": 0} if algorithm == "auto" else {
+    number = {"anchors": 1, "lookahead": 0} if algorithm in ORDERED else {
         "anchors": 2, "lookahead": 1
     }  # fmt: skip
     done = user.run(
