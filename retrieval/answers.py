@@ -220,10 +220,6 @@ def parse_answer(raw: str, given: Sequence[T]) -> ParsedAnswer[T]:
     A model that was only told the schema may wrap the JSON in other text, or answer
     without JSON, citing by `[n]`; that is taken too.
 
-    Args:
-        raw: All that the model said.
-        given: The sentences or blocks that it was given.
-
     Raises:
         ModelError: If it said nothing.
     """
@@ -295,11 +291,7 @@ class AnswerText:
         self._done = False
 
     def feed(self, piece: str) -> str:
-        """Return the characters of the answer that a piece brings.
-
-        Args:
-            piece: What the model said next.
-        """
+        """Return the characters of the answer that a piece brings."""
         return "".join(self._next(char) for char in piece)
 
     def _next(self, char: str) -> str:

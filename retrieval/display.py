@@ -74,10 +74,6 @@ def show_result(result: SearchResult, file: TextIO) -> None:
 
     Text from documents is printed as it is, but for control characters, which a
     terminal would obey.
-
-    Args:
-        result: What a search returned.
-        file: Where to write, such as standard output.
     """
     console = table_console(file)
     if (reranked := result.reranked) is None:

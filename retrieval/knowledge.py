@@ -50,10 +50,6 @@ def knowledge_blocks(
 
     A document may have been extracted in several ways. One is taken: of the fullest
     variant, of the whole document before its chunks.
-
-    Args:
-        walk: What found the documents.
-        rows: What `BLOCKS` reads.
     """
     found: dict[str, list[FoundSentence]] = {}
     for step in walk.steps:

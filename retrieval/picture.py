@@ -40,10 +40,6 @@ _FAINT = "#9aa8b5"
 def considered_chunks(connection: Connection, walk: Walk) -> dict[str, ChunkText]:
     """Fetch text and title of the chunks that a walk considered.
 
-    Args:
-        connection: The database that was walked.
-        walk: The walk.
-
     Returns:
         The chunks by id; those deleted meanwhile are missing.
     """

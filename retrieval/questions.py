@@ -212,12 +212,7 @@ def check_question(
 
 
 def refused(algorithm: str, **asked: Unpack[WalkSettings]) -> str:
-    """Return why an algorithm has no use for some settings; empty where it has.
-
-    Args:
-        algorithm: Its name.
-        **asked: The settings.
-    """
+    """Return why an algorithm has no use for some settings; empty where it has."""
     if algorithm not in ORDERED:
         return ""
     if asked.get("preset") is not None:

@@ -204,10 +204,6 @@ def record(connection: Connection, recording: Recording) -> tuple[str | None, st
     An older schema is brought up to date before. A failure is told and not raised,
     since the walk itself is done.
 
-    Args:
-        connection: The database.
-        recording: The walk.
-
     Returns:
         The id of the traversal and an empty text, or None and why it is not stored.
     """

@@ -81,10 +81,6 @@ def read_anchors(ranking: Ranking, wanted: int) -> Walking[list[RankedChunk]]:
     It is read until there are as many documents as anchors, or `_FARTHEST` chunks; of
     several anchors only the nearer half of what was read is taken, as all readers agree
     on it.
-
-    Args:
-        ranking: The ranking, not yet read.
-        wanted: How many anchors there should be.
     """
     while True:
         yield from ranking.read()

@@ -235,14 +235,7 @@ class Auto:
 def _places(
     graph: LocalGraph, result: Chained, names: Sequence[str], near: Mapping[str, int]
 ) -> list[Place]:
-    """Return the chunks of the graph, best first.
-
-    Args:
-        graph: The chunks.
-        result: Their scores and chains.
-        names: Terms of the question.
-        near: Anchor -> its number.
-    """
+    """Return the chunks of the graph, best first."""
     asked = graph.rarest_of(names)
     scores, terms = result.scores.tolist(), result.term.tolist()
     before = result.before.tolist()
@@ -294,12 +287,7 @@ def _ask_terms(request: TermsRequest) -> Walking[TermsFound]:
 
 
 def _around(query: Vector, documents: dict[str, str]) -> Walking[Mapping[str, str]]:
-    """Return the texts of the chunks nearest to the question, four times the anchors.
-
-    Args:
-        query: The question's vector.
-        documents: Takes the documents of these chunks.
-    """
+    """Return the texts of the `POOL` chunks nearest; take note of their documents."""
     request = AnchorRequest(vector=query, k=POOL // 10, documents=True)
     near = cast("Candidates", (yield request))
     documents.update(zip(near.ids, near.documents, strict=True))

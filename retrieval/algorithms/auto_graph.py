@@ -137,13 +137,6 @@ def seeds(
 
     A chunk counts by how far its cosine is above the mean of the anchors, to the fourth
     power; a term by its idf.
-
-    Args:
-        ids: Ids of the anchors.
-        scores: Their cosines to the question.
-        names: Terms of the question.
-        counts: Term -> how many chunks name it.
-        total: How many chunks the corpus has.
     """
     above = np.maximum(standardised(scores), 0.0) ** POWER
     chunks = dict(zip(ids, above.tolist(), strict=True))

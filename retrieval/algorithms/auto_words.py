@@ -73,10 +73,6 @@ def stems_among(text: str, asked: Iterable[str]) -> frozenset[str]:
     """Return those of some stems that the words of a text have.
 
     A word's stem is a beginning of it, so that few words need to be looked at.
-
-    Args:
-        text: Any text.
-        asked: Stems.
     """
     wanted = tuple(asked)
     near = {word for word in words(text) if word.startswith(wanted)}

@@ -61,11 +61,6 @@ def best_first(way: Way, options: WalkOptions, rules: Rules) -> Choose:
 
     Looking ahead changes which chunk is chosen, not when to stop: the stop compares
     with the best candidate by its own score.
-
-    Args:
-        way: How candidates are scored and when to stop.
-        options: How far to look ahead.
-        rules: Whose rules hold.
     """
 
     def choose(position: Position) -> Walking[Move | StopReason]:

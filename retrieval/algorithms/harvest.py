@@ -144,14 +144,7 @@ class Harvest:
     def arrive(
         self, visit: Visit, *, score: float, hop: int, reason: str
     ) -> Walking[None]:
-        """Add a chunk as the next step, which has not been read yet.
-
-        Args:
-            visit: The chunk.
-            score: Its cosine to the question.
-            hop: Edges followed to it.
-            reason: How it was chosen.
-        """
+        """Add a chunk as the next step, which has not been read yet."""
         elapsed = yield from ask_elapsed()
         self.visited.add(visit.chunk.id)
         self.hops += hop > 0
@@ -220,12 +213,7 @@ class Harvest:
         self._steps[-1].considered = Considered(ids, scores)
 
     def full(self, enough: int | None, chunks: int | None) -> StopReason | None:
-        """Return which budget is used up, or None.
-
-        Args:
-            enough: Sentences at which the walk ends.
-            chunks: Chunks with new sentences at which it ends.
-        """
+        """Return which budget is used up, or None."""
         if enough is not None and self.found >= enough:
             return "sentence_limit"
         if chunks is not None and self.fruitful >= chunks:

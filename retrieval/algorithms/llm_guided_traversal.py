@@ -249,11 +249,6 @@ def verdict(text: str, candidates: int, *, loose: bool = False) -> Verdict | Non
 
     Only `choice` counts: a whole number from 1 to the number of candidates, or the
     word stop. Nothing else in an answer steers a walk.
-
-    Args:
-        text: The answer, perhaps in a code fence.
-        candidates: How many candidates there were.
-        loose: Whether true stands for 1.
     """
     fenced = _FENCE.search(text)
     try:

@@ -85,9 +85,6 @@ class AnnotatedQueryDocuments:
 def read_queries(path: str | Path) -> Iterator[QueryDocuments]:
     """Yield the queries of a file, annotated or not, with their documents.
 
-    Args:
-        path: A file in UTF-8.
-
     Yields:
         One query a line; scores are passed over.
 
@@ -102,9 +99,6 @@ def read_queries(path: str | Path) -> Iterator[QueryDocuments]:
 
 def read_annotated(path: str | Path) -> Iterator[AnnotatedQueryDocuments]:
     """Yield the queries of an annotated file with their scored documents.
-
-    Args:
-        path: A file in UTF-8.
 
     Yields:
         One query a line.

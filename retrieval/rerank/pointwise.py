@@ -58,11 +58,6 @@ def width(dimensions: int) -> int:
 def features(embedder: Embedder, query: str, documents: Sequence[str]) -> Vector:
     """Return a row of numbers for each document.
 
-    Args:
-        embedder: The model of the vectors.
-        query: What is asked.
-        documents: At least one text.
-
     Returns:
         Float64 array of shape (documents, `width`).
 
@@ -168,9 +163,6 @@ def write_model(path: str | Path, model: PointwiseModel) -> None:
 
 def read_model(path: str | Path) -> PointwiseModel:
     """Read a model that `write_model` wrote.
-
-    Args:
-        path: The file.
 
     Raises:
         ModelError: If there is no file.

@@ -71,11 +71,7 @@ class Problem:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self, request_id: str) -> dict[str, Any]:
-        """Return the body of the answer.
-
-        Args:
-            request_id: The id under which the log has the request.
-        """
+        """Return the body of the answer."""
         return {
             "type": "about:blank",
             "title": self.status.phrase,
@@ -212,12 +208,7 @@ def shown_key(authorization: str) -> str | None:
 
 
 def caller_of(shown: str | None, keys: Mapping[str, str]) -> str | None:
-    """Return whose key a client shows, None for no key, in a time that tells nothing.
-
-    Args:
-        shown: What it shows.
-        keys: The keys by name.
-    """
+    """Return whose key is shown, None for no key, in a time that tells nothing."""
     digest = _digest(shown or "")
     fits = [n for n, key in keys.items() if hmac.compare_digest(digest, _digest(key))]
     return fits[0] if fits else None

@@ -124,10 +124,6 @@ def listen(host: str, port: int) -> socket.socket:
 
     Who connects before the server is there waits for it.
 
-    Args:
-        host: Address or name of this machine.
-        port: Port; 0 takes a free one.
-
     Raises:
         PortInUseError: If the port is taken.
         SettingsError: If this machine has no such address.

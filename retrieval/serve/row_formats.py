@@ -91,11 +91,6 @@ async def started(
 
     What fails before the first line is raised, since the status can still say it; what
     fails later is the last line, `{"error": ...}`.
-
-    Args:
-        pieces: What is made; closed at the end.
-        gate: Whose place is held all the time.
-        request_id: For the description of a failure.
     """
     any_line = False
     async with gate.place() as end, aclosing(pieces):

@@ -272,12 +272,7 @@ class CorpusSource:
     """One corpus of a database."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
-        """Prepare the source; nothing is read yet.
-
-        Args:
-            connection: The database; it is left open.
-            corpus: Name of the corpus.
-        """
+        """Prepare the source; nothing is read yet."""
         self._connection = connection
         self._corpus = corpus
         self._dimensions = 0

@@ -225,10 +225,6 @@ class GenerationWriter:
     def __init__(self, folder: Path, mark: CorpusMark) -> None:
         """Open the files of an empty folder.
 
-        Args:
-            folder: Where the generation goes.
-            mark: The corpus as it is copied.
-
         Raises:
             StorageError: If there is no space or no right to write.
         """
