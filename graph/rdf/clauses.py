@@ -235,9 +235,11 @@ def edges_text(*, corpus: bool) -> str:
     """Return the statement that reads the relationships of nodes, node by node.
 
     Args:
-        corpus: Whether both ends must belong to the corpus `$corpus`.
+        corpus: Whether both ends must belong to the corpus `$corpus`; classes of
+            institutions belong to each.
     """
     own = "b.corpus = $corpus OR b:Corpus AND b.name = $corpus"
+    own += " OR a:Custodian AND b:OntologyClass"
     among = f"\nWHERE {own}" if corpus else ""
     return (
         "UNWIND range(0, size($names) - 1) AS i\n"

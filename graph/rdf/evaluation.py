@@ -7,9 +7,11 @@ for many rows at once. Everything else is rdflib's own evaluation, watched for t
 from __future__ import annotations
 
 import re
+from contextvars import ContextVar
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import rdflib
 from rdflib.plugins.sparql import CUSTOM_EVALS, evaluate
 from rdflib.plugins.sparql.algebra import translateQuery
 from rdflib.plugins.sparql.evalutils import _ebv
@@ -26,6 +28,7 @@ from knowtrail.graph.rdf.limits import check_query
 from knowtrail.graph.rdf.patterns import Alternative, block_of
 from knowtrail.graph.rdf.plan import batches, numbered_all
 from knowtrail.graph.rdf.run import PrefixesChangedError
+from knowtrail.graph.rdf.values import xsd_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,6 +52,9 @@ _WATCHED = {
     "ToMultiSet": evaluate.evalMultiset,
     "Extend": evaluate.evalExtend,
 }
+
+_AS_WRITTEN = ContextVar("as written", default=False)
+"""Whether literals are kept as they are written, `01` for one."""
 
 _LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_./-]*[A-Za-z0-9_])?")
 _SLASH = r"\/"
@@ -252,9 +258,21 @@ def _inner(test: CompValue) -> tuple[Any, Any] | None:
     return None if block is None else (block, condition)
 
 
+class _Normalizing:
+    """`rdflib.NORMALIZE_LITERALS`, set aside where a query is read here."""
+
+    def __init__(self, usual: object) -> None:
+        self._usual = bool(usual)
+
+    def __bool__(self) -> bool:
+        return self._usual and not _AS_WRITTEN.get()
+
+
 def register() -> None:
     """Let rdflib hand us the parts of queries; other graphs are not touched."""
     CUSTOM_EVALS[_NAME] = _evaluate
+    if not isinstance(rdflib.NORMALIZE_LITERALS, _Normalizing):
+        rdflib.NORMALIZE_LITERALS = _Normalizing(rdflib.NORMALIZE_LITERALS)
 
 
 def answer(
@@ -282,8 +300,9 @@ def answer(
     if parsed.algebra.datasetClause:
         msg = "There is one graph here: leave out FROM."
         raise RdfError(msg)
+    held = {name: xsd_written(term) for name, term in bindings.items()}
     return LiveResult(
-        lambda: _begun(graph(), parsed, bindings, base),
+        lambda: _begun(graph(), parsed, held, base),
         dict(parsed.prologue.namespace_manager.namespaces()),
     )
 
@@ -310,6 +329,7 @@ def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Q
     """Read a query."""
     if isinstance(query, Query):
         return query
+    token = _AS_WRITTEN.set(True)
     try:
         parsed = parseQuery(query)
         found = translateQuery(parsed, base, dict(namespaces))
@@ -334,6 +354,8 @@ def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Q
             where = f" (line {error.lineno}, column {error.column})"
         msg = f"The query cannot be understood{where}: {_one_line(error)}."
         raise RdfError(msg) from error
+    finally:
+        _AS_WRITTEN.reset(token)
 
 
 def _is_update(query: Any) -> bool:

@@ -346,7 +346,7 @@ def export_rdf(
     run = Run(connection, Vocabulary(base), _FOREVER)
     form = format_of(str(getattr(file, "name", file)), format)
     (row,) = connection.read("rdf/count", corpus=corpus, labels=list(LABELS))
-    if corpus is not None and not row["corpora"]:
+    if corpus is not None and not row["mapped"]:
         msg = f"No corpus {corpus!r} is stored: knowtrail corpus list names them."
         raise UnknownCorpusError(msg)
     counts = {"triples": 0, "nodes": 0}

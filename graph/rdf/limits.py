@@ -23,6 +23,7 @@ from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.term import Literal
 
 from knowtrail.graph.errors import QueryTimeoutError, RdfError
+from knowtrail.graph.rdf.comparison import relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +39,8 @@ def check_query(part: Any) -> None:
     """Refuse what would ask another server or another graph.
 
     Args:
-        part: The algebra of a query; its regular expressions are made to end in time.
+        part: The algebra of a query; its regular expressions are made to end in time,
+            and its comparisons to be those of SPARQL.
 
     Raises:
         RdfError: If a part of the query does.
@@ -53,8 +55,8 @@ def check_query(part: Any) -> None:
             if one.name == "Graph":
                 msg = "There is one graph here: leave out GRAPH."
                 raise RdfError(msg)
-            if one.name in {"Builtin_REGEX", "Builtin_REPLACE"}:
-                _match_in_time(one)
+            if one.name in _EVALUATED:
+                one._evalfn = MethodType(_EVALUATED[one.name], one)
             waiting += list(one.values())
         elif isinstance(one, list | tuple | set):
             waiting += list(one)
@@ -112,12 +114,6 @@ def stopped_after(seconds: float) -> Iterator[None]:
         gc.callbacks.remove(end)
 
 
-def _match_in_time(part: CompValue) -> None:
-    """Let a REGEX or REPLACE of a query end with the query's time."""
-    evaluate = _matches if part.name == "Builtin_REGEX" else _replaced
-    part._evalfn = MethodType(evaluate, part)
-
-
 def _matches(part: Any, context: Any) -> Literal:
     """Return whether a text has a match, as SPARQL 1.1, section 17.4.3.14."""
     text = string(part.text)
@@ -155,3 +151,11 @@ def _timed(part: Any, context: Any, function: str, *arguments: str) -> Any:
         why = " ".join(str(error).split())
         msg = f"The regular expression {pattern[:80]!r} cannot be used: {why[:200]}."
         raise RdfError(msg) from error
+
+
+_EVALUATED: dict[str, Callable[[Any, Any], Any]] = {
+    "Builtin_REGEX": _matches,
+    "Builtin_REPLACE": _replaced,
+    "RelationalExpression": relation,
+}
+"""Parts of a query that are evaluated here and not by rdflib."""

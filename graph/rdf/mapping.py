@@ -279,7 +279,8 @@ class Mapping:
         """
         value = value_of(literal, self.vocabulary)
         if not foreign:
-            return value
+            other = isinstance(value, int) and self._literal(value, None) != literal
+            return None if other else value
         if isinstance(value, str):
             return value if self.tagged(value) == literal else f"{value}^^xsd__string"
         exact = value is not None and not isinstance(value, list)

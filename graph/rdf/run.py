@@ -15,7 +15,7 @@ from knowtrail.graph.errors import QueryTimeoutError, RdfError
 from knowtrail.graph.rdf.mapping import Mapping
 from knowtrail.graph.rdf.plan import Plan
 from knowtrail.graph.rdf.triples import graph_triples, predicates_of, triples_of
-from knowtrail.graph.rdf.values import literal_term, node_term
+from knowtrail.graph.rdf.values import literal_term, node_term, xsd_written
 from knowtrail.graph.rdf.vocabulary import Value
 
 if TYPE_CHECKING:
@@ -159,16 +159,6 @@ class Prepared:
         return plan
 
 
-class Memory:
-    """What one reading of a database leaves to the next.
-
-    Attributes:
-        prepared: What the last one was prepared with; None before the first.
-    """
-
-    prepared: Prepared | None = None
-
-
 class Run:
     """One reading of the database: its prefixes, and when it must be over.
 
@@ -176,7 +166,8 @@ class Run:
         connection: The database.
         vocabulary: The IRIs of ours.
         seconds: Time that it may take.
-        memory: What the readings before have left.
+        prepared: What the last reading was prepared with.
+        keep: Takes what the next one can be prepared with.
 
     Attributes:
         steps: Steps of property paths that were read.
@@ -187,14 +178,15 @@ class Run:
         connection: Connection,
         vocabulary: Vocabulary,
         seconds: float,
-        memory: Memory | None = None,
+        prepared: Prepared | None = None,
+        keep: Callable[[Prepared], None] = lambda _: None,
     ) -> None:
         self.connection = connection
         self.seconds = seconds
         self.deadline = time.monotonic() + seconds
         self._vocabulary = vocabulary
-        self._memory = memory or Memory()
-        self._prepared = self._memory.prepared
+        self._prepared = prepared
+        self._keep = keep
         self._confirmed = False
         self._sessions: set[Session] = set()
         # Rows that nobody reads to the end are closed before the collector finds
@@ -220,7 +212,8 @@ class Run:
         if prepared is None or prepared.mapping.foreign != foreign:
             prepared = Prepared(Mapping(self._vocabulary, foreign))
         self._confirmed = True
-        self._prepared = self._memory.prepared = prepared
+        self._prepared = prepared
+        self._keep(prepared)
         return prepared
 
     @property
@@ -317,6 +310,7 @@ class Run:
     ) -> Iterator[tuple[Any, Any, Any]]:
         """Yield the triples that match a pattern, in which None matches anything."""
         self.check()
+        found = xsd_written(found)
         steps = self.steps.found((subject, predicate, found))
         if steps is not None:
             yield from steps

@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rdflib import Graph
+from rdflib.plugins.stores.memory import Memory
 from rdflib.store import Store
 from rdflib.term import URIRef
 
 from knowtrail.graph.errors import RdfError
-from knowtrail.graph.rdf.evaluation import READ_ONLY, register
-from knowtrail.graph.rdf.run import Memory, Run, triple_terms
+from knowtrail.graph.rdf.evaluation import READ_ONLY, answer, register
+from knowtrail.graph.rdf.run import Prepared, Run, triple_terms
 from knowtrail.graph.rdf.triples import graph_triples
 from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, PREFIXES, Vocabulary
 
@@ -52,7 +53,7 @@ class LiveStore(Store):
         self.connection = connection
         self.vocabulary = Vocabulary(base)
         self.seconds = seconds
-        self._memory = Memory()
+        self._prepared: Prepared | None = None
         self._namespaces: dict[str, URIRef] = {}
         for prefix, namespace in (PREFIXES | self.vocabulary.prefixes).items():
             self._namespaces[prefix] = URIRef(namespace)
@@ -79,7 +80,6 @@ class LiveStore(Store):
                 ask another server.
             QueryTimeoutError: If it takes longer than it may.
         """
-        from knowtrail.graph.rdf.evaluation import answer
 
         def begun() -> Graph:
             snapshot = _RunStore(self.run(), self._namespaces)
@@ -106,7 +106,13 @@ class LiveStore(Store):
 
     def run(self) -> Run:
         """Begin to read, with a time limit of its own."""
-        return Run(self.connection, self.vocabulary, self.seconds, self._memory)
+        return Run(
+            self.connection, self.vocabulary, self.seconds, self._prepared, self._keep
+        )
+
+    def _keep(self, prepared: Prepared) -> None:
+        """Keep what the next reading can be prepared with."""
+        self._prepared = prepared
 
     def triples(
         self, triple_pattern: Any, context: Any = None
@@ -155,6 +161,27 @@ class _RunStore(LiveStore):
         raise NotImplementedError
 
 
+class _CopyStore(Memory):
+    """rdflib's store in memory, whose queries mean what those of the live one do."""
+
+    def query(
+        self,
+        query: Any,
+        initNs: Dictionary[str, Any],  # noqa: N803 - rdflib's name
+        initBindings: Dictionary[str, Any],  # noqa: N803
+        queryGraph: Any,  # noqa: N803
+        **options: Any,
+    ) -> Result:
+        """Answer a query; as `LiveStore.query`, without a limit of time."""
+        return answer(
+            lambda: Graph(self, queryGraph, bind_namespaces="none"),
+            query,
+            namespaces=initNs,
+            bindings=initBindings,
+            base=options.get("base"),
+        )
+
+
 def live_graph(
     connection: Connection, *, base: str = DEFAULT_BASE, seconds: float = 30.0
 ) -> Graph:
@@ -185,8 +212,9 @@ def memory_graph(
         corpus: Copy only what belongs to this corpus; None for everything.
         embeddings: Whether vectors are copied too.
     """
+    register()
     run = Run(connection, Vocabulary(base), 1e9)
-    graph = Graph(bind_namespaces="none")
+    graph = Graph(store=_CopyStore(), bind_namespaces="none")
     names = PREFIXES | run.mapping.vocabulary.prefixes
     for prefix, namespace in names.items():
         graph.bind(prefix, namespace)

@@ -41,7 +41,7 @@ Solution = dict[Node, Node]
 Runner = Callable[[str, dict[str, Any]], Iterator[Sequence[Any]]]
 """Runs a statement with parameters and yields its rows."""
 
-_FLOATING = frozenset({f"{XSD}double", f"{XSD}float"})
+_FLOATING = frozenset({URIRef(f"{XSD}double"), URIRef(f"{XSD}float")})
 
 _AS_XSD_WRITES = {"nan": "NaN", "inf": "INF", "-inf": "-INF"}
 """What rdflib makes of these numbers -> what XSD allows."""
@@ -391,6 +391,7 @@ def literal_term(value: Value) -> Literal:
         value.text,
         datatype=URIRef(value.datatype) if value.datatype else None,
         lang=value.language or None,
+        normalize=False,
     )
 
 
@@ -404,13 +405,20 @@ def iri_of_term(term: Any) -> str:
     return f"_:{term}" if isinstance(term, BNode) else str(term)
 
 
+def xsd_written(term: Any) -> Any:
+    """Return a term, but a number as XSD writes it where rdflib made it of Python's."""
+    if not isinstance(term, Literal) or term.datatype not in _FLOATING:
+        return term
+    text = _AS_XSD_WRITES.get(str(term))
+    return (
+        term if text is None else Literal(text, datatype=term.datatype, normalize=False)
+    )
+
+
 def value_of_term(term: Literal) -> Value:
     """Return a literal of rdflib as one of ours."""
     datatype = "" if term.datatype is None else str(term.datatype)
-    text = str(term)
-    if datatype in _FLOATING:
-        text = _AS_XSD_WRITES.get(text, text)
-    return Value(text, datatype, term.language or "")
+    return Value(str(xsd_written(term)), datatype, term.language or "")
 
 
 def candidates(mapping: Mapping, term: Node) -> list[Any] | None:
