@@ -66,11 +66,7 @@ class Counted:
 
 
 def counting_of(part: CompValue) -> Counting | None:
-    """Return what an aggregation counts, None if it does anything else.
-
-    Args:
-        part: An `AggregateJoin` of rdflib's algebra.
-    """
+    """Return what an aggregation counts, None if it does anything else."""
     block = block_of(part.p.p)
     if block is None or len(block) != 1 or block[0].optional:
         return None
@@ -107,14 +103,7 @@ def counting_of(part: CompValue) -> Counting | None:
 def count(
     run: Any, component: Component, wanted: Counting, known: Solution
 ) -> dict[Key, Counted] | None:
-    """Return the groups with what was counted, None where that cannot be.
-
-    Args:
-        run: Runs a statement.
-        component: The patterns.
-        wanted: What is counted.
-        known: What is bound before.
-    """
+    """Return the groups with what was counted, None where that cannot be."""
     messages = list(component.messages([known], 0))
     if len(messages) != 1:
         return None
@@ -151,12 +140,7 @@ def count(
 def rows_of(
     wanted: Counting, groups: dict[Key, Counted]
 ) -> Sequence[dict[Variable, Any]]:
-    """Return the groups as rdflib's aggregation does.
-
-    Args:
-        wanted: What is counted.
-        groups: What was counted.
-    """
+    """Return the groups as rdflib's aggregation does."""
     from rdflib.term import Literal
 
     if wanted.keys is None:

@@ -130,15 +130,7 @@ Field = tuple["Reading", Any, list[tuple[str, int]]]
 
 
 class Decoder:
-    """Turns rows into solutions.
-
-    Args:
-        mapping: The mapping of the database.
-        nodes: Term -> node of the statement.
-        edges: Relationships of the statement.
-        fields: What each pattern needs of a row.
-        optional: The same for the patterns of each OPTIONAL.
-    """
+    """Turns rows into solutions."""
 
     def __init__(
         self,
@@ -157,12 +149,7 @@ class Decoder:
         self._known: dict[Any, frozenset[Node]] = {}
 
     def decode(self, record: Sequence[Any], row: Solution) -> Iterator[Solution]:
-        """Yield what a row of the answer means.
-
-        Args:
-            record: Its values.
-            row: What was bound before.
-        """
+        """Yield what a row of the answer means."""
         found: dict[Any, set[Node]] = {}
         labels: dict[Any, tuple[str, list[str]]] = {}
         iris: dict[int, str] = {}

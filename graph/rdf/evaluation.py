@@ -74,10 +74,6 @@ class LiveResult(SPARQLResult):
     ) -> None:
         """Take a query.
 
-        Args:
-            ask: Begins to answer it, as rdflib's `evalQuery`.
-            prefixes: Those that the query can use, for `short`.
-
         Raises:
             RdfError: If it cannot be answered.
         """
@@ -284,13 +280,6 @@ def answer(
     base: str | None,
 ) -> Result:
     """Answer a query over a graph of ours.
-
-    Args:
-        graph: Makes a graph whose store is that of one query.
-        query: Its text, or what rdflib's `prepareQuery` made of it.
-        namespaces: Prefixes.
-        bindings: Values of variables.
-        base: What relative IRIs are resolved against.
 
     Raises:
         RdfError: If the query cannot be understood, or may not be run here.

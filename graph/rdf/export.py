@@ -75,12 +75,6 @@ def written(
 ) -> Iterator[str]:
     """Yield the text of a file piece by piece.
 
-    Args:
-        triples: Those of one subject together.
-        vocabulary: Names our own namespaces.
-        foreign: Prefixes that the database has for the RDF of others.
-        form: One of `FORMATS`.
-
     Raises:
         RdfError: If a triple cannot be written in this format.
     """
@@ -293,10 +287,6 @@ class ExportReport:
 
 def format_of(name: str, given: str | None) -> str:
     """Return the format of a file.
-
-    Args:
-        name: Its name.
-        given: What the caller asked for; None to go by the name.
 
     Raises:
         InputError: If there is no such format, or the name does not say which.

@@ -38,10 +38,6 @@ _GROUP = re.compile(r"\\(.)|\$([0-9]+)", re.DOTALL)
 def check_query(part: Any) -> None:
     """Refuse what would ask another server or another graph.
 
-    Args:
-        part: The algebra of a query; its regular expressions are made to end in time,
-            and its comparisons to be those of SPARQL.
-
     Raises:
         RdfError: If a part of the query does.
     """
@@ -69,9 +65,6 @@ def stopped_after(seconds: float) -> Iterator[None]:
     A program's main thread alone can be stopped so, where the system has timers;
     elsewhere nothing is done. Python drops what is raised while it collects garbage,
     so there nothing is raised, and whoever goes on is stopped a second later.
-
-    Args:
-        seconds: Time that it may take.
 
     Raises:
         QueryTimeoutError: If it takes longer.

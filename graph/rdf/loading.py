@@ -90,10 +90,6 @@ class Corpora:
     A corpus that was there gets a new version with the first change, and is unfinished
     until the import has ended; one that comes with the file keeps the version that the
     file says, and is unfinished for as long.
-
-    Args:
-        connection: The database.
-        home: The home folder, where the locks are.
     """
 
     def __init__(self, connection: Connection, home: Path) -> None:
@@ -246,15 +242,7 @@ def import_rdf(
 
 
 class _Import:
-    """One import, from staged triples to the graph.
-
-    Args:
-        connection: The database.
-        run: Reads the database.
-        staging: The triples.
-        progress: Told of nodes and relationships as they are stored.
-        corpora: The corpora that are written to.
-    """
+    """One import, from staged triples to the graph."""
 
     def __init__(
         self,

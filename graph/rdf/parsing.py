@@ -62,12 +62,6 @@ def digest_of(path: Path) -> str:
 def parse(path: Path, sink: Sink, *, form: str, base: str) -> None:
     """Give the triples of a file to a sink.
 
-    Args:
-        path: The file, in UTF-8.
-        sink: What takes them; blank nodes have the file's own names.
-        form: `turtle`, `nt`, `json-ld` or `xml`.
-        base: What relative IRIs are resolved against.
-
     Raises:
         RdfError: If the file is not well-formed; the message has the line.
         SourceError: If it cannot be read.

@@ -47,9 +47,6 @@ class Steps:
 
     A path then finds them here, where it would ask the database for each. It asks for
     what is not here itself, so that the memory this takes is bounded.
-
-    Args:
-        solve: Yields number and solution for a pattern and the rows before it.
     """
 
     def __init__(self, solve: Solver) -> None:
@@ -58,20 +55,11 @@ class Steps:
         self._size = 0
 
     def found(self, asked: Terms) -> list[Terms] | None:
-        """Return the triples of a pattern, None where they were not read.
-
-        Args:
-            asked: Subject, predicate and object; what is not given is None.
-        """
+        """Return the triples of a pattern, None where they were not read."""
         return self._known.get(asked)
 
     def prepare(self, path: Any, pairs: Iterable[tuple[Any, Any]]) -> None:
-        """Read the steps of a path that repeats one predicate.
-
-        Args:
-            path: Any path; others than these are left alone.
-            pairs: Subject and object of each row, None where they are not known.
-        """
+        """Read the steps of a path that repeats one predicate."""
         if not isinstance(path, MulPath):
             return
         predicate, backward = path.path, False
@@ -133,9 +121,6 @@ class Prepared:
 
     Only what follows from the prefixes and a query's text is kept, nothing that was
     read. Safe to share between threads.
-
-    Args:
-        mapping: The mapping.
     """
 
     def __init__(self, mapping: Mapping) -> None:
@@ -161,13 +146,6 @@ class Prepared:
 
 class Run:
     """One reading of the database: its prefixes, and when it must be over.
-
-    Args:
-        connection: The database.
-        vocabulary: The IRIs of ours.
-        seconds: Time that it may take.
-        prepared: What the last reading was prepared with.
-        keep: Takes what the next one can be prepared with.
 
     Attributes:
         steps: Steps of property paths that were read.

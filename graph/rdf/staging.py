@@ -32,13 +32,7 @@ CREATE INDEX by_edge ON stated (s, name, o);
 
 
 class Staging:
-    """A database in a file of its own that holds the triples of one RDF file.
-
-    Args:
-        folder: Where its file goes.
-        digest: Digest of the RDF file, which names its blank nodes.
-        vocabulary: The IRIs of ours.
-    """
+    """A database in a file of its own that holds the triples of one RDF file."""
 
     def __init__(self, folder: Path, digest: str, vocabulary: Vocabulary) -> None:
         self.prefixes: dict[str, str] = {}
@@ -127,14 +121,7 @@ class Staging:
         return [row[0] for row in rows]
 
     def longer(self, most: int) -> Iterator[tuple[str, str, str, bool]]:
-        """Yield the triples with a text that has more than some bytes.
-
-        Args:
-            most: Bytes.
-
-        Yields:
-            Subject, predicate, object, and whether that is a literal.
-        """
+        """Yield the triples with a text that has more than some bytes."""
         rows = self._database.execute(
             "SELECT s, p, o, kind IS NOT NULL FROM triple "
             "WHERE length(CAST(s AS BLOB)) > ? OR length(CAST(o AS BLOB)) > ?",
@@ -144,12 +131,7 @@ class Staging:
             yield subject, predicate, found, bool(is_literal)
 
     def is_class(self, iri: str, kind: str) -> bool:
-        """Return whether the file says that an IRI is of a type.
-
-        Args:
-            iri: A subject.
-            kind: IRI of the type.
-        """
+        """Return whether the file says that an IRI is of a type."""
         found = self._database.execute(
             "SELECT 1 FROM triple WHERE s = ? AND o = ? AND kind IS NULL "
             "AND p = 'http://www.w3.org/1999/02/22-rdf-syntax-ns#type' LIMIT 1",

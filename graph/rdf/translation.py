@@ -35,17 +35,9 @@ _MOST_ARMS = 6
 class Translation:
     """A statement for one choice of readings and one way their terms are bound.
 
-    Args:
-        mapping: The mapping of the database.
-        chosen: A reading of each pattern; each term is of one kind.
-        known: Term -> where rows have its value: for a literal the name of a list of
-            candidates, and whether they are texts; for a node that name and where to
-            look it up; for a statement that name, its type, and where to look up its
-            ends.
-        bounds: Comparisons of variables with numbers.
-        optional: Readings of patterns that need not match, those of each OPTIONAL;
-            all are properties of nodes that the others speak of.
-        number: Its place among the statements that are sent as one.
+    `known` says where rows have a term's value: for a literal the name of a list of
+    candidates, and whether they are texts; for a node that name and where to look it
+    up; for a statement that name, its type, and where to look up its ends.
 
     Attributes:
         takes_rows: Whether it is about rows, which are the parameter `rows`.
@@ -92,24 +84,11 @@ class Translation:
         return self._statement.rows
 
     def text(self, *, width: int = 0, numbered: bool = False) -> str:
-        """Return the statement.
-
-        Args:
-            width: Columns that it has at least, empty ones included.
-            numbered: Whether a first column has its number.
-        """
+        """Return the statement."""
         return self._statement.text(width=width, numbered=numbered)
 
     def counting(self, given: Collection[Node]) -> str | None:
-        """Return the statement that counts nodes for each of their values.
-
-        Args:
-            given: Variables that are bound, or that nodes are grouped by.
-
-        Returns:
-            The statement, whose parameter `x` is any text; None if it is not about
-            nodes of one label alone, or other variables have values.
-        """
+        """Return the statement that counts nodes for each of their values."""
         entity = next(iter(self._nodes.values()))
         fits = (
             len(self._nodes) == 1
@@ -403,16 +382,7 @@ def _classes(variable: str) -> str:
 def send(
     run: Runner, messages: Sequence[Message], rows: Sequence[Solution]
 ) -> Iterator[tuple[int, int, Solution]]:
-    """Yield what statements find, in their order.
-
-    Args:
-        run: Runs a statement.
-        messages: The statements, numbered from 0.
-        rows: The rows that they are about.
-
-    Yields:
-        Number of the statement, number of the row, and what is added to it.
-    """
+    """Yield what statements find, in their order."""
     for place in range(0, len(messages), _MOST_ARMS):
         some = messages[place : place + _MOST_ARMS]
         confirm = getattr(run, "confirm", None)
@@ -428,12 +398,7 @@ def send(
 def confirmed(
     records: Iterable[Sequence[Any]], confirm: Callable[[Any], None] | None
 ) -> Iterator[Sequence[Any]]:
-    """Yield the records, none before the prefixes have been confirmed.
-
-    Args:
-        records: What was found, with that of `prefixes_text` among it.
-        confirm: What has to be told the prefixes, None if they are known.
-    """
+    """Yield the records, none before the prefixes have been confirmed."""
     waiting: list[Sequence[Any]] = []
     for record in records:
         if confirm is None:
@@ -456,11 +421,7 @@ def _text(messages: Sequence[Message], *, checked: bool) -> str:
 
 
 def prefixes_text(width: int) -> str:
-    """Return the arm that brings the prefixes of the database.
-
-    Args:
-        width: Columns that the arms have.
-    """
+    """Return the arm that brings the prefixes of the database."""
     rest = "".join(f", null AS c{i}" for i in range(1, width))
     return (
         "RETURN -1 AS i, COLLECT { MATCH (x:`_NsPrefDef`) RETURN properties(x) } "

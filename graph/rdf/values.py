@@ -48,12 +48,7 @@ _AS_XSD_WRITES = {"nan": "NaN", "inf": "INF", "-inf": "-INF"}
 
 
 def literal_of(value: Any, vocabulary: Vocabulary) -> Value:
-    """Return a scalar property value as a literal.
-
-    Args:
-        value: What the driver gave for a property or for an element of a list.
-        vocabulary: Names our own datatypes.
-    """
+    """Return a scalar property value as a literal."""
     if isinstance(value, str):
         return Value(value)
     if isinstance(value, bool):
@@ -156,16 +151,7 @@ def _duration_text(months: int, days: int, seconds: int, micros: int) -> str:
 
 
 def value_of(literal: Value, vocabulary: Vocabulary) -> Any:
-    """Return the property value that a literal stands for.
-
-    Args:
-        literal: Any literal.
-        vocabulary: Names our own datatypes.
-
-    Returns:
-        The value, or None where no property value has this literal: it has a language,
-        an unknown datatype, or a text that its datatype does not allow.
-    """
+    """Return the property value that a literal stands for."""
     if literal.language:
         return None
     if not literal.datatype or literal.datatype == f"{XSD}string":
@@ -268,12 +254,7 @@ def _own_value(kind: str, text: str) -> Any:
 
 
 class _Zone(tzinfo):
-    """A named zone with the offset of one moment, as the driver sends it.
-
-    Args:
-        zone: Its name.
-        offset: What it is ahead of UTC.
-    """
+    """A named zone with the offset of one moment, as the driver sends it."""
 
     def __init__(self, zone: str, offset: timedelta) -> None:
         self.zone = zone
@@ -339,16 +320,7 @@ def vector_of(numbers: list[float], vocabulary: Vocabulary) -> Value:
 
 
 def order_of(literals: list[Value], distinct: list[Value]) -> str | None:
-    """Return how a list is made from its distinct members.
-
-    Args:
-        literals: The members of the list, in its order.
-        distinct: The same, each once, sorted by `sort_key`.
-
-    Returns:
-        The place of each member among the distinct ones, with spaces between; None
-        where the list is just these, in this order, and more than one.
-    """
+    """Return how a list is made from its distinct members."""
     place = {literal: number for number, literal in enumerate(distinct)}
     places = [place[literal] for literal in literals]
     if len(places) > 1 and places == list(range(len(distinct))):

@@ -63,10 +63,6 @@ _LETTERS = {
 def columns_of(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
     """Return for each field of an institution the column that it is read from.
 
-    Args:
-        names: Columns of the file.
-        given: Field -> column, as the caller says.
-
     Raises:
         InputError: If a given field or column does not exist, or nothing is the name.
     """
@@ -112,9 +108,6 @@ def read_type(text: str) -> str:
 def read_date(text: str) -> tuple[str, int]:
     """Return a date as ISO 8601 writes it, and its year.
 
-    Args:
-        text: A year, a year and month, or a day, such as 1887-05-01.
-
     Raises:
         InputError: If it is no such date.
     """
@@ -134,10 +127,6 @@ def read_date(text: str) -> tuple[str, int]:
 
 def read_budget(text: str) -> float:
     """Return an amount in euros.
-
-    Args:
-        text: Digits, with a point for cents and perhaps commas between thousands;
-            a euro sign is ignored.
 
     Raises:
         InputError: If it is anything else, another currency included, or may be
@@ -187,23 +176,14 @@ class Misplaced:
         self._bodies: Counter[str] = Counter()
 
     def learn(self, region: str, body: str) -> None:
-        """Take note of a row.
-
-        Args:
-            region: Its region, or nothing.
-            body: The kind of body that runs the institution, or nothing.
-        """
+        """Take note of a row."""
         for text, held in ((region, self._regions), (body, self._bodies)):
             key = _key(text)
             if key and (key in held or len(held) < _MOST):
                 held[key] += 1
 
     def region_problem(self, text: str) -> str | None:
-        """Return why a text is no region, None if nothing says so.
-
-        Args:
-            text: What the column of regions has, or nothing.
-        """
+        """Return why a text is no region, None if nothing says so."""
         key = _key(text)
         if not key:
             return None
@@ -214,11 +194,7 @@ class Misplaced:
         return _no_name(text)
 
     def body_problem(self, text: str) -> str | None:
-        """Return why a text is no kind of body, None if nothing says so.
-
-        Args:
-            text: What the column of bodies has, or nothing.
-        """
+        """Return why a text is no kind of body, None if nothing says so."""
         key = _key(text)
         if not key:
             return None
@@ -228,24 +204,12 @@ class Misplaced:
 
 
 def state_of(region: str) -> str | None:
-    """Return the ISO 3166-1 code where a British list has a state as region.
-
-    Args:
-        region: What the column of regions has.
-    """
+    """Return the ISO 3166-1 code where a British list has a state as region."""
     return _STATES.get(_key(region))
 
 
 def web_address(text: str) -> str | None:
-    """Return the address on the web that a text is, or has first among others.
-
-    Args:
-        text: What the column of websites has.
-
-    Returns:
-        The text itself if it is one word that may be one; None for a text without any,
-        an address of mail included.
-    """
+    """Return the address on the web that a text is or has first, None for mail."""
     words = text.split()
     if len(words) == 1 and _WEB.search(text) and ("://" in text or "@" not in text):
         return text
@@ -254,11 +218,7 @@ def web_address(text: str) -> str | None:
 
 
 def moved_address(row: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return column and value of the only cell that is an address on the web.
-
-    Args:
-        row: Column -> text.
-    """
+    """Return column and value of the only cell that is an address on the web."""
     found = [
         (column, text.strip())
         for column, text in row.items()

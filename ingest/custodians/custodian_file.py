@@ -94,16 +94,6 @@ def custodian_of(
     contradicts the row is noted, and nothing is taken from it but itself; what the row
     states goes before what it implies, and that before what is guessed.
 
-    Args:
-        row: Field -> text, blank ones left out.
-        place: Where the row is, for messages.
-        source: Name of the file.
-        towns: Towns of the file's clear addresses.
-        country: ISO 3166-1 code of rows that neither state nor imply one.
-        guess: Whether type and city are guessed from title and address.
-        findings: Added to.
-        misplaced: What the file's columns tell of values in the wrong one.
-
     Raises:
         InputError: If the row has no name.
     """
@@ -377,11 +367,6 @@ class CustodianFile:
         limit: int | None = None,
     ) -> None:
         """Read the file once.
-
-        Args:
-            path: The file, in UTF-8.
-            columns: Field -> column, where the names do not say it.
-            limit: Rows of which institutions are made; None for all.
 
         Raises:
             SourceError: If the file, or one of its rows, cannot be read, or there is

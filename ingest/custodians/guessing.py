@@ -146,17 +146,7 @@ class Towns:
 
 
 def guess_type(title: str, website: str | None) -> Guess | None:
-    """Return what kind of institution a title, or else a website, suggests.
-
-    Args:
-        title: Name of the institution.
-        website: Address of its website.
-
-    Returns:
-        Rule `title-word`: the title has words for one type. `title-last-word`: it has
-        words for several, and the last counts. `title-two-kinds`: a museum and
-        gallery is a museum. `website-word`: only the address has a word.
-    """
+    """Return what kind of institution a title, or else a website, suggests."""
     found = sorted(
         (match.start(), letter, confidence)
         for letter, pattern, confidence in _TITLES
@@ -181,18 +171,7 @@ def guess_type(title: str, website: str | None) -> Guess | None:
 
 
 def guess_city(address: str, towns: Towns | None) -> Guess | None:
-    """Return the town in a British address, where its shape tells it.
-
-    Args:
-        address: Parts from the house to the country, with commas between.
-        towns: Towns of other addresses of the file.
-
-    Returns:
-        Rule `before-county`: the part before a known county. `county-town`: a part
-        that is both, such as Durham. `last-part`: the last of several parts.
-        `known-town`: the address ends with a town that another address has.
-        `only-part`: a single part of one word.
-    """
+    """Return the town in a British address, where its shape tells it."""
     parts, county = _parts(address)
     if county == "greater london":
         return Guess(value="London", confidence=0.95, rule="before-county")
@@ -254,12 +233,7 @@ def _taken_county(parts: list[str]) -> str | None:
 
 
 def guess_country(address: str, postcode: str | None) -> Guess | None:
-    """Return the country that ends a British address, or whose postcode it has.
-
-    Args:
-        address: Parts with commas between.
-        postcode: The postal code, where it stands apart.
-    """
+    """Return the country that ends a British address, or whose postcode it has."""
     parts = [part.strip(" .") for part in address.split(",") if part.strip(" .")]
     if parts and parts[-1].casefold() in _ISLES:
         parts.pop()

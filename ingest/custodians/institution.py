@@ -194,14 +194,7 @@ class CustodianSource:
         corpus: str,
         rows: int,
     ) -> None:
-        """Say where the institutions come from.
-
-        Args:
-            name: Name of the file.
-            custodians: Makes them anew, in their order, with failures to tell.
-            corpus: Name of the corpus, for their ids.
-            rows: How many there are at most, for progress.
-        """
+        """Say where the institutions come from."""
         self._name = name
         self._custodians = custodians
         self._corpus = corpus

@@ -47,12 +47,6 @@ def stored_sources(
 ) -> list[ExtractionSource]:
     """Return the documents or chunks of a corpus, without their texts.
 
-    Args:
-        connection: The database.
-        corpus: Name of a stored corpus.
-        unit: What is read at a time.
-        only: Titles, aliases or ids of the documents wanted; none for all.
-
     Raises:
         InputError: If one of them is not in the corpus; suggests a near title.
     """
@@ -78,12 +72,6 @@ def check_named(
 ) -> None:
     """Refuse names that are those of no document.
 
-    Args:
-        connection: The database.
-        corpus: Name of the corpus.
-        rows: What was found by them, as `extraction/documents` gives it.
-        names: Titles, aliases or ids.
-
     Raises:
         InputError: If one of them is not in the corpus; suggests a near title.
     """
@@ -108,13 +96,7 @@ def _unknown(connection: Connection, corpus: str, name: str) -> str:
 def search_source(
     query: str, results: Sequence[WebResult], *, corpus: str
 ) -> ExtractionSource:
-    """Return what a search found as one source.
-
-    Args:
-        query: What was searched.
-        results: What was found.
-        corpus: Name of the corpus that it is stored with.
-    """
+    """Return what a search found as one source."""
     text = results_text(results)
     return ExtractionSource(
         id=content_key("search", corpus, query),
@@ -283,15 +265,6 @@ def extract_sources(
     prompt, model and content is left as it is, so that an interrupted run goes on; an
     answer that was cut is asked for again where it may be longer. One that failed, or
     of which passages failed, replaces none that had read more.
-
-    Args:
-        connection: The database.
-        sources: What is read.
-        corpus: Name of the stored corpus that they belong to.
-        model: Who reads.
-        embedder: The model of the corpus' vectors, to find supporting sentences.
-        options: How to extract.
-        progress: Told of each source that is done.
 
     Raises:
         InputError: If the question is too long for the model.

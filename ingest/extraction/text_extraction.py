@@ -116,16 +116,7 @@ _WORD = re.compile(r"\w+")
 
 
 def merged(parts: Sequence[Extracted]) -> Extracted:
-    """Return the extraction of a text from those of its passages, in order.
-
-    Args:
-        parts: At least one, all by the same variant and model.
-
-    Returns:
-        Repairs say which passage's answer they are about. The status is `failed` where
-        no passage could be used, `partial` where one could not, `repaired` where one
-        was; the error says which passage failed first, and why.
-    """
+    """Return the extraction of a text from those of its passages, in order."""
     if len(parts) == 1:
         return parts[0]
     used = [part for part in parts if part.value is not None]
@@ -280,10 +271,6 @@ def passages(text: str, tokens: int) -> list[str]:
     Together they are the whole text, without overlap. A sentence that has no room in
     a passage is cut between two characters.
 
-    Args:
-        text: Of any length.
-        tokens: Tokens that a passage has at most, by the estimate; at least 2.
-
     Example:
         >>> passages("Ice is cold. Fire is hot.", 5)
         ['Ice is cold. ', 'Fire is hot.']
@@ -314,11 +301,7 @@ MOST_STRANGE = 0.1
 
 
 def unreadable(text: str) -> str:
-    """Say why a text is not worth a model's time, empty if it is.
-
-    Args:
-        text: What was decoded, `U+FFFD` where that failed.
-    """
+    """Say why a text is not worth a model's time, empty if it is."""
     sample = text[:SAMPLE]
     if not text.strip():
         return "The text is empty: there is nothing to read."

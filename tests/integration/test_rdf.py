@@ -493,7 +493,8 @@ WRITTEN = """
 :a :p "01"^^xsd:integer, 1, 1.0, 1e0, "+1"^^xsd:integer, "1"^^xsd:boolean, true .
 :b :p "TRUE"^^xsd:boolean, "2006-08-23Z"^^xsd:date, "2006-08-23"^^xsd:date .
 :c :p "x"^^xsd:integer, "x"^^:size, "y"^^:size, "x", "x"@en, "y"@en-GB, :x, _:x .
-:d :p "2006-08-25Z"^^xsd:date, "2006-08-22"^^xsd:date, "2006-08-23T01:00:00Z"^^xsd:dateTime .
+:d :p "2006-08-25Z"^^xsd:date, "2006-08-22"^^xsd:date,
+    "2006-08-23T01:00:00Z"^^xsd:dateTime .
 <https://knowtrail.example/Document/w> ktp:n "007"^^xsd:integer ; ktp:m 7 ;
     ktp:yes "1"^^xsd:boolean ; ktp:no false ; ktp:day "2006-08-23Z"^^xsd:date .
 """
