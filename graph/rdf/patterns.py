@@ -209,7 +209,7 @@ class Alternative:
 
 
 def block_of(part: CompValue) -> tuple[Alternative, ...] | None:
-    """Return the alternatives that a part of a query means, None where it is no block."""
+    """Return the alternatives that a part of a query means, None if it is no block."""
     found: tuple[Alternative, ...] | None = None
     if part.name == "BGP":
         triples = tuple((s, p, o) for s, p, o in part.triples)

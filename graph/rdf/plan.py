@@ -268,7 +268,7 @@ class Plan:
     def numbered(
         self, run: Runner, triples: Matcher, batch: Sequence[Solution]
     ) -> Iterator[tuple[int, Solution]]:
-        """Yield the solutions of a batch, each with the number of the row it extends."""
+        """Yield a batch's solutions, each with the number of the row it extends."""
         found: Iterator[tuple[int, Solution]] = iter(enumerate(batch))
         for group in self._groups:
             found = _extended(group, run, found)
@@ -310,7 +310,7 @@ class Plan:
 def numbered_all(
     plans: Sequence[Plan], run: Runner, triples: Matcher, batch: Sequence[Solution]
 ) -> Iterator[tuple[int, Solution]]:
-    """Yield the solutions of a batch by each of some plans, asked together if possible."""
+    """Yield a batch's solutions by each of some plans, asked together if possible."""
     alone = [plan.alone for plan in plans if plan.alone is not None]
     if len(alone) == len(plans):
         for place, added in _solve_all(alone, run, batch):

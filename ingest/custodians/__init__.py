@@ -8,6 +8,12 @@ from knowtrail.ingest.custodians.intake import (
     custodian_source,
     ingest_custodians,
 )
+from knowtrail.ingest.custodians.places import (
+    Near,
+    Unplaced,
+    custodians_near,
+    custodians_unplaced,
+)
 
 __all__ = [
     "CLASS_NAMES",
@@ -15,8 +21,12 @@ __all__ = [
     "Custodian",
     "CustodianFile",
     "CustodianReport",
+    "Near",
+    "Unplaced",
     "bundled_custodians",
     "class_uri",
     "custodian_source",
+    "custodians_near",
+    "custodians_unplaced",
     "ingest_custodians",
 ]

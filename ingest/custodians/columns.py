@@ -14,6 +14,7 @@ import math
 import re
 from collections import Counter
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError
@@ -40,6 +41,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "description": ("description",),
     "address": ("address", "institution_address"),
     "postcode": ("postcode",),
+    "latitude": ("latitude", "lat"),
+    "longitude": ("longitude", "lon", "lng", "long"),
     "governing_body": ("governing_body",),
     "language": ("language",),
 }
@@ -140,6 +143,24 @@ def read_budget(text: str) -> float:
     msg = f"budget {text[:40]!r} is no amount in euros: write 1250000 or 1,250,000.50"
     raise InputError(msg)
 
+
+def _degrees(name: str, most: int, text: str) -> float:
+    """Return an angle in degrees of WGS 84."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if abs(value) <= most:
+        return value
+    msg = f"{name} {text[:40]!r} is no number of degrees from -{most} to {most}"
+    raise InputError(msg)
+
+
+AXES = {
+    "longitude": partial(_degrees, "longitude", 180),
+    "latitude": partial(_degrees, "latitude", 90),
+}
+"""Field of a coordinate -> what reads it, in the order of a point's axes."""
 
 _MOST = 20_000
 """Different values of a column that are counted."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.identifiers import country_exists, parse_ghcid, parse_isil
 from knowtrail.ingest.custodians.columns import (
+    AXES,
     Misplaced,
     columns_of,
     moved_address,
@@ -115,6 +116,7 @@ def custodian_of(
         "founded": date[0] if date else None,
         "founded_year": date[1] if date else None,
         "budget": reader.read("budget", read_budget),
+        "location": _location(reader),
     }
     plain = ("uri", "url", "description", "address", "postcode", "governing_body")
     values |= {key: _clean(row[key]) for key in plain if key in row}
@@ -164,6 +166,19 @@ def _identifiers(reader: _Reader) -> tuple[Ghcid | None, str | None]:
     if ghcid is None and refused:
         reader.findings.unidentified += 1
     return ghcid, isil
+
+
+def _location(reader: _Reader) -> tuple[float, float] | None:
+    """Return longitude and latitude, where both are there."""
+    found = [reader.read(name, parse) for name, parse in AXES.items()]
+    if None not in found:
+        return found[0] or 0.0, found[1] or 0.0
+    for name in AXES:
+        other = next(axis for axis in AXES if axis != name)
+        if name in reader.row and other not in reader.row:
+            message = f"{name} left out: the row has no {other}"
+            reader.findings.refuse(reader.place, name, message)
+    return None
 
 
 def _leave_out_misplaced(reader: _Reader, misplaced: Misplaced | None) -> str | None:
@@ -279,7 +294,7 @@ def _place(
         reader.findings.guessed["country", found.rule] += 1
     city, confidence, rule = row.get("city"), 1.0, None
     if not city:
-        told = guess_city(address, towns) if guess and address else None
+        told = guess_city(address, towns, row.get("postcode", "")) if guess else None
         told = reader.guessed("city", told)
         city = told.value if told else None
         confidence = told.confidence if told else 0.0
@@ -421,7 +436,8 @@ class CustodianFile:
             return
         for _, row in self._sound():
             if towns:
-                self.towns.learn(row.get(address or "", ""))
+                code = row.get(self.columns.get("postcode", ""), "")
+                self.towns.learn(row.get(address or "", ""), code)
             if region is not None:
                 self.misplaced.learn(row.get(region, ""), row.get(body, ""))
 

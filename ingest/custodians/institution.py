@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from neo4j.spatial import WGS84Point
+
 from knowtrail.graph.rdf.vocabulary import Vocabulary
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.records import Failure, RawDocument
@@ -79,6 +81,7 @@ _PROPERTIES = {
     "class_name": "className",
     "address": "address",
     "postcode": "postcode",
+    "location": "location",
     "governing_body": "governingBody",
     "source": "source",
     "type_confidence": "typeConfidence",
@@ -113,6 +116,7 @@ class Custodian:
         description: What the file says of it.
         address: Address in one line.
         postcode: Postal code.
+        location: Longitude and latitude in degrees of WGS 84.
         governing_body: Kind of body that runs it.
         language: Language of the description.
         type_confidence: 1 where the file states the type, less where it was guessed.
@@ -140,6 +144,7 @@ class Custodian:
     description: str | None = None
     address: str | None = None
     postcode: str | None = None
+    location: tuple[float, float] | None = None
     governing_body: str | None = None
     language: str = "en"
     type_confidence: float = 0.0
@@ -161,6 +166,8 @@ class Custodian:
         }
         stored |= {"id": self.id(corpus), "corpus": corpus}
         digest = content_key(json.dumps(stored, ensure_ascii=False, sort_keys=True))
+        if self.location is not None:
+            stored["location"] = WGS84Point(self.location)
         return stored | {"contentHash": digest}
 
     def text(self) -> str:
