@@ -5,7 +5,7 @@ from knowtrail.ingest.custodians.custodian_file import CustodianFile, bundled_cu
 from knowtrail.ingest.custodians.institution import CLASS_NAMES, Custodian, class_uri
 from knowtrail.ingest.custodians.intake import (
     CustodianReport,
-    custodian_source,
+    CustodianSource,
     ingest_custodians,
 )
 from knowtrail.ingest.custodians.places import (
@@ -21,11 +21,11 @@ __all__ = [
     "Custodian",
     "CustodianFile",
     "CustodianReport",
+    "CustodianSource",
     "Near",
     "Unplaced",
     "bundled_custodians",
     "class_uri",
-    "custodian_source",
     "custodians_near",
     "custodians_unplaced",
     "ingest_custodians",

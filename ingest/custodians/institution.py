@@ -10,12 +10,10 @@ from neo4j.spatial import WGS84Point
 
 from knowtrail.graph.rdf.vocabulary import Vocabulary
 from knowtrail.ingest.keys import content_key
-from knowtrail.ingest.records import Failure, RawDocument
+from knowtrail.ingest.records import RawDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from knowtrail.ingest.records import Item, Scalar
+    from knowtrail.ingest.records import Scalar
 
 CLASS_NAMES = {
     "G": "Gallery",
@@ -190,51 +188,7 @@ def class_uri(class_name: str) -> str:
     return f"{Vocabulary().heritage}{class_name}"
 
 
-class CustodianSource:
-    """A source of documents whose ids are those of the institutions' nodes."""
-
-    def __init__(
-        self,
-        name: str,
-        custodians: Callable[[], Iterator[Custodian | Failure]],
-        *,
-        corpus: str,
-        rows: int,
-    ) -> None:
-        """Say where the institutions come from."""
-        self._name = name
-        self._custodians = custodians
-        self._corpus = corpus
-        self._rows = rows
-        self._position = 0
-
-    @property
-    def name(self) -> str:
-        """Return the name of the file."""
-        return self._name
-
-    @property
-    def size(self) -> int | None:
-        """Return the number of rows."""
-        return self._rows
-
-    @property
-    def position(self) -> int:
-        """Return how many institutions were read."""
-        return self._position
-
-    def items(self) -> Iterator[Item]:
-        """Yield a document for each institution."""
-        self._position = 0
-        for custodian in self._custodians():
-            self._position += 1
-            if isinstance(custodian, Failure):
-                yield custodian
-                continue
-            yield _document_of(custodian, corpus=self._corpus)
-
-
-def _document_of(custodian: Custodian, *, corpus: str) -> RawDocument:
+def document_of(custodian: Custodian, corpus: str) -> RawDocument:
     """Return the document that tells of an institution."""
     known = {
         "className": custodian.class_name,
