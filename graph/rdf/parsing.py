@@ -38,6 +38,14 @@ class Sink(Protocol):
         """Take a prefix of the file."""
         ...
 
+    def clear(self) -> None:
+        """Forget everything: the file is read again."""
+        ...
+
+
+class _BadXmlError(Exception):
+    """A file is no XML that may be read: its line, and why."""
+
 
 def _refused(path: Path, line: int | None, why: object) -> RdfError:
     """Return the error for a file that is not well-formed."""
@@ -67,8 +75,6 @@ def parse(path: Path, sink: Sink, *, form: str, base: str) -> None:
         SourceError: If it cannot be read.
     """
     try:
-        if form == "xml":
-            _check_xml(path, sink)
         with path.open("rb") as stream:
             if stream.read(len(_MARK)) != _MARK:
                 stream.seek(0)
@@ -76,6 +82,8 @@ def parse(path: Path, sink: Sink, *, form: str, base: str) -> None:
     except OSError as error:
         msg = f"{path} cannot be read ({error.strerror or error}): name an RDF file."
         raise SourceError(msg) from error
+    except _BadXmlError as error:
+        raise _refused(path, *error.args) from error
     except SyntaxError as error:
         why = _PLACE.sub("", error.msg)
         if "remote contexts" in why:
@@ -95,21 +103,38 @@ def _parse(stream: BinaryIO, sink: Sink, form: str, base: str) -> None:
         "json-ld": pyoxigraph.RdfFormat.JSON_LD,
         "xml": pyoxigraph.RdfFormat.RDF_XML,
     }
+
+    def read(source: Any, kind: pyoxigraph.RdfFormat) -> None:
+        triples = pyoxigraph.parse(source, kind, base_iri=base)
+        for triple in triples:
+            found = _found(triple.object)
+            sink.add(_name(triple.subject), _name(triple.predicate), found)
+        for prefix, namespace in triples.prefixes.items():
+            sink.bind(prefix, namespace)
+
+    if form == "xml":
+        checked = _CheckedXml(stream, sink)
+        read(checked, formats[form])
+        checked.close()
+        return
     begin = stream.tell()
     first = stream.readline()
     streams = first.endswith(b'"@graph": [\n') and stream.readline(9) == b'{"@type":'
-    if form == "json-ld" and streams:
-        formats[form] = pyoxigraph.RdfFormat.STREAMING_JSON_LD
     while form == "nt" and first.startswith(b"#"):
         if (found := _PREFIX.fullmatch(first)) is not None:
             sink.bind(found[1].decode(), found[2].decode())
         first = stream.readline()
     stream.seek(begin)
-    triples = pyoxigraph.parse(stream, formats[form], base_iri=base)
-    for triple in triples:
-        sink.add(_name(triple.subject), _name(triple.predicate), _found(triple.object))
-    for prefix, namespace in triples.prefixes.items():
-        sink.bind(prefix, namespace)
+    if form == "json-ld" and streams:
+        try:
+            read(stream, pyoxigraph.RdfFormat.STREAMING_JSON_LD)
+        except SyntaxError:
+            # A later node may not begin with its types: then all is read at once.
+            sink.clear()
+            stream.seek(begin)
+        else:
+            return
+    read(stream, formats[form])
 
 
 def _found(term: Any) -> str | Value:
@@ -142,22 +167,40 @@ def _name(term: Any) -> str:
     return text
 
 
-def _check_xml(path: Path, sink: Sink) -> None:
-    """Give a sink the prefixes; refuse XML that is broken, or whose entities grow."""
-    parser = expat.ParserCreate(namespace_separator=" ")
+class _CheckedXml:
+    """XML that is read while it is well-formed, and its entities cannot grow.
 
-    def declared(name: str, _: Any, value: str | None, *__: Any) -> None:
+    The prefixes in it are given to a sink.
+    """
+
+    def __init__(self, stream: BinaryIO, sink: Sink) -> None:
+        self._stream = stream
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.EntityDeclHandler = self._declared
+        self._parser.StartNamespaceDeclHandler = lambda prefix, name: sink.bind(
+            prefix or "", name or ""
+        )
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, checked."""
+        data = self._stream.read(size)
+        self._parse(data, final=False)
+        return data
+
+    def close(self) -> None:
+        """Check that nothing is missing."""
+        self._parse(b"", final=True)
+
+    def _parse(self, data: bytes, *, final: bool) -> None:
+        """Check some bytes."""
+        try:
+            self._parser.Parse(data, final)
+        except expat.ExpatError as error:
+            why = expat.errors.messages[error.code]
+            raise _BadXmlError(error.lineno, why) from error
+
+    def _declared(self, name: str, _: Any, value: str | None, *__: Any) -> None:
+        """Refuse an entity that is elsewhere, or holds another one."""
         if value is None or "&" in value:
             why = f"entity {name[:80]!r} holds another one, or is elsewhere"
-            raise _refused(path, parser.CurrentLineNumber, why)
-
-    parser.EntityDeclHandler = declared
-    parser.StartNamespaceDeclHandler = lambda prefix, name: sink.bind(
-        prefix or "", name or ""
-    )
-    try:
-        with path.open("rb") as stream:
-            parser.ParseFile(stream)
-    except expat.ExpatError as error:
-        why = expat.errors.messages[error.code]
-        raise _refused(path, error.lineno, why) from error
+            raise _BadXmlError(self._parser.CurrentLineNumber, why)

@@ -64,6 +64,13 @@ class Staging:
         if prefix and namespace:
             self.prefixes.setdefault(prefix, namespace)
 
+    def clear(self) -> None:
+        """Forget the file: it is read again."""
+        self._rows, self.count = [], 0
+        self.prefixes.clear()
+        self._database.execute("DELETE FROM triple")
+        self._database.execute("DELETE FROM blank")
+
     def _named(self, iri: str) -> str:
         """Return an IRI, or a blank node by a name that depends on the file alone."""
         if not iri.startswith("_:"):
