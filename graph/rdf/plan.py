@@ -257,14 +257,6 @@ class Plan:
             )
         return True
 
-    def solve(
-        self, run: Runner, triples: Matcher, rows: Iterable[Solution]
-    ) -> Iterator[tuple[Solution, Solution]]:
-        """Yield rows, each with one of its solutions, in the order of the rows."""
-        for batch in batches(rows):
-            for place, solution in self.numbered(run, triples, batch):
-                yield batch[place], solution
-
     def numbered(
         self, run: Runner, triples: Matcher, batch: Sequence[Solution]
     ) -> Iterator[tuple[int, Solution]]:

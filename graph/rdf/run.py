@@ -306,8 +306,7 @@ class Run:
         )
         row: dict[Any, Any] = {}
         pattern, row = _bnodes_bound(pattern, row)
-        plan = Plan(self.mapping, [pattern])
-        for _, bound in plan.solve(self, _nothing, [row]):
+        for _, bound in self._solve(pattern, [row]):
             yield (
                 bound.get(pattern[0], pattern[0]),
                 predicate,

@@ -153,8 +153,6 @@ def graph_triples(
     node_done: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Triple]:
     """Yield every triple of the graph, once, those of one subject together."""
-    from knowtrail.graph.rdf.patterns import table_types
-
     classes = table_types(mapping)
     done = 0
     for records, names in _read_nodes(run, mapping, corpus=corpus):

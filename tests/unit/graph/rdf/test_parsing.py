@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from knowtrail.graph.errors import RdfError
-from knowtrail.graph.rdf.parsing import parse
+from knowtrail.graph.rdf.staging import parse
 from knowtrail.graph.rdf.vocabulary import RDF, XSD, Value
 
 if TYPE_CHECKING:
@@ -45,9 +45,10 @@ def read(folder: Path, form: str, text: str) -> list[tuple[str, str, str | Value
     """Return the triples of a file with some text."""
     file = folder / "file"
     file.write_bytes(text.encode())
-    kept = Kept()
+    kept: Any = Kept()
     parse(file, kept, form=form, base="urn:base/")
-    return kept.triples
+    triples: list[tuple[str, str, str | Value]] = kept.triples
+    return triples
 
 
 def test_json_ld_that_ends_after_its_first_line_is_told(tmp_path: Path) -> None:
