@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _WKT = re.compile(r"(?:<([^>]+)> )?POINT(?: Z)? \(([^)]*)\)")
-_DURATION = re.compile(
-    r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(\.\d+)?S)?)?"
-)
 _OWN_DURATION = re.compile(r"P(-?\d+)M(-?\d+)DT(-?\d+)S(-?\d+)N")
 _OWN_TIME = re.compile(r"(.*?)\.(\d{9})([+-]\d\d:\d\d(?::\d\d)?)?(?:\[([^\]]+)\])?")
 _WGS84 = 4326
@@ -129,25 +126,9 @@ def _duration_literal(value: Any, vocabulary: Vocabulary) -> Value:
         and months < 12 * 9999
         and days < 10**6
     ):
-        return Value(
-            _duration_text(months, days, seconds, nanoseconds // 1000), f"{XSD}duration"
-        )
+        return Value(value.iso_format(), f"{XSD}duration")
     text = f"P{months}M{days}DT{seconds}S{nanoseconds}N"
     return Value(text, vocabulary.datatype("duration"))
-
-
-def _duration_text(months: int, days: int, seconds: int, micros: int) -> str:
-    """Return the shortest text of a duration."""
-    years, months = divmod(months, 12)
-    hours, rest = divmod(seconds, 3600)
-    minutes, rest = divmod(rest, 60)
-    fraction = f".{micros:06}".rstrip("0").rstrip(".") if micros else ""
-    day = [(years, "Y"), (months, "M"), (days, "D")]
-    clock = [(hours, "H"), (minutes, "M")]
-    text = "".join(f"{n}{unit}" for n, unit in day if n)
-    times = "".join(f"{n}{unit}" for n, unit in clock if n)
-    times += f"{rest}{fraction}S" if rest or fraction else ""
-    return f"P{text}{'T' + times if times else ''}" if text or times else "P0D"
 
 
 def value_of(literal: Value, vocabulary: Vocabulary) -> Any:
@@ -173,7 +154,7 @@ def value_of(literal: Value, vocabulary: Vocabulary) -> Any:
 
 def _xsd_value(kind: str, text: str) -> Any:
     """Return the value of a literal with a datatype of XSD."""
-    from neo4j.time import Date, DateTime, Time
+    from neo4j.time import Date, DateTime, Duration, Time
 
     if kind == "boolean":
         return {"true": True, "1": True, "false": False, "0": False}.get(text)
@@ -185,7 +166,7 @@ def _xsd_value(kind: str, text: str) -> Any:
     if kind == "base64Binary":
         return base64.b64decode(text, validate=True)
     if kind == "duration":
-        return _duration_value(text)
+        return Duration.from_iso_format(text)
     if kind == "date":
         return Date.from_native(date.fromisoformat(text))
     if kind == "dateTime":
@@ -193,25 +174,6 @@ def _xsd_value(kind: str, text: str) -> Any:
     if kind == "time":
         return Time.from_native(time.fromisoformat(text))
     return None
-
-
-def _duration_value(text: str) -> Any:
-    """Read a duration as XSD writes it."""
-    from neo4j.time import Duration
-
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        return None
-    years, months, days, hours, minutes, seconds = (
-        int(n or 0) for n in found.groups()[:6]
-    )
-    nanoseconds = int(((found[7] or ".0")[1:] + "0" * 9)[:9])
-    return Duration(
-        months=years * 12 + months,
-        days=days,
-        seconds=hours * 3600 + minutes * 60 + seconds,
-        nanoseconds=nanoseconds,
-    )
 
 
 def _point_value(text: str, vocabulary: Vocabulary) -> Any:

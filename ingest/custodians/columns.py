@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.identifiers import TYPE_LETTERS
+from knowtrail.ingest.custodians.guessing import COUNTRIES, HOME_COUNTRIES
 from knowtrail.ingest.custodians.institution import CLASS_NAMES, TYPE_WORDS
 
 if TYPE_CHECKING:
@@ -175,16 +176,6 @@ _WEB = re.compile(
     r"(?:https?://|www\.)[^\s<>\"]+|[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?:/[^\s<>\"]*)?",
     re.IGNORECASE,
 )
-_STATES = {
-    "uk": "GB",
-    "united kingdom": "GB",
-    "great britain": "GB",
-    "ireland": "IE",
-    "republic of ireland": "IE",
-    "isle of man": "IM",
-    "jersey": "JE",
-    "guernsey": "GG",
-}
 _NUMBER = re.compile(r"[-+\d.,\s]+(?:[eE][-+]?\d+)?")
 
 
@@ -226,7 +217,8 @@ class Misplaced:
 
 def state_of(region: str) -> str | None:
     """Return the ISO 3166-1 code where a British list has a state as region."""
-    return _STATES.get(_key(region))
+    name = _key(region)
+    return None if name in HOME_COUNTRIES else COUNTRIES.get(name)
 
 
 def web_address(text: str) -> str | None:

@@ -54,11 +54,11 @@ _SITE = (
     ("A", re.compile(r"archives?\b|recordoffice", re.IGNORECASE)),
     ("G", re.compile(r"galler(?:y|ies)", re.IGNORECASE)),
 )
-_COUNTRIES = {
-    "england": "GB",
-    "scotland": "GB",
-    "wales": "GB",
-    "northern ireland": "GB",
+HOME_COUNTRIES = ("england", "scotland", "wales", "northern ireland")
+"""Parts of a state that are regions too."""
+
+COUNTRIES = {
+    **dict.fromkeys(HOME_COUNTRIES, "GB"),
     "uk": "GB",
     "united kingdom": "GB",
     "great britain": "GB",
@@ -213,13 +213,13 @@ def guess_city(address: str, towns: Towns | None, postcode: str = "") -> Guess |
             return Guess(value=_named(last), confidence=sure, rule="before-county")
         if len(parts) > 1 and not open_end:
             return Guess(value=_named(last), confidence=0.8, rule="last-part")
-    for part in reversed(parts) if towns is not None else ():
-        if known := towns.at_end(part):
-            return Guess(value=known, confidence=0.7, rule="known-town")
+    known = (towns.at_end(part) for part in reversed(parts)) if towns else ()
+    if town := next(filter(None, known), None):
+        return Guess(value=town, confidence=0.7, rule="known-town")
     if is_town and len(parts) == 1 and " " not in last:
         return Guess(value=_named(last), confidence=0.5, rule="only-part")
-    if towns is not None and (known := towns.of_postcode(address, postcode)):
-        return Guess(value=known, confidence=0.7, rule="postcode-town")
+    if towns and (town := towns.of_postcode(address, postcode)):
+        return Guess(value=town, confidence=0.7, rule="postcode-town")
     return None
 
 
@@ -265,8 +265,8 @@ def guess_country(address: str, postcode: str | None) -> Guess | None:
         parts.pop()
     if parts and parts[-1].casefold() in _states():
         return None
-    if parts and parts[-1].casefold() in _COUNTRIES:
-        code = _COUNTRIES[parts[-1].casefold()]
+    if parts and parts[-1].casefold() in COUNTRIES:
+        code = COUNTRIES[parts[-1].casefold()]
         return Guess(value=code, confidence=1.0, rule="country-name")
     for text in (postcode or "", *parts):
         if found := _POSTCODE.fullmatch(text.strip()):
@@ -279,14 +279,14 @@ def guess_country(address: str, postcode: str | None) -> Guess | None:
 def _is_country(part: str) -> bool:
     """Return whether a part is the name of a country."""
     name = part.casefold().replace(".", "")
-    return name in _COUNTRIES or name in _states() or name in _ISLES
+    return name in COUNTRIES or name in _states() or name in _ISLES
 
 
 @lru_cache(maxsize=1)
 def _states() -> frozenset[str]:
     """Return names of the countries of ISO 3166-1 that are no towns, in small letters.
 
-    Those of `_COUNTRIES` are told apart before.
+    Those of `COUNTRIES` are told apart before.
     """
     import pycountry
 
@@ -295,7 +295,7 @@ def _states() -> frozenset[str]:
         for kind in ("name", "common_name", "official_name"):
             name = getattr(country, kind, "").casefold()
             names |= {name, name.partition(",")[0]}
-    return frozenset(names - _CITY_STATES - _COUNTRIES.keys() - {""})
+    return frozenset(names - _CITY_STATES - COUNTRIES.keys() - {""})
 
 
 def _is_county_town(part: str) -> bool:

@@ -9,85 +9,47 @@ from typing import TYPE_CHECKING, Any
 from neo4j.spatial import WGS84Point
 
 from knowtrail.graph.rdf.vocabulary import Vocabulary
-from knowtrail.ingest.keys import content_key
+from knowtrail.ingest.keys import camel_case, content_key
 from knowtrail.ingest.records import RawDocument
 
 if TYPE_CHECKING:
     from knowtrail.ingest.records import Scalar
 
-CLASS_NAMES = {
-    "G": "Gallery",
-    "L": "Library",
-    "A": "Archive",
-    "M": "Museum",
-    "O": "OfficialInstitution",
-    "R": "ResearchCenter",
-    "C": "Corporation",
-    "U": "UnknownCustodian",
-    "B": "BotanicalGardenOrZoo",
-    "E": "EducationProvider",
-    "S": "CollectingSociety",
-    "F": "Feature",
-    "I": "IntangibleHeritageGroup",
-    "X": "MixedCustodian",
-    "P": "PersonalCollection",
-    "H": "HolySite",
-    "D": "DigitalPlatform",
-    "N": "NonGovernmentalOrganisation",
-    "T": "TasteSmellHeritage",
+_TYPES = {
+    "G": ("Gallery", "gallery"),
+    "L": ("Library", "library"),
+    "A": ("Archive", "archive"),
+    "M": ("Museum", "museum"),
+    "O": ("OfficialInstitution", "official institution"),
+    "R": ("ResearchCenter", "research centre"),
+    "C": ("Corporation", "company collection"),
+    "U": ("UnknownCustodian", "heritage institution"),
+    "B": ("BotanicalGardenOrZoo", "botanical garden or zoo"),
+    "E": ("EducationProvider", "place of education"),
+    "S": ("CollectingSociety", "collecting society"),
+    "F": ("Feature", "monument or site"),
+    "I": ("IntangibleHeritageGroup", "organisation for intangible heritage"),
+    "X": ("MixedCustodian", "institution of several kinds"),
+    "P": ("PersonalCollection", "personal collection"),
+    "H": ("HolySite", "holy site"),
+    "D": ("DigitalPlatform", "digital platform"),
+    "N": ("NonGovernmentalOrganisation", "non-governmental organisation"),
+    "T": ("TasteSmellHeritage", "collection of tastes and smells"),
 }
+"""Letter of a type -> the class of its institutions, and a word for one of them."""
+
+CLASS_NAMES = {letter: name for letter, (name, _) in _TYPES.items()}
 """Letter of a type -> class that its institutions belong to unless a row says more."""
 
-TYPE_WORDS = {
-    "G": "gallery",
-    "L": "library",
-    "A": "archive",
-    "M": "museum",
-    "O": "official institution",
-    "R": "research centre",
-    "C": "company collection",
-    "U": "heritage institution",
-    "B": "botanical garden or zoo",
-    "E": "place of education",
-    "S": "collecting society",
-    "F": "monument or site",
-    "I": "organisation for intangible heritage",
-    "X": "institution of several kinds",
-    "P": "personal collection",
-    "H": "holy site",
-    "D": "digital platform",
-    "N": "non-governmental organisation",
-    "T": "collection of tastes and smells",
-}
+TYPE_WORDS = {letter: word for letter, (_, word) in _TYPES.items()}
 """What a type is called in the text of a document."""
 
-_PROPERTIES = {
-    "uri": "uri",
-    "name": "name",
+_RENAMED = {
     "type": "institutionType",
-    "city": "city",
-    "region": "region",
     "country": "countryCode",
     "subregion": "subregionCode",
-    "isil": "isil",
-    "ghcid": "ghcid",
-    "founded": "founded",
-    "founded_year": "foundedYear",
-    "budget": "budget",
-    "url": "url",
-    "description": "description",
-    "class_name": "className",
-    "address": "address",
-    "postcode": "postcode",
-    "location": "location",
-    "governing_body": "governingBody",
-    "source": "source",
-    "type_confidence": "typeConfidence",
-    "type_rule": "typeRule",
-    "city_confidence": "cityConfidence",
-    "city_rule": "cityRule",
 }
-"""Field -> property of the node."""
+_NO_PROPERTIES = frozenset({"key", "language"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,9 +119,9 @@ class Custodian:
     def properties(self, corpus: str) -> dict[str, Any]:
         """Return the properties of its node, with a hash of them; None is left out."""
         stored = {
-            _PROPERTIES[field.name]: value
+            _RENAMED.get(field.name) or camel_case(field.name): value
             for field in fields(self)
-            if field.name in _PROPERTIES
+            if field.name not in _NO_PROPERTIES
             and (value := getattr(self, field.name)) is not None
         }
         stored |= {"id": self.id(corpus), "corpus": corpus}

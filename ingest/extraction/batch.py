@@ -23,7 +23,7 @@ from knowtrail.ingest.extraction.stored_knowledge import (
 from knowtrail.ingest.extraction.text_extraction import extract_text
 from knowtrail.ingest.extraction.variants import variant_of
 from knowtrail.ingest.extraction.web import results_text
-from knowtrail.ingest.keys import content_key
+from knowtrail.ingest.keys import camel_case, content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -238,15 +238,9 @@ class ExtractionReport:
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON values with camelCase names."""
         return {
-            _camel(name): round(value, 3) if name == "seconds" else value
+            camel_case(name): round(value, 3) if name == "seconds" else value
             for name, value in asdict(self).items()
         } | {"failures": [{"title": t, "error": e} for t, e in self.failures]}
-
-
-def _camel(name: str) -> str:
-    """Return a name in camelCase."""
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 def extract_sources(

@@ -106,8 +106,6 @@ class Extracted:
             return ""
         if isinstance(self.value, dict):
             return json.dumps(self.value, ensure_ascii=False, indent=2)
-        from knowtrail.ingest.extraction.skn.notation import write
-
         return write(self.value)
 
 
@@ -436,39 +434,31 @@ def _judged(before: Extracted, reply: ModelReply, variant: Variant) -> Extracted
     if not reply.text.strip():
         return replace(result, error=reply.error or "The model gave no answer.")
     try:
-        read = _read(reply.text, variant)
+        value, repairs = _read(reply.text, variant)
     except InputError as error:
         also = f" {reply.error}" if reply.error else ""
         return replace(result, error=f"{error}{also}")
-    repairs = read.repairs
     if reply.error:
         repairs = (Repair(line=0, code="cut", message=reply.error), *repairs)
     return replace(
         result,
         status="repaired" if repairs else "ok",
-        value=read.value,
+        value=value,
         repairs=repairs,
         error=None,
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
-    """An answer that can be used."""
-
-    value: SknBlock | dict[str, Any]
-    repairs: tuple[Repair, ...]
-
-
-def _read(answer: str, variant: Variant) -> _Read:
-    """Read an answer."""
+def _read(
+    answer: str, variant: Variant
+) -> tuple[SknBlock | dict[str, Any], tuple[Repair, ...]]:
+    """Read an answer, and say what was put right."""
     if variant.form == "json":
-        found, repairs = read_json(answer, variant)
-        return _Read(value=found, repairs=repairs)
+        return read_json(answer, variant)
     block, repairs = parse_forgiving(
         whole_characters(answer), sections=variant.sections
     )
     written = write(block)
     if (whole := whole_characters(written)) != written:
         block = parse(whole)
-    return _Read(value=block, repairs=repairs)
+    return block, repairs
