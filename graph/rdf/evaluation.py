@@ -10,6 +10,7 @@ import re
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import rdflib
@@ -74,7 +75,9 @@ class LiveResult(SPARQLResult):
     """
 
     def __init__(
-        self, ask: Callable[[], Dictionary[str, Any]], prefixes: Dictionary[str, str]
+        self,
+        ask: Callable[[], Dictionary[str, Any]],
+        names: Callable[[], Iterable[tuple[str, Any]]],
     ) -> None:
         """Take a query.
 
@@ -83,7 +86,7 @@ class LiveResult(SPARQLResult):
         """
         self._ask = ask
         self._kept = False
-        self._prefixes = sorted(prefixes.items(), key=lambda one: -len(one[1]))
+        self._names = names
         super().__init__(self._asked())
 
     def __iter__(self) -> Iterator[Any]:
@@ -100,6 +103,11 @@ class LiveResult(SPARQLResult):
         for held in rows or self._told(self._asked()["bindings"]):
             if held:
                 yield ResultRow(held, self.vars or [])
+
+    @cached_property
+    def _prefixes(self) -> list[tuple[str, Any]]:
+        """Prefixes with their namespaces, the longest first."""
+        return sorted(self._names(), key=lambda one: -len(one[1]))
 
     def short(self, iri: str) -> str:
         """Return an IRI as the query may write it: with a prefix, or in full."""
@@ -296,7 +304,7 @@ def answer(
     held = {name: xsd_written(term) for name, term in bindings.items()}
     return LiveResult(
         lambda: _begun(graph(), parsed, held, base),
-        dict(parsed.prologue.namespace_manager.namespaces()),
+        parsed.prologue.namespace_manager.namespaces,
     )
 
 

@@ -7,6 +7,7 @@ refused.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rdflib import Graph
@@ -54,6 +55,7 @@ class LiveStore(Store):
         self.vocabulary = Vocabulary(base)
         self.seconds = seconds
         self._prepared: Prepared | None = None
+        self._run: Run | None = None
         self._namespaces: dict[str, URIRef] = {}
         for prefix, namespace in (PREFIXES | self.vocabulary.prefixes).items():
             self._namespaces[prefix] = URIRef(namespace)
@@ -80,9 +82,13 @@ class LiveStore(Store):
                 ask another server.
             QueryTimeoutError: If it takes longer than it may.
         """
+        if self._run is not None:
+            raise NotImplementedError  # It is rdflib that evaluates a query under way.
 
         def begun() -> Graph:
-            snapshot = _RunStore(self.run(), self._namespaces)
+            snapshot = copy(self)
+            snapshot._run = self.run()
+            snapshot._namespaces = dict(self._namespaces)
             return Graph(store=snapshot, bind_namespaces="none")
 
         return answer(
@@ -105,8 +111,8 @@ class LiveStore(Store):
     create = destroy = add_graph = remove_graph = update
 
     def run(self) -> Run:
-        """Begin to read, with a time limit of its own."""
-        return Run(
+        """Begin to read, with a time limit of its own; a query has begun already."""
+        return self._run or Run(
             self.connection, self.vocabulary, self.seconds, self._prepared, self._keep
         )
 
@@ -142,23 +148,6 @@ class LiveStore(Store):
     def namespaces(self) -> Iterator[tuple[str, URIRef]]:
         """Yield the prefixes with their namespaces."""
         yield from list(self._namespaces.items())
-
-
-class _RunStore(LiveStore):
-    """The store of one query: all that it asks shares one time limit."""
-
-    def __init__(self, run: Run, namespaces: dict[str, URIRef]) -> None:
-        super().__init__(run.connection, base=run._vocabulary.base, seconds=run.seconds)
-        self._run = run
-        self._namespaces = dict(namespaces)
-
-    def run(self) -> Run:
-        """Return the reading that has begun."""
-        return self._run
-
-    def query(self, *_: Any, **__: Any) -> NoReturn:
-        """Leave the evaluation to rdflib."""
-        raise NotImplementedError
 
 
 class _CopyStore(Memory):
