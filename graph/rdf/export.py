@@ -9,6 +9,7 @@ import codecs
 import itertools
 import json
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -36,6 +37,7 @@ from knowtrail.graph.rdf.vocabulary import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Mapping as Dictionary
+    from contextlib import AbstractContextManager
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
@@ -321,17 +323,21 @@ def export_rdf(
             counts["triples"] += 1
             yield triple
 
-    if isinstance(file, str | Path):
-        path = Path(file)
-        if path.is_dir() or not path.absolute().parent.is_dir():
-            msg = f"{path} cannot be written: name a file in a folder that is there."
-            raise StorageError(msg)
-        failure = "{path} cannot be written ({reason}): choose another place."
-        with whole_file(path, failure=failure) as stream:
-            _write(counted(), run.mapping, form, stream)
-    else:
-        _write(counted(), run.mapping, form, file)
+    with _opened(file) as stream:
+        _write(counted(), run.mapping, form, stream)
     left_out = row["all"] - counts["nodes"] if corpus is None else 0
     return ExportReport(
         triples=counts["triples"], nodes=counts["nodes"], left_out=max(0, left_out)
     )
+
+
+def _opened(file: Path | str | TextIO) -> AbstractContextManager[TextIO]:
+    """Open a file that is there when it is whole; one that is open stays so."""
+    if not isinstance(file, str | Path):
+        return nullcontext(file)
+    path = Path(file)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        msg = f"{path} cannot be written: name a file in a folder that is there."
+        raise StorageError(msg)
+    failure = "{path} cannot be written ({reason}): choose another place."
+    return whole_file(path, failure=failure)
