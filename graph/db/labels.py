@@ -113,7 +113,7 @@ LABELS: dict[str, Label] = {
                 "budget",
             ),
         },
-        points={10: ("location",)},
+        points={11: ("location",)},
         uri=True,
         own="ontology/heritage#Custodian",
     ),
