@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import rdflib
 from rdflib.plugins.sparql import CUSTOM_EVALS, evaluate
@@ -279,8 +279,9 @@ class _Normalizing:
 def register() -> None:
     """Let rdflib hand us the parts of queries; other graphs are not touched."""
     CUSTOM_EVALS[_NAME] = _evaluate
-    if not isinstance(rdflib.NORMALIZE_LITERALS, _Normalizing):
-        rdflib.NORMALIZE_LITERALS = _Normalizing(rdflib.NORMALIZE_LITERALS)
+    usual: Any = rdflib.NORMALIZE_LITERALS
+    if not isinstance(usual, _Normalizing):
+        rdflib.NORMALIZE_LITERALS = cast("bool", _Normalizing(usual))
 
 
 def answer(

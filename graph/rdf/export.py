@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import (
@@ -142,7 +142,8 @@ def _write_by_oxigraph(
                 raise RdfError(msg) from error
 
     try:
-        pyoxigraph.serialize(terms(), Target(), form_of_oxigraph, prefixes=prefixes)
+        target = cast("IO[bytes]", Target())
+        pyoxigraph.serialize(terms(), target, form_of_oxigraph, prefixes=prefixes)
     except ValueError as error:
         msg = f"RDF cannot write a prefix of {prefixes} ({error}): use JSON-LD."
         raise RdfError(msg) from error

@@ -171,7 +171,7 @@ class Decoder:
                 found[term] = {node_term(iri)}
         for edge in self._edges:
             if edge.term is not None:
-                found[edge.term] = {URIRef(self.statement_iri(edge, record, iris))}
+                found[edge.term] = {URIRef(self._statement_iri(edge, record, iris))}
         for reading, term, columns in self._fields:
             if reading.object == NODE:
                 continue
