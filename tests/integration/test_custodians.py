@@ -27,6 +27,7 @@ from knowtrail.graph.db.schema import apply_schema
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import CorpusDriftError, InputError, UnknownCorpusError
 from knowtrail.graph.models.embedding_models import HashEmbedder
+from knowtrail.graph.rdf import export_rdf, import_rdf
 from knowtrail.ingest import pipeline
 from knowtrail.ingest.corpus import delete_corpus, list_corpora
 from knowtrail.ingest.custodians import (
@@ -181,6 +182,27 @@ def test_points_are_found_by_their_index(connection: Connection) -> None:
 
     assert "NodeIndexSeek" in str(plan)
     assert "NodeByLabelScan" not in str(plan)
+
+
+def test_a_corpus_without_documents_is_written_as_rdf(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """Its institutions come with their classes and points, and are read back so."""
+    _ingest(connection, server, _written(tmp_path, PLACES), embedder=None)
+    connection.run_schema("CREATE (:Custodian {id: 'x', corpus: 'other', name: 'X'})")
+    file = tmp_path / "h.ttl"
+    shape = "MATCH (c:Custodian)-[:INSTANCE_OF]->(o) RETURN c.name, c.location, o.uri"
+    before = sorted(connection.values(shape, {}), key=str)
+
+    report = export_rdf(connection, file, corpus="h")
+    with pytest.raises(UnknownCorpusError):
+        export_rdf(connection, file, corpus="Museum")
+    delete_corpus(connection, "h")
+    read = import_rdf(connection, file, home=tmp_path)
+
+    assert (report.nodes, read.nodes_created, read.missing) == (4, 4, 0)
+    assert sorted(connection.values(shape, {}), key=str) == before
+    assert "POINT (4.8926 52.3731)" in file.read_text("utf-8")
 
 
 def test_second_run_writes_nothing(
