@@ -198,9 +198,18 @@ def _plans_of(
     return found if all(plan.fits for plan in found) else None
 
 
+def _block_of(part: CompValue) -> tuple[Alternative, ...] | None:
+    """Return `block_of` a part, found once."""
+    kept = vars(part)
+    if _NAME not in kept:
+        kept[_NAME] = block_of(part)
+    found: tuple[Alternative, ...] | None = kept[_NAME]
+    return found
+
+
 def _plain_block(part: CompValue) -> tuple[Alternative, ...] | None:
     """Return a block without patterns that need not match, None where it is none."""
-    block = block_of(part)
+    block = _block_of(part)
     return None if block is None or any(one.optional for one in block) else block
 
 
@@ -404,7 +413,7 @@ def _block(
     run: Any, ctx: QueryContext, part: CompValue, *, bounds: Any = None
 ) -> Iterator[FrozenBindings] | None:
     """Return the solutions of a block, None where the part is none."""
-    block = block_of(part)
+    block = _block_of(part)
     if part.name == "BGP" and not part.triples:
         return iter([ctx.solution()])
     waiting = None if block is None else _plans_of(run, ctx, block, bounds=bounds)
@@ -611,7 +620,7 @@ class Counted:
 
 def counting_of(part: CompValue) -> Counting | None:
     """Return what an aggregation counts, None if it does anything else."""
-    block = block_of(part.p.p)
+    block = _block_of(part.p.p)
     if block is None or len(block) != 1 or block[0].optional:
         return None
     patterns = block[0].patterns
