@@ -22,8 +22,9 @@ class Label:
         since: The schema version that brought its constraint; 0 where it has none.
         key: The property that names a node; unique.
         indexes: Schema version -> what is indexed since then, each one property or
-            several, `a, b`. An index is called after its last one, since version 10
+            several, `a, b`. An index is called after its last one, since version 12
             after all of them.
+        points: The same for properties that are points.
         texts: Whether it is part of a corpus, as walks and results are not.
         uri: Whether a node's own `uri`, where it has one, is its IRI in RDF.
         types: Its standard types in RDF, as `prefix:name`, beside the label's own.
@@ -33,6 +34,7 @@ class Label:
     since: int
     key: str = "id"
     indexes: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    points: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     texts: bool = False
     uri: bool = False
     types: tuple[str, ...] = ()
@@ -49,14 +51,14 @@ class Label:
             name = f"{called}_{self.key}"
             on = f"FOR (n:{label}) REQUIRE n.{self.key} IS UNIQUE"
             yield self.since, name, f"CREATE CONSTRAINT {name} IF NOT EXISTS {on}"
-        for since, indexed in self.indexes.items():
-            for properties in indexed:
-                names = properties.split(", ")
-                named = names if since >= 10 else names[-1:]
-                name = "_".join([called, *map(_snake, named)])
-                on = ", ".join(f"n.{one}" for one in names)
-                command = f"CREATE INDEX {name} IF NOT EXISTS FOR (n:{label}) ON ({on})"
-                yield since, name, command
+        for kind, table in (("", self.indexes), ("POINT ", self.points)):
+            for since, indexed in table.items():
+                for properties in indexed:
+                    names = properties.split(", ")
+                    named = names if since >= 12 else names[-1:]
+                    name = "_".join([called, *map(_snake, named)])
+                    on = f"FOR (n:{label}) ON ({', '.join(f'n.{n}' for n in names)})"
+                    yield since, name, f"CREATE {kind}INDEX {name} IF NOT EXISTS {on}"
 
 
 def _snake(name: str) -> str:
@@ -70,7 +72,7 @@ _BY_CORPUS = {9: ("corpus",)}
 LABELS: dict[str, Label] = {
     "Corpus": Label(since=1, key="name", texts=True),
     "Document": Label(
-        since=1, indexes=_BY_CORPUS | {10: ("corpus, title",)}, texts=True,
+        since=1, indexes=_BY_CORPUS | {12: ("corpus, title",)}, texts=True,
         types=("schema:Article",),
     ),
     "Chunk": Label(since=1, indexes=_BY_CORPUS, texts=True, types=("nif:Context",)),
@@ -114,6 +116,7 @@ LABELS: dict[str, Label] = {
                 "budget",
             ),
         },
+        points={11: ("location",)},
         uri=True,
         own="ontology/heritage#Custodian",
     ),

@@ -42,7 +42,7 @@ from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
 from knowtrail.retrieval import KnowtrailRetriever
-from knowtrail.retrieval.algorithms import DETERMINISTIC
+from knowtrail.retrieval.algorithms import DETERMINISTIC, ORDERED
 from knowtrail.retrieval.cli.search import search as command
 from knowtrail.retrieval.picture import considered_chunks
 from knowtrail.retrieval.search import asearch, search
@@ -315,7 +315,7 @@ def test_every_algorithm_is_there_by_name(
     retriever: KnowtrailRetriever, algorithm: str
 ) -> None:
     """Documents say which algorithm found them; k holds for all, and more anchors."""
-    more = {} if algorithm == "auto" else {"anchors": 2, "lookahead": 1, "beam": 2}
+    more = {} if algorithm in ORDERED else {"anchors": 2, "lookahead": 1, "beam": 2}
 
     documents = retriever.invoke(QUESTION, None, algorithm=algorithm, k=4, **more)
 
