@@ -63,20 +63,10 @@ def merge_nodes(
 ) -> None:
     """Create a node for each row, or change the one that is there.
 
-    Args:
-        tx: Where to do it, see the module.
-        data: Dictionaries of properties, or lists of values in the order of `keys`.
-        merge_key: Label, or tuple of labels, and the property keys by which a node is
-            found, such as `("Person", "name")`.
-        labels: More labels, which nodes that are there get too.
-        keys: Property keys, for lists.
-        preserve: Property keys that stay as they are in nodes that are there.
-
-    Raises:
-        ClientError: If the server refuses it.
-        InputError: If there is no key to merge by, or a row has no value for one, or
-            not a value for each key.
-        TypeError: If a row is neither dictionary nor list.
+    `merge_key` is a label, or a tuple of labels, and the property keys by which a node
+    is found, such as `("Person", "name")`. `labels` are more labels, which nodes that
+    are there get too; what is under the keys of `preserve` stays as it is in these.
+    The rest, and what is raised, is as for `create_nodes`.
     """
     own, merged = _parsed_key(merge_key)
     shape = _Properties("r", keys, merged, preserve)
@@ -131,20 +121,10 @@ def merge_relationships(
 ) -> None:
     """Create a relationship for each row, or change the one that is there.
 
-    Args:
-        tx: Where to do it, see the module.
-        data: As for `create_relationships`.
-        merge_key: A type, or a tuple of a type and the property keys by which a
-            relationship between two nodes is found, such as `("KNOWS", "since")`.
-        start_node_key: As for `create_relationships`.
-        end_node_key: As for `create_relationships`.
-        keys: Property keys, for lists.
-        preserve: Property keys that stay as they are in relationships that are there.
-
-    Raises:
-        ClientError: If the server refuses it.
-        InputError: If a row is no triple, lacks a value, or a name is empty.
-        TypeError: If something is no identity.
+    `merge_key` is a type, or a tuple of a type and the property keys by which a
+    relationship between two nodes is found, such as `("KNOWS", "since")`; what is under
+    the keys of `preserve` stays as it is in those that are there. The rest, and what is
+    raised, is as for `create_relationships`.
     """
     parts = tuple(merge_key) if isinstance(merge_key, list | tuple) else (merge_key,)
     if not parts:
@@ -202,13 +182,8 @@ class _Properties:
     """How the properties of a row are sent and read.
 
     Lists are sent as they are and read by position; dictionaries are read by key, and
-    are split beforehand where some of their properties are only for what is new.
-
-    Args:
-        base: Cypher of the properties of a row, such as `r`.
-        keys: Keys of the values, where rows are lists; None for dictionaries.
-        merged: Keys that a node or relationship is found by.
-        preserve: Keys that are only set in what is new.
+    are split beforehand where some of their properties (`preserve`) are only for what
+    is new. `base` is the Cypher of the properties of a row, such as `r`.
     """
 
     def __init__(
@@ -306,13 +281,7 @@ class _Properties:
 
 
 class _End:
-    """How an end of a relationship is sent and found.
-
-    Args:
-        variable: Variable of the node.
-        source: Cypher of what it is found by.
-        key: Label and property keys; None for identities.
-    """
+    """How an end of a relationship, in Cypher `source`, is sent and found."""
 
     def __init__(self, variable: str, source: str, key: Sequence[Any] | None) -> None:
         self._variable, self._source = variable, source

@@ -25,18 +25,29 @@ from knowtrail.graph import errors as ours
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+__all__ = [
+    "AuthenticationError",
+    "ClientError",
+    "ConnectionBroken",
+    "ConnectionLimit",
+    "ConnectionUnavailable",
+    "DatabaseError",
+    "Neo4jError",
+    "ProtocolError",
+    "ServiceUnavailable",
+    "TransactionFinished",
+    "TransientError",
+    "UniquenessError",
+    "UnsupportedValueError",
+    "WriteServiceUnavailable",
+]
+
 
 class Neo4jError(ours.DatabaseError):
     """The server answered a statement with a status code.
 
-    Args:
-        message: What the server said.
-        code: Status code of Neo4j, such as `Neo.ClientError.Statement.SyntaxError`.
-
-    Attributes:
-        classification: The second part of the code, such as `ClientError`.
-        category: The third part of the code, such as `Statement`.
-        title: The fourth part of the code, such as `SyntaxError`.
+    `classification`, `category` and `title` are the parts of a code such as
+    `Neo.ClientError.Statement.SyntaxError`.
     """
 
     def __init__(self, message: str, code: str = "") -> None:
@@ -53,11 +64,7 @@ class Neo4jError(ours.DatabaseError):
 
     @classmethod
     def split_code(cls, code: str) -> tuple[str, str, str]:
-        """Return classification, category and title of a status code.
-
-        Raises:
-            ValueError: If it is no status code of Neo4j.
-        """
+        """Return classification, category and title of a status code."""
         parts = code.split(".") if isinstance(code, str) else []
         if len(parts) != 4 or parts[0] != "Neo":
             msg = f"{code!r} is no status code of Neo4j: they are Neo.X.Y.Z."
