@@ -5,23 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError
-from knowtrail.retrieval.views.grid import similarity_grid
-from knowtrail.retrieval.views.interactive import matrix_page, path_page
 from knowtrail.retrieval.views.layout import Heading, pooling
 from knowtrail.retrieval.views.path import (
     global_panel,
+    panel_of,
     read_visited,
     sequential_panels,
     windowed_panels,
 )
 from knowtrail.retrieval.views.reading import (
     MAX_CHUNKS,
+    Passages,
     find_document,
     read_passages,
     read_sample,
-    segments_of,
 )
-from knowtrail.retrieval.views.static import matrix_picture, path_picture
+from knowtrail.retrieval.views.static import path_picture
 from knowtrail.retrieval.views.walks import heading
 
 if TYPE_CHECKING:
@@ -59,26 +58,20 @@ def matrix_of(
     if not passages.rows:
         msg = f"{found.title!r} has no chunks with vectors: ingest it first."
         raise InputError(msg)
-    grid = similarity_grid(passages.vectors, segments_of(passages.rows))
+    panel = panel_of(passages)
     said = Heading(
         title=found.title,
         about=(
             f"How similar its {len(passages.rows)} chunks are to each other, in the "
-            f"order of the text.{pooling(grid)}"
+            f"order of the text.{pooling(panel.grid)}"
         ),
     )
-    if suffix != ".html":
-        return matrix_picture(grid, said, suffix)
-    texts = {(row.document, row.index): row.text for row in passages.rows}
-    spans = [grid.span(cell) for cell in range(len(grid.values))]
-    return matrix_page(
-        grid, [texts[segment.document, first] for segment, first, _ in spans], said
-    )
+    return path_picture([panel], said, suffix)
 
 
 def chunks_of(
     connection: Connection, ids: Sequence[str], heading: Heading, *, suffix: str
-) -> bytes:
+) -> bytes | str:
     """Draw how similar some chunks are to each other, in the order given.
 
     Args:
@@ -97,9 +90,9 @@ def chunks_of(
     if not sort:
         msg = "None of these chunks is left to draw: make the contexts again."
         raise InputError(msg)
-    rows = [found.rows[n] for n in sort]
-    grid = similarity_grid(found.vectors[sort], segments_of(rows))
-    return matrix_picture(grid, heading, suffix)
+    rows = tuple(found.rows[n] for n in sort)
+    panel = panel_of(Passages(rows=rows, vectors=found.vectors[sort]))
+    return path_picture([panel], heading, suffix)
 
 
 def path_of(
@@ -127,6 +120,4 @@ def path_of(
     else:
         panels = (global_panel(walk, visited),)
         said = heading(walk, pooling(panels[0].grid))
-    if suffix == ".html":
-        return path_page(panels, said)
     return path_picture(panels, said, suffix)

@@ -151,7 +151,7 @@ def global_panel(walk: Walk, visited: Passages, *, most: int = MAX_CELLS) -> Pan
         visited: All chunks of its documents, see `read_visited`.
         most: Cells on a side at most.
     """
-    return _panel(visited, walk.steps, range(len(walk.steps)), most=most)
+    return panel_of(visited, walk.steps, range(len(walk.steps)), most=most)
 
 
 def sequential_panels(walk: Walk, visited: Passages) -> tuple[Panel, ...]:
@@ -207,7 +207,7 @@ def _panels(
             rows=tuple(visited.rows[i] for i in window), vectors=visited.vectors[window]
         )
         apart = 1 / _WINDOW if len(windows) > 1 else _APART
-        panels.append(_panel(part, walk.steps, numbers, arrival=arrival, apart=apart))
+        panels.append(panel_of(part, walk.steps, numbers, arrival=arrival, apart=apart))
         last, before = rows.get((document, steps[-1].index)), numbers[-1]
     return tuple(panels)
 
@@ -232,10 +232,10 @@ def _windows(steps: Sequence[Step]) -> list[list[int]]:
     return windows
 
 
-def _panel(
+def panel_of(
     passages: Passages,
-    steps: tuple[Step, ...],
-    numbers: Sequence[int],
+    steps: tuple[Step, ...] = (),
+    numbers: Sequence[int] = (),
     *,
     most: int = MAX_CELLS,
     arrival: float | None = None,

@@ -12,6 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.views.page import rendered
 from knowtrail.retrieval.views.palette import FAINT, HEAT, INK
 from knowtrail.retrieval.views.uml_layout import DROP, Place, lay_out
 
@@ -122,16 +123,9 @@ def uml_svg(
 
 def uml_page(svg: str, title: str) -> str:
     """Return a page that holds a diagram and can reach nothing."""
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n"
-        "<style>body{margin:0;background:#fff}"
-        "svg{display:block;margin:0 auto}</style>\n"
-        f"</head>\n<body>\n{svg}</body>\n</html>\n"
-    )
+    from markupsafe import Markup
+
+    return rendered("uml.html", title=title, svg=Markup(svg))  # noqa: S704  (escaped)
 
 
 def _shown(
