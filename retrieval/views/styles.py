@@ -48,11 +48,25 @@ class RelationshipStyle:
     properties: Mapping[str, str]
 
 
-_WHOLE = frozenset(
-    "chunks corpusVersion dimensions endChar firstSentence hop hops index lastSentence "
-    "position rank sentences startChar version".split()
-)
-_NUMBERS = frozenset("milliseconds score stderr strength value zelo".split())
+_PLACES = frozenset({
+    "endChar",
+    "firstSentence",
+    "index",
+    "lastSentence",
+    "position",
+    "startChar",
+})
+_COUNTS = frozenset({
+    "chunks",
+    "corpusVersion",
+    "dimensions",
+    "hop",
+    "hops",
+    "sentences",
+    "version",
+})
+_WHOLE = _PLACES | _COUNTS | {"rank"}
+_NUMBERS = frozenset({"milliseconds", "score", "stderr", "strength", "value", "zelo"})
 
 
 def _typed(names: str) -> dict[str, str]:
