@@ -298,7 +298,6 @@ def _show(running: RunningStatement, limit: int, *, wide: bool, saved: bool) -> 
     """Draw the first rows as a table, and the plan of an explained statement.
 
     A saved query may have columns for some parameters alone: empty ones are left out.
-    Return whether there are rows.
     """
     from knowtrail.graph.cli.tables import draw_rows
 

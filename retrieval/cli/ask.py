@@ -193,11 +193,7 @@ def _by_template(
 
 
 def _shown(pieces: Iterator[str | Answer], *, streams: bool) -> Answer:
-    """Write an answer's text as it comes; return the answer.
-
-    Text of a model is written as it is, but for control characters, which a terminal
-    would obey.
-    """
+    """Write an answer's text as it comes, so that it steers no terminal; return it."""
     wrote = False
     for piece in pieces:
         if not isinstance(piece, str):

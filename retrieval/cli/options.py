@@ -91,11 +91,7 @@ def walk_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def read_filter(text: str | None) -> Any:
-    """Read a filter from the command line; None where there is none.
-
-    Raises:
-        FilterError: If it is not JSON.
-    """
+    """Read a filter from the command line; None where there is none."""
     if text is None:
         return None
     try:
@@ -111,13 +107,7 @@ def read_filter(text: str | None) -> Any:
 
 
 def tell_unknown_fields(connection: Connection, corpus: str, given: Any) -> None:
-    """Say on stderr which properties of a filter the corpus seems not to have.
-
-    Args:
-        connection: The database.
-        corpus: Name of the corpus.
-        given: The filter as it was read, None for none.
-    """
+    """Say on stderr which properties of a filter the corpus seems not to have."""
     from knowtrail.retrieval.filter_clauses import fields_of
     from knowtrail.retrieval.filters import parse_filter
 
@@ -147,12 +137,7 @@ def tell_unknown_fields(connection: Connection, corpus: str, given: Any) -> None
 
 
 def load_model(name: str | None, settings: Settings) -> LanguageModel | None:
-    """Return the language model of a name, None where none is named.
-
-    Raises:
-        ModelError: If it is not there.
-        MissingExtraError: If the packages for language models are missing.
-    """
+    """Return the language model of a name, None where none is named."""
     if name is None:
         return None
     from knowtrail.graph.models.language_models import check_there, load_language_model

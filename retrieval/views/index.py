@@ -49,21 +49,10 @@ def write_index(
     walks: int,
     progress: Progress = silent,
 ) -> Path:
-    """Draw a corpus, its latest walks and its documents into a folder.
+    """Draw a corpus, its latest walks and its documents into a folder; return its page.
 
     Files are named by kind and number, so that the same corpus fills the same ones
     again. A picture that cannot be made is left out with a warning.
-
-    Args:
-        connection: The database.
-        corpus: Name of the corpus.
-        folder: Where the pictures go; it is made where it is not there.
-        documents: Documents drawn at most, by title.
-        walks: Recorded walks drawn at most, the last ones.
-        progress: Told of each picture.
-
-    Returns:
-        The page, `index.html`.
 
     Raises:
         InputError: If the folder cannot be made, or nothing could be drawn.

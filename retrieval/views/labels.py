@@ -45,11 +45,7 @@ def cut(text: str, most: int) -> str:
 
 
 def cut_apart(texts: Sequence[str], most: int) -> list[str]:
-    """Return texts cut as by `cut`, so that different ones stay different.
-
-    Those that would look alike are cut in the middle, and numbered if that is not
-    enough.
-    """
+    """Return texts cut as by `cut`, or so that different ones do not look alike."""
     whole = [plain(text) for text in texts]
     found = [cut(text, most) for text in whole]
     same = _alike(whole, found)

@@ -35,13 +35,7 @@ _LAYOUTS = {"sequential": sequential_panels, "windowed": windowed_panels}
 def matrix_of(
     connection: Connection, document: str, *, corpus: str | None, suffix: str
 ) -> bytes | str:
-    """Draw the similarity matrix of a document.
-
-    Args:
-        connection: The database.
-        document: Title, alias or id.
-        corpus: Where to look; None looks everywhere.
-        suffix: `.html`, `.png` or `.svg`.
+    """Draw the similarity matrix of a document, by its title, alias or id.
 
     Raises:
         InputError: If there is no such document, or it has no chunks or too many.
@@ -72,18 +66,7 @@ def matrix_of(
 def chunks_of(
     connection: Connection, ids: Sequence[str], heading: Heading, *, suffix: str
 ) -> bytes | str:
-    """Draw how similar some chunks are to each other, in the order given.
-
-    Args:
-        connection: The database.
-        ids: Ids of the chunks; those that are gone are left out.
-        heading: What stands above the picture.
-        suffix: `.png` or `.svg`.
-
-    Raises:
-        InputError: If none is left.
-        MissingExtraError: If the extra `view` is not installed.
-    """
+    """Draw how similar to each other those of some chunks are that are left."""
     found = read_passages(connection, ids)
     order = {key: place for place, key in enumerate(ids)}
     sort = sorted(range(len(found.rows)), key=lambda n: order[found.rows[n].id])
@@ -100,11 +83,8 @@ def path_of(
 ) -> bytes | str:
     """Draw a walk over the similarities of the documents that it visited.
 
-    Args:
-        connection: The database.
-        walk: The walk.
-        layout: `global`, `sequential` or `windowed`.
-        suffix: `.html`, `.png` or `.svg`.
+    The layout is `global`, `sequential` or `windowed`, the suffix `.html`, `.png` or
+    `.svg`.
 
     Raises:
         InputError: If no chunk of the walk is left, or its documents are too long.

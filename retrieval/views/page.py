@@ -70,14 +70,10 @@ def page_of(
     cells: Mapping[int, Sequence[Any]] | None = None,
     hint: str = "",
 ) -> str:
-    """Return a page with a picture of Plotly's, which fills the window.
+    """Return a page with Plotly's traces and layout, which fill the window.
 
-    Args:
-        heading: What stands above it.
-        traces: Plotly's traces, as JSON values.
-        layout: Plotly's layout.
-        cells: What a panel tells of the points of each trace, by its place.
-        hint: What the panel says at first.
+    `cells` are what a panel tells of the points of each trace, by its place; `hint` is
+    what it says at first.
 
     Raises:
         MissingExtraError: If the extra `view` is not installed.

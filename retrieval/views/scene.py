@@ -25,17 +25,10 @@ _DENSE = 1_200
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scene:
-    """Everything that is seen.
+    """Everything that is seen: chunks at points `(n, 3)`, in the order of the legend.
 
-    Attributes:
-        rows: The chunks.
-        points: Where they are, `(n, 3)`.
-        edges: Similarities between them.
-        styles: How each document is drawn, by its id, in the order of the legend.
-        walk: The walk, if there is one.
-        query: Where the question is, if that is known.
-        scores: Cosine of each chunk to the question, if that is known.
-        axes: Names of the three axes.
+    The query is where the question is and the scores are cosines to it, if that is
+    known.
     """
 
     rows: tuple[Passage, ...]
@@ -79,12 +72,7 @@ def scene_traces(scene: Scene) -> list[dict[str, Any]]:
 def hops_of(
     scene: Scene, places: Mapping[str, int]
 ) -> dict[bool, list[tuple[int, int]]]:
-    """Return the edges that the walk followed, those to another document by True.
-
-    Args:
-        scene: What is seen.
-        places: Row of each chunk, by its id.
-    """
+    """Return the edges that the walk followed as rows, those that jump by True."""
     steps = () if scene.walk is None else scene.walk.steps
     hops: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
     for n in range(1, len(steps)):

@@ -56,15 +56,8 @@ def space_of(
 ) -> bytes | str:
     """Draw the chunks of a corpus, and a walk if there is one.
 
-    Args:
-        connection: The database.
-        corpus: Name of the corpus.
-        pictured: The walk, or None.
-        chunks: Chunks shown at most, beside those of the walk.
-        edges: Similarities shown at most.
-        projection: `pca` or `umap`.
-        suffix: `.html` for a page that can be turned and needs no network, `.png` or
-            `.svg`.
+    At most so many chunks, beside those of the walk, and similarities are shown. The
+    projection is `pca` or `umap`; `.html` is a page that can be turned.
 
     Raises:
         InputError: If the corpus has no chunks.
@@ -131,16 +124,10 @@ def _scene(
 def stride(
     documents: Sequence[PicturedDocument], most: int
 ) -> tuple[tuple[PicturedDocument, ...], int]:
-    """Choose documents and how many of their chunks to skip.
+    """Choose documents and n, so that of every n-th chunk of each not too many show.
 
-    Args:
-        documents: All documents of a corpus.
-        most: Chunks that may be shown.
-
-    Returns:
-        The documents to show and n, for every n-th chunk of each: the least n with
-        which all documents fit. Where even one chunk of each is too much, every
-        so many-th document.
+    It is the least n with which all documents fit. Where even one chunk of each is too
+    much, every so many-th document is chosen.
     """
     held = [document for document in documents if document.chunks]
     if len(held) > most:

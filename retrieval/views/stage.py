@@ -106,11 +106,7 @@ def leaders(scene: Scene) -> dict[str, Any]:
 
 
 def _labels(scene: Scene) -> list[tuple[_Point, _Point, str, str]]:
-    """Return where labels stand, their points, texts and colours.
-
-    They are the numbers of the steps and the question mark; neighbours lie to other
-    sides, as the camera sees them at first.
-    """
+    """Return where labels of steps and question stand, points, texts and colours."""
     places = {row.id: n for n, row in enumerate(scene.rows)}
     steps = () if scene.walk is None else scene.walk.steps
     at: dict[int, list[int]] = {}

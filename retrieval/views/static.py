@@ -194,11 +194,7 @@ def _stroke(axes: Any, ends: npt.NDArray[np.float64], *, jump: bool) -> None:
 def _numbers(
     axes: Any, points: npt.NDArray[np.float64], steps: Sequence[Step], scene: Scene
 ) -> bool:
-    """Write the numbers of the steps at their points, as seen, or beside them.
-
-    Returns:
-        Whether any stands beside its point, where a dotted line leads to it.
-    """
+    """Number the steps at their points; return whether any number stands beside."""
     last = None if scene.walk is None else scene.walk.steps[-1]
     seen = _seen(axes, points)
     order = np.argsort(-seen[:, 1], kind="stable")

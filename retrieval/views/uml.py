@@ -75,14 +75,9 @@ def uml_svg(
     threshold: float = 0.5,
     only_kept: bool = False,
 ) -> str:
-    """Return the class diagram as SVG.
+    """Return the class diagram as SVG; classes scored below the threshold are faint.
 
-    Args:
-        classes: The classes, by name.
-        scores: Score of each.
-        title: What stands above it.
-        threshold: Classes below it are faint.
-        only_kept: Leave those out, but for parents of classes that are kept.
+    With `only_kept` they are left out, but for parents of classes that are kept.
 
     Raises:
         InputError: If no class would be left.

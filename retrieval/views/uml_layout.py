@@ -32,13 +32,10 @@ _STEP = 1.12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a box stands.
+    """Where a box stands: its left and upper edge, and where the line to it runs.
 
-    Attributes:
-        x: Its left edge, in px right of the picture's.
-        y: Its upper edge.
-        line: Left of it, where the line from its parent comes down; None without one.
-        trunk: Height of the line that leads there from the parent's first column.
+    The line comes down at x = `line` (None without one) from height `trunk`, which it
+    reaches from the parent's first column.
     """
 
     x: float
@@ -67,15 +64,9 @@ def lay_out(
     *,
     width: float,
 ) -> dict[str, Place]:
-    """Return the place of each box; the first stands at (0, 0).
+    """Return the place of each box of a height; the first at (0, 0), no two overlap.
 
-    Args:
-        heights: Height of each box in px, by name.
-        children: Names of the kinds of each class, in order; those of None are roots.
-        width: Width of every box in px.
-
-    Returns:
-        The places. No two boxes overlap.
+    `children` are the kinds of each class, in order; those of None are roots.
     """
     layer = _Layer(heights, children, width)
     layouts = (layer.roots(limit) for limit in _limits(heights))
