@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import emit, emit_rows
+from knowtrail.graph.cli.options import check_form, option
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.settings import own_command
 
@@ -66,8 +68,8 @@ def _saved_names(
     "--saved", metavar="NAME", shell_complete=_saved_names, help="Run a saved query."
 )
 @click.option("--list", "listing", is_flag=True, help="List the saved queries.")
-@click.option("--csv", "as_csv", is_flag=True, help="Write every row as CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Write every row as JSON.")
+@option("csv")
+@option("json", help="Write every row as JSON.")
 @click.option(
     "--rows",
     type=click.IntRange(1, 10_000),
@@ -75,7 +77,7 @@ def _saved_names(
     show_default=True,
     help="Rows that the table shows.",
 )
-@click.option("--wide", is_flag=True, help="Every column, one line a row.")
+@option("wide")
 @click.option("--write", is_flag=True, help="Let the statement change the database.")
 @click.pass_obj
 def cypher(
@@ -100,14 +102,11 @@ def cypher(
     knowtrail cypher "MATCH (d:Document) RETURN d.title AS title"
     knowtrail cypher --saved mentions -p title=Volcano
     """  # noqa: D301 - click reads the backspace
-    if as_csv and as_json:
-        msg = "Choose one of --csv and --json."
-        raise click.UsageError(msg)
+    check_form(as_json=as_json, as_csv=as_csv)
     if listing:
         _list_saved(settings.home, as_json=as_json)
         return
     text, params = _statement(text, saved, assignments)
-    from knowtrail.graph.cli.rows import write_csv, write_json
     from knowtrail.graph.db.user_statements import run_statement
     from knowtrail.graph.session import open_connection
     from knowtrail.graph.settings import as_typed
@@ -116,15 +115,14 @@ def cypher(
         open_connection(settings) as connection,
         run_statement(connection, text, params, write=write) as running,
     ):
-        if as_json:
-            write_json(running.columns, running, sys.stdout)
-        elif as_csv:
-            write_csv(running.columns, running, sys.stdout)
-        else:
+
+        def show() -> None:
             empty = not _show(running, rows, wide=wide, saved=saved is not None)
             if empty and running.columns and not running.plan:
                 why = "" if saved is None else _why_empty(connection, saved, params)
                 click.echo(f"No rows.{as_typed(why, settings.home)}", err=True)
+
+        emit_rows(running.columns, running, show, as_json=as_json, as_csv=as_csv)
         running.finish()
         if saved is None:
             for line in dict.fromkeys(running.warnings):
@@ -280,18 +278,17 @@ def _why_nothing_of_walk(connection: Connection, text: str, walk: str) -> str:
 def _list_saved(home: Path, *, as_json: bool) -> None:
     """Write names, titles and parameters of the saved queries."""
     queries = _saved_queries()
-    if as_json:
-        rows = [
-            {"name": name, "title": query.title, "params": list(query.params)}
-            for name, query in queries.items()
-        ]
-        click.echo(json.dumps(rows, ensure_ascii=False))
-        return
+    rows = [
+        {"name": name, "title": query.title, "params": query.params}
+        for name, query in queries.items()
+    ]
     own = own_command(home)
+    lines = []
     for name, query in queries.items():
         options = " ".join(f"[-p {param}=...]" for param in query.params)
-        click.echo(f"{name}: {query.title}")
-        click.echo(f"  {own} cypher --saved {name} {options}".rstrip())
+        lines.append(f"{name}: {query.title}")
+        lines.append(f"  {own} cypher --saved {name} {options}".rstrip())
+    emit(rows, "\n".join(lines), as_json=as_json)
 
 
 def _show(running: RunningStatement, limit: int, *, wide: bool, saved: bool) -> bool:

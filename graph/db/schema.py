@@ -49,15 +49,7 @@ SCHEMA_VERSION = max(since for since, _, _ in _BY_VALUE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaItem:
-    """A constraint or index of the database.
-
-    Attributes:
-        name: Its name.
-        kind: Such as `UNIQUENESS` or `VECTOR`.
-        on: Label and properties.
-        state: `ONLINE`, `POPULATING`, `FAILED`, `MISSING`.
-        ours: Whether Knowtrail made it.
-    """
+    """A constraint or index, `ONLINE`, `POPULATING`, `FAILED` or `MISSING`."""
 
     name: str
     kind: str
@@ -79,20 +71,13 @@ def apply_schema(
     wait: float = _FULL_WAIT,
     progress: Progress = silent,
 ) -> int:
-    """Bring the database's schema to this version; running twice changes nothing.
+    """Bring the database's schema to this version; return the one found before.
 
-    Nodes are found by indexes of whole values: these are waited for. Indexes of texts
-    and of vectors, which searches use and writes do not, may be built for long where
-    there is much: they get a few seconds, and go on being built after that.
-
-    Args:
-        connection: The database.
-        dimensions: Length of the vectors; None leaves the vector indexes alone.
-        wait: Most seconds to wait for indexes of whole values.
-        progress: Told how many indexes are built while it waits.
-
-    Returns:
-        The version found before.
+    Running twice changes nothing. Nodes are found by indexes of whole values: these are
+    waited for, at most so many seconds. Indexes of texts and of vectors, which searches
+    use and writes do not, may be built for long where there is much: they get a few
+    seconds, and go on being built after that. Without `dimensions` the vector indexes
+    are left alone.
 
     Raises:
         SchemaError: If the database was made by a newer Knowtrail, or an index that is
@@ -159,11 +144,7 @@ def _unready(row: dict[str, Any]) -> str:
 
 
 def migrations(found: int) -> list[tuple[int, list[str]]]:
-    """Return the versions after one, each with the commands that lead to it.
-
-    Args:
-        found: The version that a database has.
-    """
+    """Return the versions after the one found, with the commands that lead to each."""
     texts = [(1, statement(f"schema/fulltext_{name}")) for name in _FULLTEXT]
     made = [*texts, *((since, command) for since, _, command in _BY_VALUE)]
     return [
@@ -173,10 +154,7 @@ def migrations(found: int) -> list[tuple[int, list[str]]]:
 
 
 def indexed_properties(label: str) -> set[str]:
-    """Return the properties that an index or a constraint of the schema holds.
-
-    Indexes of vectors and of full texts hold no whole values, and are left out.
-    """
+    """Return the properties whose whole values an index or constraint holds."""
     rule = LABELS.get(label)
     if rule is None:
         return set()

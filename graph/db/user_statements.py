@@ -52,12 +52,8 @@ _READ_ONLY = (
 class RunningStatement:
     """The rows of a statement, streamed.
 
-    Attributes:
-        columns: Names of the columns.
-        plan: How the server runs the statement, if that was asked for; known after the
-            last row or `finish`.
-        warnings: What the server doubts, such as a label that no node has; known as
-            late.
+    How the server runs it (`plan`, if that was asked for) and what it doubts
+    (`warnings`) are known after the last row or `finish`.
     """
 
     def __init__(self, result: neo4j.Result, *, added_lines: int = 0) -> None:
@@ -131,12 +127,6 @@ def run_statement(
 
     It is never run a second time: a person who writes sees every failure.
 
-    Args:
-        connection: The database.
-        text: One Cypher statement.
-        params: Its parameters.
-        write: Whether it may change anything.
-
     Raises:
         InputError: If the statement cannot be understood, lacks a parameter, fails on
             its own account, or would write without leave.
@@ -197,10 +187,7 @@ def _check_reads_only(session: neo4j.Session, explained: str) -> None:
 
 
 def _without_mode(text: str) -> tuple[str, str]:
-    """Return the first keyword of a statement, and it without EXPLAIN or PROFILE.
-
-    Only what the server says of the second decides whether the statement may run.
-    """
+    """Return the first keyword of a statement, and it without EXPLAIN or PROFILE."""
     found = _KEYWORD.match(text)
     if found is None:
         return "", text

@@ -20,12 +20,6 @@ if TYPE_CHECKING:
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file that are not blank, with their numbers from 1.
 
-    Args:
-        path: A file in UTF-8.
-
-    Yields:
-        Number and text.
-
     Raises:
         SourceError: If the file cannot be read, or a line is not UTF-8.
     """
@@ -47,12 +41,6 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 def read_json_lines(path: str | Path) -> Iterator[tuple[int, Any]]:
     """Yield the values of a JSON Lines file with the numbers of their lines.
 
-    Args:
-        path: A file in UTF-8.
-
-    Yields:
-        Number and value.
-
     Raises:
         SourceError: As `read_lines`, or if a line is no JSON; the message has its
             number.
@@ -63,9 +51,6 @@ def read_json_lines(path: str | Path) -> Iterator[tuple[int, Any]]:
 
 def read_json(path: str | Path) -> Any:
     """Return the value of a JSON file.
-
-    Args:
-        path: A file in UTF-8.
 
     Raises:
         SourceError: If the file cannot be read or is no JSON.

@@ -62,13 +62,8 @@ _CUT = {"length", "max_tokens", "MAX_TOKENS"}
 class ModelReply:
     """What a model said, or why it is of no use.
 
-    Attributes:
-        text: The answer as it came, empty where none did.
-        prompt_tokens: Tokens of the prompt as the model counted them.
-        completion_tokens: Tokens of the answer.
-        error: Why the answer is missing or cut; None where it is whole.
-        late: Whether it is cut because the time was over.
-        cut: Whether it is cut because it had no more room.
+    `error` tells why the answer is missing or cut: because the time was over (`late`),
+    or because it had no more room (`cut`).
     """
 
     text: str = ""
@@ -101,14 +96,9 @@ class LanguageModel:
     ) -> None:
         """Wrap a chat model, which is not asked anything yet.
 
-        Args:
-            chat: Any LangChain chat model.
-            name: Its name; None takes what the chat model calls itself.
-            prompt_tokens: Tokens that a prompt may have; None for no limit.
-            where: Its address, for messages.
-            offered: Tells the tokens of prompt and answer together, asked when they
-                are needed; takes the place of `prompt_tokens`.
-            provider: By which it was named, if so.
+        `prompt_tokens` is what a prompt may have, None for no limit; `offered` tells
+        the tokens of prompt and answer together, asked when they are needed, in its
+        place. `where` is the address, for messages.
         """
         self._chat = chat
         self.name = name or _own_name(chat)
@@ -136,27 +126,14 @@ class LanguageModel:
 
     @property
     def prompt_tokens(self) -> int | None:
-        """Return the tokens that a prompt may have by the estimate, None for no limit.
-
-        Raises:
-            ModelError: As `context_tokens`.
-        """
+        """Return the tokens that a prompt may have by the estimate, None if any."""
         context = self.context_tokens
         return None if context is None else context - ANSWER_TOKENS
 
     def room(self, tokens: int) -> tuple[int | None, int]:
-        """Return how prompt and answer share the context.
+        """Return the tokens of the prompt (None for no limit), and of the answer.
 
         The answer has what it asks for, and no more than half of the context.
-
-        Args:
-            tokens: Tokens that the answer asks for.
-
-        Returns:
-            Tokens of the prompt (None for no limit), and of the answer.
-
-        Raises:
-            ModelError: As `context_tokens`.
         """
         context = self.context_tokens
         if context is None:
@@ -437,8 +414,7 @@ def load_language_model(
             `langchain:CLASS:MODEL`; None takes that of the settings.
         settings: Where Ollama answers; None takes the environment's.
         context: Most tokens of prompt and answer together, where the model offers as
-            many (the server is asked before the first request); None for the usual
-            4,096.
+            many; None for the usual 4,096.
 
     Raises:
         InputError: If the name means nothing, or the provider's models can only judge.
@@ -474,14 +450,6 @@ def check_there(name: str, settings: Settings) -> None:
     """Refuse a model that is not there, in a second, before anything is loaded for it.
 
     Ollama is asked for the model; of another server only whether it answers at all.
-
-    Args:
-        name: As for `load_language_model`.
-        settings: Where Ollama answers.
-
-    Raises:
-        InputError: If the name means nothing.
-        ModelError: If no server answers, or Ollama has no such model.
     """
     import httpx
 
@@ -504,16 +472,7 @@ def check_there(name: str, settings: Settings) -> None:
 
 
 def model_at_hand(settings: Settings | None = None) -> LanguageModel | None:
-    """Return the model of the settings; None where none is named and none is there.
-
-    Args:
-        settings: Which model, and where Ollama answers, which is asked whether it has
-            the usual one; None takes the environment's.
-
-    Raises:
-        InputError, MissingExtraError, SettingsError: As `load_language_model`, for a
-            model that is named.
-    """
+    """Return the model of the settings; None where none is named and none is there."""
     settings = settings or Settings.from_env()
     if settings.language_model != DEFAULT_LANGUAGE_MODEL:
         return load_language_model(settings=settings)

@@ -20,15 +20,8 @@ AnswerForm: TypeAlias = "Mapping[str, Any] | Literal['json'] | None"
 class ModelRequest:
     """What a model is asked.
 
-    Attributes:
-        prompt: What the user says.
-        system: What is said to the model before; None for nothing.
-        schema: The form of the answer.
-        seed: For another answer than the most likely one.
-        tokens: Tokens that the answer may have; None for the usual number. The answer
-            of Ollama's never gets more than the prompt leaves of the context.
-        temperature: How far the answer may stray; None for 0, or 0.5 with a seed.
-        context: Tokens of prompt and answer together.
+    `seed` is for another answer than the most likely one; without a temperature it is
+    0, or 0.5 with a seed. `context` is the tokens of prompt and answer together.
     """
 
     prompt: str
@@ -86,11 +79,7 @@ class ModelRequest:
         return options
 
     def provider_options(self, seconds: float) -> dict[str, Any]:
-        """Return the options of a call of a provider's, by LangChain's names.
-
-        Args:
-            seconds: Time limit of the request.
-        """
+        """Return the options of a call of a provider's, by LangChain's names."""
         tokens = {} if self.tokens is None else {"max_tokens": self.tokens}
         return {"timeout": seconds, "temperature": self._heat, **tokens}
 

@@ -46,12 +46,7 @@ class _Loadable(Protocol):
 
 
 class ServedEmbedder(ArrayEmbedder):
-    """A model that the server is asked for, until it has been loaded here.
-
-    Args:
-        own: The model, loaded here where the server does not have it.
-        connection: The server.
-    """
+    """A model that the server is asked for, until it has been loaded here."""
 
     def __init__(self, own: _Loadable, connection: Connection) -> None:
         self.name = own.name

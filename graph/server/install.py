@@ -62,15 +62,7 @@ Progress: TypeAlias = "Callable[[str, int, int | None], None]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jar:
-    """One file of the server.
-
-    Attributes:
-        group: Maven group.
-        artifact: Maven artifact.
-        version: Its version.
-        classifier: Its classifier, often empty.
-        digest: SHA-256 of its content; None asks the repository for its SHA-1.
-    """
+    """One file of the server, with the SHA-256 of its content if that is known."""
 
     group: str
     artifact: str
@@ -92,11 +84,7 @@ class Jar:
 
 
 def check_version(version: str) -> str:
-    """Return a version as it is if it can name a Neo4j release.
-
-    Raises:
-        SettingsError: If it has another form or is too old.
-    """
+    """Return a version as it is if it can name a Neo4j release."""
     match = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", version)
     if match is None or (int(match[1]), int(match[2])) < (5, 26):
         msg = (
@@ -138,15 +126,8 @@ def install_server(
     """Fetch what the local server needs, so that it starts without network.
 
     Does nothing where everything is there. Two processes may call it at once: one
-    fetches, the other waits.
-
-    Args:
-        home: Folder of the server; its recorded version is the default.
-        version: Neo4j version; None takes the folder's, then the default one.
-        progress: Told of each file.
-
-    Returns:
-        The folder with the jars.
+    fetches, the other waits. The version is that given, the folder's, or the default
+    one.
 
     Raises:
         InstallError: If there is no suitable Java, or a file cannot be fetched.
@@ -207,18 +188,7 @@ def _jar(coordinate: str, digest: str | None = None) -> Jar:
 
 
 def resolve_jars(version: str, cache: Path) -> list[Jar]:
-    """Work out which jars a version needs, from Maven's descriptions.
-
-    Args:
-        version: Neo4j version.
-        cache: Folder for the descriptions that are fetched on the way.
-
-    Returns:
-        The server's own two jars and all they need, in class path order.
-
-    Raises:
-        InstallError: If the repository does not answer or has no such version.
-    """
+    """Work out which jars a version needs, in class path order, its own two first."""
     from dataclasses import replace
 
     from jgo.maven import MavenContext
@@ -282,16 +252,9 @@ def _install(version: str, folder: Path, progress: Progress | None) -> None:
 def fetch_jars(
     version: str, jars: Sequence[Jar], folder: Path, progress: Progress | None = None
 ) -> None:
-    """Fetch jars side by side; stop at the first that cannot be had.
+    """Fetch jars side by side; stop at the first that cannot be had or is wrong.
 
-    Args:
-        version: Neo4j version, for messages.
-        jars: What to fetch; those that are there and right are left alone.
-        folder: Where to put them.
-        progress: Told of each.
-
-    Raises:
-        InstallError: If one cannot be fetched or is not what it should be.
+    Those that are there and right are left alone.
     """
     import httpx
 

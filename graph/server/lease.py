@@ -45,11 +45,7 @@ class _Wish:
 
 
 class ServerLease:
-    """A hold on a running server; while one is open, nothing stops it by itself.
-
-    Attributes:
-        info: Where the server is and how to log in.
-    """
+    """A hold on a running server; while one is open, nothing stops it by itself."""
 
     def __init__(
         self,
@@ -77,10 +73,7 @@ class ServerLease:
         self.close()
 
     def close(self) -> None:
-        """Let go; the last one out stops a server that was not started to stay.
-
-        May be called again without effect.
-        """
+        """Let go; the last one out stops a server that was not started to stay."""
         clients, self._clients = self._clients, None
         if clients is None:
             return

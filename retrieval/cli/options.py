@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.options import MODELS, option, stacked
 from knowtrail.graph.errors import FilterError
 from knowtrail.retrieval.budgets import BUDGETS
 
@@ -45,7 +45,7 @@ algorithm_option = click.option(
 )
 
 _OPTIONS = (
-    click.option("--corpus", help="Corpus to ask; needed where there are several."),
+    option("corpus", help="Corpus to ask; needed where there are several."),
     *(
         click.option(
             f"--{name.replace('_', '-')}",
@@ -74,20 +74,17 @@ _OPTIONS = (
         show_default=True,
         help="Read the database, its snapshot, or the snapshot where it is current.",
     ),
-    click.option(
-        "--model",
-        "model_name",
-        metavar="NAME",
+    option(
+        "model",
         help="Language model of llm_guided_traversal, and of ask "
-        "(KNOWTRAIL_LANGUAGE_MODEL): Ollama's, openai:MODEL[@URL], anthropic:MODEL or "
-        "langchain:CLASS:MODEL.",
+        f"(KNOWTRAIL_LANGUAGE_MODEL): {MODELS}.",
     ),
 )
 
 
 def walk_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every command that walks."""
-    return reduce(lambda done, option: option(done), reversed(_OPTIONS), command)
+    return stacked(*_OPTIONS)(command)
 
 
 def read_filter(text: str | None) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from knowtrail.graph.cli.groups import NearGroup
+from knowtrail.graph.cli.options import option
 from knowtrail.retrieval.cli.options import complete_algorithm
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ def _output(default: str, kinds: str) -> Callable[[_F], _F]:
     )
 
 
-_CORPUS = click.option("--corpus", help="Corpus; needed where there are several.")
 _TRAVERSAL = click.option(
     "--traversal", metavar="ID", help="A recorded walk, in place of a question."
 )
@@ -54,7 +54,7 @@ def view() -> None:
 
 @view.command()
 @click.argument("document")
-@_CORPUS
+@option("corpus")
 @_output("knowtrail-matrix.html", ".html, .png or .svg")
 @click.pass_obj
 def matrix(
@@ -80,7 +80,7 @@ def matrix(
 @click.argument("question", required=False)
 @_TRAVERSAL
 @_ALGORITHM
-@_CORPUS
+@option("corpus")
 @click.option(
     "--layout",
     type=click.Choice(["global", "sequential", "windowed"]),
@@ -121,7 +121,7 @@ def path(
 @click.argument("question", required=False)
 @_TRAVERSAL
 @_ALGORITHM
-@_CORPUS
+@option("corpus")
 @click.option(
     "--cypher", "statement", help="Draw what a reading statement returns instead."
 )
@@ -194,7 +194,7 @@ def graph(
 
 
 @view.command()
-@_CORPUS
+@option("corpus")
 @click.option(
     "--documents",
     type=click.IntRange(0, 1_000),
