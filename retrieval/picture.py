@@ -9,12 +9,11 @@ no title or text can become markup or call out.
 
 from __future__ import annotations
 
-import json
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.retrieval.algorithms.auto import Auto
 from knowtrail.retrieval.display import stop_text
+from knowtrail.retrieval.views.page import rendered
 from knowtrail.retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
@@ -77,15 +76,8 @@ def walk_html(walk: Walk, neighbours: Mapping[str, ChunkText] | None = None) -> 
     Returns:
         The whole HTML text; encode it as UTF-8.
     """
-    data = json.dumps(_data(walk, neighbours or {}), ensure_ascii=True)
-    page = (
-        resources
-        .files("knowtrail.retrieval")
-        .joinpath("picture.html")
-        .read_text("utf-8")
-    )
-    # `<` occurs in JSON only inside strings, where its escape means the same.
-    return page.replace("__WALK__", data.replace("<", "\\u003c"))
+    data = _data(walk, neighbours or {})
+    return rendered("picture.html", folder="knowtrail.retrieval", walk=data)
 
 
 def _data(walk: Walk, neighbours: Mapping[str, ChunkText]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import logging
 import re
 import socket
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
@@ -130,16 +130,8 @@ class Counters:
 
     def __add__(self, other: Counters) -> Counters:
         """Add two counts field by field."""
-        return Counters(
-            nodes_created=self.nodes_created + other.nodes_created,
-            nodes_deleted=self.nodes_deleted + other.nodes_deleted,
-            relationships_created=self.relationships_created
-            + other.relationships_created,
-            relationships_deleted=self.relationships_deleted
-            + other.relationships_deleted,
-            properties_set=self.properties_set + other.properties_set,
-            labels_added=self.labels_added + other.labels_added,
-        )
+        counts = {f.name: getattr(self, f.name) for f in fields(self)}
+        return Counters(**{n: v + getattr(other, n) for n, v in counts.items()})
 
     @property
     def changed(self) -> bool:
@@ -149,15 +141,7 @@ class Counters:
     @classmethod
     def of(cls, summary: neo4j.ResultSummary) -> Counters:
         """Read the counters of a result summary."""
-        c = summary.counters
-        return cls(
-            nodes_created=c.nodes_created,
-            nodes_deleted=c.nodes_deleted,
-            relationships_created=c.relationships_created,
-            relationships_deleted=c.relationships_deleted,
-            properties_set=c.properties_set,
-            labels_added=c.labels_added,
-        )
+        return cls(**{f.name: getattr(summary.counters, f.name) for f in fields(cls)})
 
 
 @contextmanager

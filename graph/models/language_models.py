@@ -16,7 +16,7 @@ from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from knowtrail.graph.errors import InputError, MissingExtraError, ModelError
 from knowtrail.graph.models.faults import is_late, pause_before, reason_of, status_of
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
     from knowtrail.graph.models.providers import Provider
-    from knowtrail.graph.models.requests import AnswerForm
+    from knowtrail.graph.models.requests import AnswerForm, AnswerWishes
 
 __all__ = [
     "CONTEXT_TOKENS",
@@ -126,7 +126,7 @@ class LanguageModel:
 
     @property
     def prompt_tokens(self) -> int | None:
-        """Return the tokens that a prompt may have by the estimate, None if any."""
+        """Return the tokens that a prompt may have; None for no limit."""
         context = self.context_tokens
         return None if context is None else context - ANSWER_TOKENS
 
@@ -142,42 +142,16 @@ class LanguageModel:
         return context - max(answer, ANSWER_TOKENS), answer
 
     def reply(
-        self,
-        prompt: str,
-        *,
-        schema: AnswerForm = None,
-        seconds: float = 60.0,
-        seed: int | None = None,
-        tokens: int | None = None,
-        temperature: float | None = None,
-        system: str | None = None,
+        self, prompt: str, *, seconds: float = 60.0, **wishes: Unpack[AnswerWishes]
     ) -> ModelReply:
         """Return the whole answer; a late or broken one is told in `error`.
 
-        Args:
-            prompt: What is asked.
-            schema: JSON schema that the answer is held to, or `json` for any JSON;
-                where the model has no such thing, it is told the schema.
-            seconds: Time limit. A model that stops in the middle of an answer may
-                take up to twice as long.
-            seed: For another answer than the most likely one, where the model (as
-                Ollama's) can be told.
-            tokens: Tokens that the answer may have, where the model can be told; None
-                for the usual 512. An answer gets no more than the prompt leaves.
-            temperature: How far the answer may stray, where the model can be told.
-            system: What is said to the model before the prompt.
+        A model that stops in the middle of an answer may take up to twice its time.
 
         Raises:
             ModelError: If the model's server is down or refuses.
         """
-        request = self._request(
-            prompt=prompt,
-            system=system,
-            schema=schema,
-            seed=seed,
-            tokens=tokens,
-            temperature=temperature,
-        )
+        request = self._request(prompt=prompt, **wishes)
         if (refusal := self._refusal(request)) is not None:
             return ModelReply(error=refusal)
         whole: BaseMessage | None = None
@@ -189,25 +163,10 @@ class LanguageModel:
         return self._as_reply(whole, request)
 
     async def areply(
-        self,
-        prompt: str,
-        *,
-        schema: AnswerForm = None,
-        seconds: float = 60.0,
-        seed: int | None = None,
-        tokens: int | None = None,
-        temperature: float | None = None,
-        system: str | None = None,
+        self, prompt: str, *, seconds: float = 60.0, **wishes: Unpack[AnswerWishes]
     ) -> ModelReply:
         """Do as `reply` does, without blocking; the time limit is exact."""
-        request = self._request(
-            prompt=prompt,
-            system=system,
-            schema=schema,
-            seed=seed,
-            tokens=tokens,
-            temperature=temperature,
-        )
+        request = self._request(prompt=prompt, **wishes)
         if (refusal := self._refusal(request)) is not None:
             return ModelReply(error=refusal)
         whole: BaseMessage | None = None
@@ -219,11 +178,7 @@ class LanguageModel:
         return self._as_reply(whole, request)
 
     def stream(
-        self,
-        prompt: str,
-        *,
-        schema: AnswerForm = None,
-        seconds: float = 60.0,
+        self, prompt: str, *, schema: AnswerForm = None, seconds: float = 60.0
     ) -> Generator[str]:
         """Yield the answer piece by piece, each as soon as the model gives it.
 
@@ -244,11 +199,7 @@ class LanguageModel:
             raise ModelError(str(error)) from error
 
     async def astream(
-        self,
-        prompt: str,
-        *,
-        schema: AnswerForm = None,
-        seconds: float = 60.0,
+        self, prompt: str, *, schema: AnswerForm = None, seconds: float = 60.0
     ) -> AsyncGenerator[str]:
         """Do as `stream` does, without blocking; the time limit is exact."""
         request = self._request(prompt=prompt, schema=schema)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from knowtrail.graph.models.ollama_client import ANSWER_TOKENS, CONTEXT_TOKENS
 from knowtrail.graph.models.prompts import estimated_tokens
@@ -16,13 +16,29 @@ AnswerForm: TypeAlias = "Mapping[str, Any] | Literal['json'] | None"
 """A JSON schema, `json` for any JSON, None for text."""
 
 
+class AnswerWishes(TypedDict, total=False):
+    """How a model may answer, where it can be told.
+
+    Attributes:
+        schema: JSON schema that the answer is held to, or `json` for any JSON; where
+            the model has no such thing, it is told the schema.
+        seed: For another answer than the most likely one.
+        tokens: Tokens that the answer may have; None for the usual 512. An answer gets
+            no more than the prompt leaves.
+        temperature: How far the answer may stray; None for 0, or 0.5 with a seed.
+        system: What is said to the model before the prompt.
+    """
+
+    schema: AnswerForm
+    seed: int | None
+    tokens: int | None
+    temperature: float | None
+    system: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """What a model is asked.
-
-    `seed` is for another answer than the most likely one; without a temperature it is
-    0, or 0.5 with a seed. `context` is the tokens of prompt and answer together.
-    """
+    """What a model is asked; `context` is tokens of prompt and answer together."""
 
     prompt: str
     system: str | None = None

@@ -32,11 +32,13 @@ BASE_LAYOUT: dict[str, Any] = {
 """What all interactive pictures have in common."""
 
 
-def rendered(template: str, **values: Any) -> str:
-    """Return the page that a template makes of some values."""
+def rendered(
+    template: str, *, folder: str = "knowtrail.retrieval.views", **values: Any
+) -> str:
+    """Return the page that a template beside this file, or elsewhere, makes."""
     from jinja2 import Environment
 
-    text = resources.files("knowtrail.retrieval.views").joinpath(template)
+    text = resources.files(folder).joinpath(template)
     page = Environment(autoescape=True).from_string(text.read_text("utf-8"))
     return page.render(**values)
 
@@ -82,7 +84,7 @@ def page_of(
 
     with extra("view", "An interactive picture"):
         from plotly.offline import get_plotlyjs  # type: ignore[import-untyped,unused-ignore]
-    data = {**_said(heading), "traces": traces, "layout": layout}
+    data: dict[str, Any] = {**_said(heading), "traces": traces, "layout": layout}
     data |= {"cells": cells, "hint": hint}
     return rendered("page.html", data=data, plotly=Markup(get_plotlyjs()))  # noqa: S704
 
