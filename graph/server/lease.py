@@ -99,24 +99,13 @@ def join_server(
     load_csv: str = "local",
     progress: Progress | None = None,
 ) -> ServerLease:
-    """Join the folder's running server, or start one.
+    """Join the folder's running server, or start one; close the lease after use.
 
     Several processes may call this at once: one starts the server, the others join it.
-
-    Args:
-        home: Folder of the server.
-        version: Neo4j version; None takes the folder's, then the default one.
-        port: Loopback port of Bolt; None takes the folder's last, 7687, or a free one.
-        stay: Whether the server goes on when the last client has left. A running
-            server that would stop is made to stay.
-        timeout: Seconds to wait for the start.
-        heap: Largest Java heap of a server that is started.
-        page_cache: Page cache of a server that is started.
-        load_csv: `local` or `remote`: what LOAD CSV reads in a server that is started.
-        progress: Told of downloads and of the start.
-
-    Returns:
-        A lease to close after use.
+    Without a version it is the folder's, then the default one; without a port the
+    folder's last, 7687, or a free one. With `stay` the server goes on when the last
+    client has left, also one that runs. Heap, page cache and what LOAD CSV may read
+    (`local` or `remote`) are those of a server that is started.
 
     Raises:
         ServerStartError: If the server does not start; with its last log line.
