@@ -83,7 +83,6 @@ def examine(settings: Settings) -> Iterator[Finding]:
 
 
 def _python() -> Finding:
-    """Look at the interpreter."""
     version = platform.python_version()
     detail = f"Python {version} at {sys.executable}"
     if sys.version_info < MINIMUM_PYTHON:
@@ -92,7 +91,6 @@ def _python() -> Finding:
 
 
 def _java(*, managed: bool) -> Finding:
-    """Look for the runtime of the managed server."""
     from knowtrail.graph.server.java import find_java
 
     try:
@@ -106,7 +104,6 @@ def _java(*, managed: bool) -> Finding:
 
 
 def _jars(settings: Settings) -> Finding:
-    """Look for the files of the managed server."""
     from knowtrail.graph.server.folder import ServerFolder
     from knowtrail.graph.server.install import check_version, installed_jars
 
@@ -145,7 +142,6 @@ def _disk(settings: Settings) -> Finding:
 
 
 def _port(settings: Settings) -> Finding:
-    """Look at the port that the managed server would like to have."""
     from knowtrail.graph.server import server_status
 
     info = server_status(settings.home)
@@ -268,7 +264,6 @@ def _corpora(connection: Connection, settings: Settings) -> Iterator[Finding]:
 
 
 def _embedder(settings: Settings) -> Finding:
-    """Look for the embedding model's files; nothing is loaded."""
     provider, _, model = settings.embedder.partition(":")
     if model and provider == "hash":
         return _ok("embedder", "hashed words, no model")
@@ -284,7 +279,6 @@ def _embedder(settings: Settings) -> Finding:
 
 
 def _local_embedder(name: str) -> Finding:
-    """Look for a sentence-transformers model."""
     from knowtrail.graph.models.model_files import local_model
 
     if importlib.util.find_spec("sentence_transformers") is None:

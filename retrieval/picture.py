@@ -81,7 +81,6 @@ def walk_html(walk: Walk, neighbours: Mapping[str, ChunkText] | None = None) -> 
 
 
 def _data(walk: Walk, neighbours: Mapping[str, ChunkText]) -> dict[str, Any]:
-    """Return what the page draws."""
     titles = {step.chunk.document_id: step.chunk.title for step in walk.steps}
     colors = {
         document: _COLORS[place % len(_COLORS)] for place, document in enumerate(titles)
@@ -120,7 +119,6 @@ def _step(
     neighbours: Mapping[str, ChunkText],
     considered: Sequence[RankedChunk],
 ) -> dict[str, Any]:
-    """Return a step as the page draws it."""
     chunk = step.chunk
     color, ink = colors[chunk.document_id]
     return {
@@ -151,7 +149,6 @@ def _drawn(walk: Walk, step: Step) -> Sequence[RankedChunk]:
 def _considered(
     ranked: RankedChunk, chunk: ChunkText, colors: Mapping[str, tuple[str, str]]
 ) -> dict[str, Any]:
-    """Return a considered chunk as the page draws it."""
     return {
         "id": ranked.id,
         "score": ranked.score,

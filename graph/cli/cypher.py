@@ -134,7 +134,6 @@ def cypher(
 def _statement(
     text: str | None, saved: str | None, assignments: tuple[str, ...]
 ) -> tuple[str, dict[str, Any]]:
-    """Return the statement that was asked for, with its parameters."""
     if (text is None) == (saved is None):
         msg = "Give one statement, or --saved NAME (--list names them)."
         raise click.UsageError(msg)
@@ -189,7 +188,6 @@ def _parameters(assignments: tuple[str, ...], *, as_text: bool) -> dict[str, Any
 
 
 def _checked(key: str, text: str) -> str:
-    """Return a value that is text."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -212,7 +210,6 @@ def _value(key: str, text: str) -> Any:
 
 
 def _no_constant(name: str) -> float:
-    """Refuse NaN and Infinity, which are not JSON."""
     raise ValueError(name)
 
 
@@ -226,7 +223,6 @@ def _has_wide_integer(value: Any) -> bool:
 
 
 def _saved_queries() -> dict[str, Statement]:
-    """Return the saved queries by name."""
     from knowtrail.graph.db.statements import statement_names, statement_record
 
     return {

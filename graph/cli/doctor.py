@@ -40,7 +40,6 @@ def doctor(settings: Settings, *, as_json: bool) -> None:
 
 
 def _line(finding: Finding) -> str:
-    """Write a finding as one line."""
     state = click.style(f"{finding.state:<7}", fg=_COLOURS[finding.state])
     advice = f". {finding.advice}" if finding.advice else ""
     text = " ".join(f"{finding.detail}{advice}".split())

@@ -114,7 +114,6 @@ class LazyGroup(NearGroup):
 
 
 def _imported(place: str) -> click.Command:
-    """Import a command, given as `module:attribute`."""
     module, _, attribute = place.partition(":")
     command: click.Command = getattr(import_module(module), attribute)
     return command

@@ -182,7 +182,6 @@ def query_command(
 
 
 def _query_text(sparql: str | None, file: Path | None) -> str:
-    """Return the query that was asked for."""
     if (sparql is None) == (file is None):
         msg = 'Give one query, or --file FILE; such as "SELECT * { ?s ?p ?o } LIMIT 9".'
         raise click.UsageError(msg)
@@ -200,7 +199,6 @@ def _query_text(sparql: str | None, file: Path | None) -> str:
 
 
 def _show(result: Any, *, as_json: bool, as_csv: bool, wide: bool) -> None:
-    """Write an answer on standard output."""
     if result.type in {"CONSTRUCT", "DESCRIBE"}:
         graph = result.graph
         if graph is not None:
@@ -248,7 +246,6 @@ def _write_results(result: Any) -> None:
 
 
 def _json_term(term: Any) -> dict[str, str]:
-    """Return a term in the JSON format of SPARQL results."""
     from rdflib.term import BNode, URIRef
 
     if isinstance(term, URIRef):

@@ -173,7 +173,6 @@ def _show_loading(verbose: int) -> None:
 
 
 def _read_password(path: Path) -> str:
-    """Return the first line of a password file."""
     try:
         return path.read_text("utf-8").splitlines()[0].strip()
     except (OSError, UnicodeDecodeError, IndexError) as error:

@@ -56,7 +56,6 @@ def plain_value(value: Any) -> Any:
 
 
 def _not_finite(value: float) -> str:
-    """Return the name of a number that JSON lacks."""
     if math.isnan(value):
         return "NaN"
     return "Infinity" if value > 0 else "-Infinity"
@@ -187,7 +186,6 @@ def write_csv(
 
 
 def _csv_field(value: Any) -> str:
-    """Return a value as a CSV field."""
     plain = plain_value(value)
     if plain is None:
         return ""

@@ -145,7 +145,6 @@ def _home(settings: Settings, home: Path | None) -> Path:
 
 
 def _command(name: str, home: Path) -> str:
-    """Return the command line of a sub-command for a folder."""
     from knowtrail.graph.settings import own_command
 
     return f"{own_command(home)} server {name}"

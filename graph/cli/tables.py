@@ -36,7 +36,6 @@ class _Unpadded:
         self._file = file
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the file has, such as its encoding."""
         return getattr(self._file, name)
 
     def write(self, text: str) -> int:

@@ -85,11 +85,9 @@ class Connection:
             self.driver.close()
 
     def __enter__(self) -> Self:
-        """Return the connection."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the connection."""
         self.close()
 
     @property
@@ -217,11 +215,9 @@ class AsyncConnection:
             await self.driver.close()
 
     async def __aenter__(self) -> Self:
-        """Return the connection."""
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close the connection."""
         await self.aclose()
 
     async def acapabilities(self) -> Capabilities:

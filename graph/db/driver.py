@@ -129,7 +129,6 @@ class Counters:
     labels_added: int = 0
 
     def __add__(self, other: Counters) -> Counters:
-        """Add two counts field by field."""
         counts = {f.name: getattr(self, f.name) for f in fields(self)}
         return Counters(**{n: v + getattr(other, n) for n, v in counts.items()})
 

@@ -54,7 +54,6 @@ class Label:
 
 
 def _snake(name: str) -> str:
-    """Return a name in lower case, its words joined by underscores."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 

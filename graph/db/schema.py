@@ -124,7 +124,6 @@ def _await_indexes(connection: Connection, wait: float, progress: Progress) -> N
 
 
 def _check_index(row: dict[str, Any], *, late: bool) -> None:
-    """Refuse to go on without an index that failed, or takes too long."""
     if row["state"] == "FAILED" or late:
         msg = f"{_unready(row)} Run the command again when it is built."
         raise SchemaError(msg)
@@ -223,7 +222,6 @@ def show_schema(connection: Connection) -> list[SchemaItem]:
 
 
 def _item(row: dict[str, Any], *, kind: str, state: str, ours: bool) -> SchemaItem:
-    """Read a row of SHOW CONSTRAINTS or SHOW INDEXES."""
     on = f"{':'.join(row['labelsOrTypes'] or [])}({', '.join(row['properties'] or [])})"
     return SchemaItem(name=row["name"], kind=kind, on=on, state=state, ours=ours)
 

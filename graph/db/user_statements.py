@@ -157,7 +157,6 @@ def run_statement(
 
 
 def _check_text(text: str) -> None:
-    """Refuse a text that the driver cannot send."""
     if not text.strip():
         msg = "The statement is empty: write one, such as 'MATCH (n) RETURN count(n)'."
         raise InputError(msg)
@@ -199,7 +198,6 @@ def _without_mode(text: str) -> tuple[str, str]:
 
 
 def _operators(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the operators of a plan with their details."""
     yield plan.get("operatorType", ""), str(plan.get("args", {}).get("Details", ""))
     for child in plan.get("children", ()):
         yield from _operators(child)

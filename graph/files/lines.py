@@ -67,7 +67,6 @@ def read_json(path: str | Path) -> Any:
 
 
 def _value(text: str, place: str) -> Any:
-    """Return the value of a JSON text."""
     try:
         return json.loads(text)
     except RecursionError as error:

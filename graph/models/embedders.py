@@ -162,7 +162,6 @@ def load_embedder(name: str, *, settings: Settings | None = None) -> Embedder:
 
 
 def _provider(name: str) -> tuple[str, str]:
-    """Return provider and model of a name."""
     provider, _, model = name.partition(":")
     if not model and provider not in _PROVIDERS and provider.strip():
         return "sentence-transformers", name

@@ -48,7 +48,6 @@ class _OneThread:
         self._before = 1
 
     def __enter__(self) -> None:
-        """Begin to use one thread."""
         import torch
 
         with self._lock:
@@ -58,7 +57,6 @@ class _OneThread:
         torch.set_num_threads(1)
 
     def __exit__(self, *_: object) -> None:
-        """Use as many as before."""
         import torch
 
         torch.set_num_threads(self._before)

@@ -87,7 +87,6 @@ def reason_of(error: BaseException) -> str:
 
 
 def _names(error: BaseException) -> str:
-    """Return the names of all classes that an error belongs to."""
     return " ".join(
         kind.__name__ for each in _chain(error) for kind in type(each).__mro__
     )

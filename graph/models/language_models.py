@@ -229,7 +229,6 @@ class LanguageModel:
         )
 
     def _chunks(self, request: ModelRequest, seconds: float) -> Generator[BaseMessage]:
-        """Yield the answer's chunks until the time is over."""
         messages = request.messages(is_ollama=self._is_ollama)
         end = time.monotonic() + seconds
         with self._translated(seconds):
@@ -250,7 +249,6 @@ class LanguageModel:
     async def _achunks(
         self, request: ModelRequest, seconds: float
     ) -> AsyncGenerator[BaseMessage]:
-        """Yield the answer's chunks until the time is over."""
         messages = request.messages(is_ollama=self._is_ollama)
         end = time.monotonic() + seconds
         attempt = 1
@@ -437,13 +435,11 @@ def model_at_hand(settings: Settings | None = None) -> LanguageModel | None:
 
 
 def _not_started(what: str, model: str) -> str:
-    """Return that Ollama does not answer."""
     told = f"No answer from {what}: start it with `ollama serve` and"
     return f"{told} `ollama pull {model}`."
 
 
 def _not_pulled(where: str | None, model: str) -> str:
-    """Return that Ollama has no such model."""
     return f"Ollama at {where} has no model {model!r}: run `ollama pull {model}`."
 
 
@@ -468,19 +464,16 @@ def _line(text: str) -> str:
 
 
 def _own_name(chat: BaseChatModel) -> str:
-    """Return what a chat model calls its model, or itself."""
     names = [getattr(chat, attribute, None) for attribute in ("model", "model_name")]
     return next((n for n in names if isinstance(n, str) and n), type(chat).__name__)
 
 
 def _joined(whole: BaseMessage | None, chunk: BaseMessage) -> BaseMessage:
-    """Return an answer with one chunk more."""
     joined: BaseMessage = chunk if whole is None else whole + chunk  # type: ignore[assignment]
     return joined
 
 
 def _reply(message: BaseMessage | None) -> ModelReply:
-    """Return a message as a reply."""
     if message is None:
         return ModelReply(error="The model gave no answer.")
     told = message.response_metadata

@@ -98,7 +98,6 @@ class Provider:
         return chat
 
     def _key(self, model: str, *, is_needed: bool, otherwise: str) -> str:
-        """Return the key; a message never shows it."""
         names = " or ".join(self.keys)
         key = (_first(self.keys) or "").strip()
         if not key and is_needed:

@@ -114,5 +114,4 @@ def _without(error: DatabaseError) -> None:
 def _vectors(
     rows: Sequence[dict[str, Any]], texts: Sequence[str]
 ) -> list[list[float]] | None:
-    """Return the vectors of an answer; None where it is not one a text."""
     return [row["vector"] for row in rows] if len(rows) == len(texts) else None

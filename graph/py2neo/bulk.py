@@ -143,7 +143,6 @@ def _relate(
     write: str,
     *keys: Sequence[Any] | None,
 ) -> None:
-    """Write a relationship for each row."""
     start, end = _End("a", "s", keys[0]), _End("b", "e", keys[1])
 
     def sent(row: Any, number: int) -> list[Any]:
@@ -256,7 +255,6 @@ class _Properties:
 
     @staticmethod
     def _values(row: Any, keys: tuple[str, ...], number: int) -> list[Any]:
-        """Return the values of a row in the order of the keys."""
         if type(row) is list and len(row) == len(keys):
             return row
         if isinstance(row, Mapping):
@@ -329,7 +327,6 @@ def _labels_text(labels: Iterable[str] | None) -> str:
 
 
 def _one_type(rel_type: Any) -> str:
-    """Return the escaped name of a type."""
     if rel_type is None or isinstance(rel_type, list | tuple | set | frozenset):
         msg = f"{rel_type!r} is not one type of relationships."
         raise UnsupportedValueError(msg)

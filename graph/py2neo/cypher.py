@@ -343,7 +343,6 @@ class Cursor:
 
 
 def _imported(name: str) -> Any:
-    """Import a library that only some results need."""
     try:
         return import_module(name)
     except ImportError as error:

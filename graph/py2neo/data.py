@@ -54,7 +54,6 @@ class SetView(Set[T]):
         return SetView(it)
 
     def __call__(self) -> frozenset[T]:
-        """Return the members as a plain set."""
         return frozenset(self._items)
 
     def union(self, *others: Iterable[Any]) -> SetView[Any]:
@@ -592,7 +591,6 @@ class Node(Entity):
         return f"({f'{self.labels!r} '.lstrip()}{_literal_text(self)})"
 
     def __reduce__(self) -> Any:
-        """Copy and pickle as a local node."""
         return type(self)._of, (tuple(self.labels), dict(self))
 
 
@@ -604,7 +602,6 @@ def _literal_text(entity: Entity) -> str:
 
 
 def _name_text(node: Node) -> str:
-    """Return the name of a node for people, empty where it has none."""
     return node["name"] if isinstance(node["name"], str) else ""
 
 
@@ -715,7 +712,6 @@ class Relationship(Entity):
         return f"({start})-{_arrow_text(self)}->({end})"
 
     def __reduce__(self) -> Any:
-        """Copy and pickle as a local relationship."""
         return Relationship._of, (type(self).__name__, self._ends, dict(self))
 
 

@@ -68,7 +68,6 @@ class Version(tuple[int, ...]):
     _text: str
 
     def __new__(cls, text: str) -> Version:
-        """Read the numbers, up to what follows a hyphen or plus sign."""
         numbers = text.partition("-")[0].partition("+")[0].split(".")
         version = super().__new__(cls, (int(n) for n in numbers if n.isdigit()))
         version._text = text
@@ -185,7 +184,6 @@ class GraphService:
         return Graph._of(self, name)
 
     def _component(self) -> tuple[str, str, str]:
-        """Return product, version and edition of the server."""
         rows = self.default_graph.call("dbms.components").data()
         row = next((r for r in rows if r["name"].startswith("Neo4j")), rows[0])
         return row["name"], row["versions"][0], row["edition"]
@@ -508,7 +506,6 @@ class SystemGraph(Graph):
 
 
 def _do(tx: Transaction, work: str | Callable[..., object], parameters: Any) -> None:
-    """Run a statement, or call a function with a transaction."""
     if isinstance(work, str):
         tx.run(work, parameters)
         return

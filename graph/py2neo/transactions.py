@@ -560,7 +560,6 @@ class _Hydrant:
 
 
 def _fill(node: Node, labels: Iterable[str], properties: dict[str, Any]) -> None:
-    """Give a node what is stored of it."""
     node._labels = dict.fromkeys(labels)
     node._replace(properties)
     node._stale = None  # last: another thread may look

@@ -272,7 +272,6 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def _refuse(path: Path, error: OSError) -> NoReturn:
-    """Raise the storage error for a file that cannot be written."""
     msg = (
         f"Cannot write {path}: {error.strerror}. "
         "Free the disk or choose another --home."

@@ -176,7 +176,6 @@ def listed_jars(version: str) -> list[Jar]:
 
 
 def _jar(coordinate: str, digest: str | None = None) -> Jar:
-    """Read `group:artifact:version[:classifier]`."""
     group, artifact, version, *classifier = coordinate.split(":")
     return Jar(
         group=group,
@@ -279,7 +278,6 @@ def fetch_jars(
 def _fetch(
     client: httpx.Client, repositories: Sequence[str], jar: Jar, folder: Path
 ) -> None:
-    """Fetch one jar, unless it is there and right."""
     target = folder / jar.name
     if target.is_file() and _sum_of(target.read_bytes(), jar.digest) == jar.digest:
         return
@@ -329,7 +327,6 @@ def _sum_of(content: bytes, like: str | None) -> str:
 
 
 def _unreachable(version: str, error: Exception) -> str:
-    """Return the message for a repository that does not deliver."""
     reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
     return (
         f"Neo4j {version} is not installed and cannot be fetched ({reason}): "
@@ -339,7 +336,6 @@ def _unreachable(version: str, error: Exception) -> str:
 
 
 def _archive_path(version: str, java: Java) -> Path:
-    """Return where the archive of a version and runtime belongs."""
     bridge = version_of("jpype1")
     return jar_folder(version) / f"java-{java.release}-{bridge}.aot"
 
@@ -408,7 +404,6 @@ def _train(version: str, java: Java, folder: Path) -> None:
 
 
 def _write(version: str, java: Java, folder: Path, path: Path) -> None:
-    """Turn the record into the archive."""
     draft = folder / "draft.aot"
     with (folder / "write.log").open("wb") as log:
         subprocess.run(  # noqa: S603 - the Java that was found

@@ -134,7 +134,6 @@ def _spawn(folder: ServerFolder, spec: ChildSpec) -> int | None:
 
 
 def _await_answer(folder: ServerFolder, read_end: int, timeout: float) -> None:
-    """Wait for the word of the server process."""
     received = _read_to_end(read_end, timeout)
     if received is None:
         kill_server(folder, STOP_TIMEOUT_SECONDS, force=True)

@@ -48,7 +48,6 @@ class ServerLease:
         self._pipe = pipe
 
     def __enter__(self) -> Self:
-        """Return the lease itself."""
         return self
 
     def __exit__(
@@ -57,7 +56,6 @@ class ServerLease:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the lease."""
         self.close()
 
     def close(self) -> None:
@@ -140,7 +138,6 @@ def join_server(
 
 
 def _check_load_csv(value: str) -> str:
-    """Return what LOAD CSV may read."""
     if value not in {"local", "remote"}:
         msg = f"load_csv is {value[:80]!r}: write local or remote."
         raise SettingsError(msg)
@@ -190,7 +187,6 @@ def _join_or_start(
 
 
 def _check_same(folder: ServerFolder, state: RunningServer, wish: ChildSpec) -> None:
-    """Refuse a running server that is not the one asked for."""
     hint = "stop it first (knowtrail server stop) or use another --home"
     if wish.version not in {"", state.version}:
         msg = f"The server of {folder.home} runs Neo4j {state.version}: {hint}."

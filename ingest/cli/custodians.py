@@ -131,7 +131,6 @@ def _file(
     example: bool,
     limit: int | None,
 ) -> CustodianFile:
-    """Open the file that is meant."""
     from knowtrail.ingest.custodians import CustodianFile, bundled_custodians
 
     if (path is None) != example:
@@ -150,7 +149,6 @@ def _tell(report: CustodianReport, *, as_json: bool) -> None:
 
 
 def _tell_counts(report: CustodianReport) -> None:
-    """Write the report for people."""
     found = report.findings
     click.echo(
         f"Custodians of {report.source} in {report.corpus}: {report.added} added, "

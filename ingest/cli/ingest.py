@@ -286,7 +286,6 @@ def _tell(report: IngestReport, *, as_json: bool) -> None:
 
 
 def _tell_counts(report: IngestReport) -> None:
-    """Write the report for people."""
     click.echo(
         f"Corpus {report.corpus}: {report.added} added, {report.updated} updated, "
         f"{report.skipped} skipped, {report.deleted} deleted, {report.failed} failed"

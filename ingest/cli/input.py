@@ -86,7 +86,6 @@ def tell_estimate(
 def _tell_counts(
     source: Source, found: Estimate, *, themes: str, embedder: str | None
 ) -> None:
-    """Write an estimate for people."""
     from knowtrail.graph.cli.rows import counted
 
     much = "about" if found.documents > found.read else "at least"

@@ -122,7 +122,6 @@ def _ingest(connection: Connection, settings: Settings, embedder: Embedder) -> N
 
 
 def _draw(connection: Connection, walk: Walk, picture: Path) -> None:
-    """Write the picture of the walk."""
     from knowtrail.graph.files import write_file
     from knowtrail.retrieval.picture import considered_chunks, walk_html
 

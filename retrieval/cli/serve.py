@@ -104,7 +104,6 @@ def serve(
 def _rules(
     settings: Settings, key_file: Path | None, hosts: tuple[str, ...], *, near: bool
 ) -> Rules:
-    """Return who may ask."""
     from knowtrail.retrieval.serve.guard import (
         LOOPBACK_NAMES,
         Rules,
@@ -128,6 +127,5 @@ def _rules(
 
 
 def _address(bound: socket.socket) -> str:
-    """Return the URL of a socket."""
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -64,7 +64,6 @@ def _build(
     full: bool,
     as_json: bool,
 ) -> None:
-    """Make the snapshot and say what it holds."""
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.retrieval.snapshot.blocks import CorpusSource
     from knowtrail.retrieval.snapshot.build import build_snapshot
@@ -120,7 +119,6 @@ def _verify(
 
 
 def _delete(settings: Settings, name: str, *, as_json: bool) -> None:
-    """Delete the snapshot."""
     from knowtrail.retrieval.snapshot.build import delete_snapshot
 
     deleted = delete_snapshot(settings.home, name)

@@ -215,5 +215,4 @@ def _as_dict(result: TraverseResult, *, trace: bool) -> dict[str, Any]:
 
 
 def _ranked(chunks: Sequence[RankedChunk]) -> list[dict[str, Any]]:
-    """Return chunks that were considered as JSON values."""
     return [{"chunkId": chunk.id, "score": chunk.score} for chunk in chunks]

@@ -312,7 +312,6 @@ def _walk(
     algorithm: str,
     corpus: str | None,
 ) -> PicturedWalk:
-    """Return the walk that was asked for."""
     from knowtrail.retrieval.views.walks import ask_walk, read_walk
 
     if traversal is not None:

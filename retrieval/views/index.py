@@ -87,8 +87,6 @@ def write_index(
 def _pictures(
     connection: Connection, corpus: str, documents: int, walks: int
 ) -> Iterator[_Picture]:
-    """Yield what there is to draw."""
-
     def space(suffix: str) -> bytes | str:
         return space_of(connection, corpus, None, suffix=suffix, **_LIMITS)
 

@@ -74,7 +74,6 @@ def _alike(texts: Sequence[str], labels: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _middle(text: str, most: int) -> str:
-    """Return beginning and end of a text."""
     if width(text) <= most:
         return text
     end = _begun(text[::-1], (most - 1) // 2)[::-1]
@@ -109,5 +108,4 @@ def wrapped(text: str, *, columns: int = 64, lines: int = 6) -> str:
 
 
 def _lines(parts: Iterable[str]) -> str:
-    """Join escaped lines."""
     return "<br>".join(markup(part) for part in parts)

@@ -167,7 +167,6 @@ def _entities(
 
 
 def _label(node: neo4j.graph.Node) -> str:
-    """Return the label that a node is drawn by."""
     labels = sorted(node.labels)
     return next(
         (label for label in labels if label in _NODE_STYLES), (labels or [""])[0]
@@ -300,7 +299,6 @@ def _ends(one: neo4j.graph.Relationship) -> tuple[str, str]:
 
 
 def _name(node: neo4j.graph.Node) -> str:
-    """Return what names a node."""
     label = _label(node)
     style = _NODE_STYLES.get(label)
     names = [style.caption] if style else ["title", "name", "text", "id"]
@@ -316,7 +314,6 @@ def _caption(one: neo4j.graph.Relationship) -> str:
 
 
 def _told(kind: str, entity: neo4j.graph.Node | neo4j.graph.Relationship) -> _Cells:
-    """Return what the panel says of a node or relationship."""
     return [("", plain(kind)), *_properties(entity).items()]
 
 

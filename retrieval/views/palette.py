@@ -94,7 +94,6 @@ def style_documents(
 
 
 def _style(number: int) -> Style:
-    """Return the style of a place in the order."""
     pair, color = divmod(number, len(COLORS))
     tone, mark = divmod(pair, len(MARKS))
     if tone >= TONES:
@@ -103,6 +102,5 @@ def _style(number: int) -> Style:
 
 
 def _lighter(color: str, share: float) -> str:
-    """Mix a colour with white."""
     parts = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(p + (255 - p) * share):02x}" for p in parts)

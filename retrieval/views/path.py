@@ -262,6 +262,5 @@ def _marks(
 
 
 def _cosine(passages: Passages, one: int, other: int) -> float:
-    """Return the cosine of two rows."""
     a, b = passages.vectors[one], passages.vectors[other]
     return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))

@@ -163,7 +163,6 @@ def segments_of(passages: Sequence[Passage]) -> tuple[Segment, ...]:
 
 
 def _passages(rows: Iterable[Any]) -> Passages:
-    """Keep rows with their vectors."""
     passages, vectors = [], []
     for row in rows:
         passages.append(
@@ -181,6 +180,5 @@ def _passages(rows: Iterable[Any]) -> Passages:
 
 
 def _batches(ids: Sequence[str], size: int) -> Iterator[list[str]]:
-    """Yield parts of a list."""
     for start in range(0, len(ids), size):
         yield list(ids[start : start + size])

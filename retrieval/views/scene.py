@@ -131,7 +131,6 @@ def _line(
 
 
 def _document(scene: Scene, numbers: Sequence[int], style: Style) -> dict[str, Any]:
-    """Return the chunks of a document."""
     walked = scene.walk is None or any(
         step.chunk.document_id == scene.rows[numbers[0]].document
         for step in scene.walk.steps
@@ -161,7 +160,6 @@ def _others(scene: Scene, numbers: Sequence[int]) -> dict[str, Any]:
 
 
 def _points(scene: Scene, numbers: Sequence[int]) -> dict[str, Any]:
-    """Return chunks as points with their hover labels."""
     rows = list(numbers)
     return {
         "type": "scatter3d",
@@ -175,7 +173,6 @@ def _points(scene: Scene, numbers: Sequence[int]) -> dict[str, Any]:
 
 
 def _hover(scene: Scene, number: int) -> str:
-    """Return what is said about a chunk."""
     row = scene.rows[number]
     score = (
         ""
@@ -203,7 +200,6 @@ def _considered(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]
 
 
 def _hops(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return the edges that the walk followed."""
     hops = hops_of(scene, places)
     return [
         _line(scene, pairs, name, line, rank=3)
@@ -216,7 +212,6 @@ def _hops(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
 
 
 def _steps(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return the visited chunks with their numbers."""
     steps = () if scene.walk is None else scene.walk.steps
     drawn = [step for step in steps if step.chunk.id in places]
     if not drawn:
@@ -252,13 +247,11 @@ def _steps(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
 
 
 def _found(step: Step) -> str:
-    """Say what a step found and how it was chosen."""
     reason = f"<br><i>{markup(cut(step.reason, 80))}</i>" if step.reason else ""
     return f"{reason}<br>{len(step.sentences)} new sentences"
 
 
 def _question(scene: Scene) -> dict[str, Any]:
-    """Return the question as a point."""
     at = [] if scene.query is None else rounded(scene.query)
     text = "" if scene.walk is None else wrapped(scene.walk.question)
     return {

@@ -173,7 +173,6 @@ def _walked(pictured: PicturedWalk | None) -> list[str]:
 
 
 def _joined(sample: Passages, kept: Passages) -> Passages:
-    """Add the chunks of a walk to a sample."""
     known = {row.id for row in sample.rows}
     new = [n for n, row in enumerate(kept.rows) if row.id not in known]
     if not sample.rows:
@@ -211,7 +210,6 @@ def _points(
 
 
 def _umap(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return points made by UMAP with a fixed seed."""
     with extra("umap", "--projection umap", otherwise="; or use --projection pca"):
         import umap  # type: ignore[import-not-found,import-untyped,unused-ignore]
     if len(vectors) < 6:
@@ -231,7 +229,6 @@ def _umap(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def _scores(
     sample: Passages, query: npt.NDArray[np.float64] | None
 ) -> npt.NDArray[np.float64] | None:
-    """Return the cosine of each chunk to the question."""
     if query is None:
         return None
     vectors = sample.vectors.astype(np.float64)

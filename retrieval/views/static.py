@@ -181,7 +181,6 @@ def _cloud(axes: Any, scene: Scene) -> None:
 
 
 def _stroke(axes: Any, ends: npt.NDArray[np.float64], *, jump: bool) -> None:
-    """Draw a hop in space."""
     axes.plot(
         *ends.T,
         color=JUMP if jump else PATH,
@@ -223,14 +222,12 @@ def _numbers(
 
 
 def _seen(axes: Any, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return where points of space are seen."""
     turned = np.insert(points, 3, 1.0, axis=1) @ axes.get_proj().T
     found: npt.NDArray[np.float64] = turned[:, :2] / turned[:, 3:]
     return found
 
 
 def _box(*, anchor: bool, stop: bool) -> dict[str, Any]:
-    """Return how the box of a step's number looks."""
     return {
         "boxstyle": "round,pad=0.28",
         "facecolor": ANCHOR if anchor else "white",
@@ -240,7 +237,6 @@ def _box(*, anchor: bool, stop: bool) -> dict[str, Any]:
 
 
 def _image(axes: Axes, grid: Grid) -> Any:
-    """Draw the cells."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return axes.imshow(
@@ -405,7 +401,6 @@ def _mark(axes: Axes, mark: Mark, size: float) -> None:
 
 
 def _legend(figure: Figure, drawn: set[str]) -> None:
-    """Say what the signs mean."""
     from matplotlib.lines import Line2D
 
     def box(face: str, edge: str, label: str) -> Line2D:

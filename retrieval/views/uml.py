@@ -187,12 +187,10 @@ def _lines(item: ClassScores) -> Iterator[str]:
 
 
 def _fill(score: float) -> str:
-    """Return the shade of a score."""
     return HEAT[min(round(score * (len(HEAT) - 1)), len(HEAT) - 1)]
 
 
 def _ink(fill: str) -> str:
-    """Return the colour of text that can be read on a shade."""
     red, green, blue = (int(fill[i : i + 2], 16) for i in (1, 3, 5))
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
 

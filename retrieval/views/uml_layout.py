@@ -51,8 +51,6 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
-    """A class with all below it."""
-
     width: float
     height: float
     places: Mapping[str, Place]
@@ -113,7 +111,6 @@ class _Layer:
         return _Block(width=right, height=bottom, places=places)
 
     def _block(self, name: str, limit: float) -> _Block:
-        """Return a class with all below it."""
         height = self._heights[name]
         places = {name: Place(x=0, y=0)}
         kinds = self._children.get(name, ())
@@ -161,5 +158,4 @@ def _filled(blocks: Sequence[_Block], limit: float) -> list[list[_Block]]:
 
 
 def _height(column: Sequence[_Block]) -> float:
-    """Return the height of blocks above each other."""
     return sum(block.height + GAP for block in column) - GAP

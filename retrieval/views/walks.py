@@ -121,7 +121,6 @@ def heading(walk: Walk, note: str = "") -> Heading:
 
 
 def _step(row: dict[str, Any]) -> Step:
-    """Return a step from what was recorded."""
     return Step(
         index=row["index"],
         hop=row["hop"],
