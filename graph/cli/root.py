@@ -50,6 +50,7 @@ _COMMANDS = {
     ),
     "eval": ("eval.cli:evaluation", "Measure extraction, relevance, templates."),
     "serve": ("retrieval.cli.serve:serve", "Answer procedures over HTTP."),
+    "mcp": ("retrieval.cli.mcp:mcp", "Tools for agents, over MCP."),
     "view": ("retrieval.cli.view:view", "Pictures: matrices, walks, the graph."),
     "rdf": ("graph.cli.rdf:rdf", "The graph as RDF: out, in, and in SPARQL."),
     "schema": ("graph.cli.schema:schema", "Constraints and indexes."),
@@ -64,7 +65,7 @@ _UNDER = {
     "Ask": ("search", "ask", "traverse", "compare"),
     "Look": ("view", "cypher", "rdf"),
     "Measure": ("dataset", "eval"),
-    "Admin": ("server", "schema", "serve", "completion"),
+    "Admin": ("server", "schema", "serve", "mcp", "completion"),
 }
 """Heading of the list -> the commands below it."""
 
