@@ -6,7 +6,8 @@ A command takes them by name, `@options("corpus", "json")`, in the order of its 
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -18,46 +19,73 @@ _F = TypeVar("_F", bound="Callable[..., Any]")
 MODELS = "Ollama's, openai:MODEL[@URL], anthropic:MODEL or langchain:CLASS:MODEL"
 """How language models are named."""
 
-_TABLE: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
-    "json": (("--json", "as_json"), {"is_flag": True, "help": "Answer as JSON."}),
-    "csv": (
-        ("--csv", "as_csv"),
-        {"is_flag": True, "help": "Write every row as CSV."},
+_TABLE = {
+    "json": partial(
+        click.option, "--json", "as_json", is_flag=True, help="Answer as JSON."
     ),
-    "wide": (
-        ("--wide",),
-        {"is_flag": True, "help": "Every column, one line a row."},
+    "csv": partial(
+        click.option, "--csv", "as_csv", is_flag=True, help="Write every row as CSV."
     ),
-    "yes": (("--yes",), {"is_flag": True, "help": "Do not ask."}),
-    "corpus": (("--corpus",), {"help": "Corpus; needed where there are several."}),
-    "limit": (
-        ("--limit",),
-        {"type": click.IntRange(1), "help": "Read this many and stop."},
+    "wide": partial(
+        click.option, "--wide", is_flag=True, help="Every column, one line a row."
     ),
-    "model": (
-        ("--model", "model_name"),
-        {"metavar": "NAME", "help": f"Language model: {MODELS}."},
+    "yes": partial(click.option, "--yes", is_flag=True, help="Do not ask."),
+    "corpus": partial(
+        click.option, "--corpus", help="Corpus; needed where there are several."
     ),
-    "record": (
-        ("--record/--no-record",),
-        {"default": True, "show_default": True, "help": "Store the walk in the graph."},
+    "limit": partial(
+        click.option, "--limit", type=click.IntRange(1), help="Read this many and stop."
     ),
-    "seed": (
-        ("--seed",),
-        {"default": 0, "show_default": True, "help": "Seed of the intervals."},
+    "model": partial(
+        click.option,
+        "--model",
+        "model_name",
+        metavar="NAME",
+        help=f"Language model: {MODELS}.",
     ),
-    "store": (
-        ("--store",),
-        {"is_flag": True, "help": "Keep the results in the graph."},
+    "record": partial(
+        click.option,
+        "--record/--no-record",
+        default=True,
+        show_default=True,
+        help="Store the walk in the graph.",
+    ),
+    "host": partial(
+        click.option,
+        "--host",
+        default="127.0.0.1",
+        show_default=True,
+        help="Address to listen on; another than loopback needs a key.",
+    ),
+    "port": partial(
+        click.option,
+        "--port",
+        type=click.IntRange(0, 65_535),
+        default=7475,
+        show_default=True,
+        help="Port to listen on; 0 takes a free one.",
+    ),
+    "key-file": partial(
+        click.option,
+        "--key-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="File with the key that clients must show, or NAME KEY a line.",
+    ),
+    "allowed-host": partial(
+        click.option,
+        "--allowed-host",
+        "hosts",
+        multiple=True,
+        metavar="NAME",
+        help="Name under which clients may reach this server; may be repeated.",
     ),
 }
-"""Name -> what declares it and its attributes, as click takes them."""
+"""Name -> what makes the option."""
 
 
 def option(name: str, **changes: Any) -> Callable[[_F], _F]:
     """Return an option of the table as a decorator, with other attributes if given."""
-    declared, attributes = _TABLE[name]
-    return click.option(*declared, **(attributes | changes))
+    return _TABLE[name](**changes)
 
 
 def options(*names: str) -> Callable[[_F], _F]:

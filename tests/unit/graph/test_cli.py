@@ -200,7 +200,8 @@ def test_no_command_is_left_out_of_these_tests() -> None:
     found = {()}
     for name, (place, _) in _COMMANDS.items():
         module, _, attribute = place.partition(":")
-        found |= _words((name,), getattr(import_module(f"knowtrail.{module}"), attribute))
+        home = import_module(f"knowtrail.{module}")
+        found |= _words((name,), getattr(home, attribute))
 
     found |= {
         (name, place.partition(":")[2])
