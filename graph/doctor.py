@@ -63,14 +63,7 @@ def _problem(check: str, detail: str, advice: str) -> Finding:
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
-    """Look at everything that commands need, the basics first.
-
-    Args:
-        settings: Which server, folder and models are meant.
-
-    Yields:
-        Findings as they are made; the last ones need a running server.
-    """
+    """Yield what is found, as it is looked at, of all that commands need."""
     yield _python()
     yield _java(managed=settings.uri is None)
     if settings.uri is None:
@@ -298,10 +291,7 @@ def _local_embedder(name: str) -> Finding:
 
 
 def _language_model(settings: Settings) -> Finding:
-    """Look for the language model, which extracts, guides walks, words answers.
-
-    A provider's is not asked, as that costs money: only package and key are looked at.
-    """
+    """Look for the language model; of a provider's only package and key are free."""
     from knowtrail.graph.models.language_models import load_language_model
     from knowtrail.graph.models.providers import provider_of
 
