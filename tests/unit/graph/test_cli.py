@@ -83,6 +83,7 @@ COMMANDS = [
     ("eval", "zelo", "train"),
     ("eval", "specificity"),
     ("serve",),
+    ("mcp",),
     ("rdf",),
     ("rdf", "export"),
     ("rdf", "import"),
