@@ -228,6 +228,8 @@ def _write_results(result: Any) -> None:
     """Write rows as they come, in the JSON format of SPARQL results."""
     import json
 
+    from rdflib.plugins.sparql.results.jsonresults import termToJSON
+
     if result.type == "ASK":
         click.echo(json.dumps({"head": {}, "boolean": bool(result.askAnswer)}))
         return
@@ -236,26 +238,13 @@ def _write_results(result: Any) -> None:
     separator = ""
     for row in result:
         held = {
-            name: _json_term(value)
+            name: termToJSON(result, value)
             for name, value in zip(names, row, strict=True)
             if value is not None
         }
         click.echo(separator + json.dumps(held, ensure_ascii=False), nl=False)
         separator = ",\n"
     click.echo("\n]}}")
-
-
-def _json_term(term: Any) -> dict[str, str]:
-    from rdflib.term import BNode, URIRef
-
-    if isinstance(term, URIRef):
-        return {"type": "uri", "value": str(term)}
-    if isinstance(term, BNode):
-        return {"type": "bnode", "value": str(term)}
-    found = {"type": "literal", "value": str(term)}
-    if term.language:
-        return found | {"xml:lang": term.language}
-    return found | ({"datatype": str(term.datatype)} if term.datatype else {})
 
 
 def _cell(value: Any, result: Any) -> str:

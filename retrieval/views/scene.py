@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from knowtrail.retrieval.views.labels import cut, markup, wrapped
 from knowtrail.retrieval.views.palette import ANCHOR, JUMP, OTHERS, PATH, STOP
 from knowtrail.retrieval.views.walks import has_edge, is_anchor
@@ -12,7 +14,6 @@ from knowtrail.retrieval.views.walks import has_edge, is_anchor
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     import numpy.typing as npt
 
     from knowtrail.retrieval.views.palette import Style
@@ -41,7 +42,17 @@ class Scene:
     axes: tuple[str, str, str]
 
 
-def rounded(values: npt.NDArray[np.float64]) -> list[float]:
+def coordinates(points: npt.NDArray[np.float64]) -> dict[str, list[float | None]]:
+    """Return points `(n, 3)`, or lines `(n, 2, 3)` with gaps behind, for Plotly."""
+    if points.ndim == 2:
+        return {name: rounded(points[:, n]) for n, name in enumerate("xyz")}
+    return {
+        name: [value for line in points for value in (*rounded(line[:, n]), None)]
+        for n, name in enumerate("xyz")
+    }
+
+
+def rounded(values: npt.NDArray[np.float64]) -> list[float | None]:
     """Return coordinates with as many digits as a screen shows."""
     return [round(float(value), 4) for value in values]
 
@@ -109,20 +120,10 @@ def _line(
     rank: int = 2_000,
 ) -> dict[str, Any]:
     """Return lines between pairs of points."""
-    x, y, z = (
-        [
-            value
-            for a, b in pairs
-            for value in (*rounded(scene.points[[a, b], axis]), None)
-        ]
-        for axis in range(3)
-    )
     return {
         "type": "scatter3d",
         "mode": "lines",
-        "x": x,
-        "y": y,
-        "z": z,
+        **coordinates(scene.points[np.array(pairs)]),
         "name": name,
         "legendrank": rank,
         "line": dict(line),
@@ -164,9 +165,7 @@ def _points(scene: Scene, numbers: Sequence[int]) -> dict[str, Any]:
     return {
         "type": "scatter3d",
         "mode": "markers",
-        "x": rounded(scene.points[rows, 0]),
-        "y": rounded(scene.points[rows, 1]),
-        "z": rounded(scene.points[rows, 2]),
+        **coordinates(scene.points[rows]),
         "hovertext": [_hover(scene, n) for n in rows],
         "hoverinfo": "text",
     }
@@ -252,14 +251,11 @@ def _found(step: Step) -> str:
 
 
 def _question(scene: Scene) -> dict[str, Any]:
-    at = [] if scene.query is None else rounded(scene.query)
     text = "" if scene.walk is None else wrapped(scene.walk.question)
     return {
         "type": "scatter3d",
         "mode": "markers",
-        "x": at[:1],
-        "y": at[1:2],
-        "z": at[2:],
+        **coordinates(np.reshape(scene.query, (1, 3))),
         "name": "question",
         "legendrank": 2,
         "hovertext": [f"<b>Question</b><br>{text}"],
