@@ -46,7 +46,9 @@ _INDEXES = (
 )
 _MOVED = ((10, "schema/identifies"),)
 """Schema version and statement of what was stored otherwise before."""
-SCHEMA_VERSION = max(since for since, *_ in (*_BY_VALUE, *_MOVED))
+SCHEMA_VERSION = max(
+    *(since for since, _, _ in _BY_VALUE), *(since for since, _ in _MOVED)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

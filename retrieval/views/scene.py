@@ -255,7 +255,7 @@ def _question(scene: Scene) -> dict[str, Any]:
     return {
         "type": "scatter3d",
         "mode": "markers",
-        **coordinates(np.reshape(scene.query, (1, 3))),
+        **coordinates(np.array([scene.query], dtype=np.float64)),
         "name": "question",
         "legendrank": 2,
         "hovertext": [f"<b>Question</b><br>{text}"],
