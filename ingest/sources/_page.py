@@ -67,7 +67,7 @@ class PageWriter:
         return True
 
     def page(self, title: str | None = None, language: str | None = None) -> Page:
-        """Return what was put together, with title and language if the file has them."""
+        """Return what was put together, with title and language where it has them."""
         headings = self._sections
         if headings and headings[0].level == 1:
             title = title or headings[0].title
