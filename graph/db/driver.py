@@ -157,11 +157,11 @@ def translate_errors(where: str = "Neo4j") -> Iterator[None]:
         )
         raise CredentialsError(msg) from error
     except (ne.ServiceUnavailable, ne.SessionExpired, ne.IncompleteCommit) as error:
-        detail = _first_line(error)
+        detail = first_line(error)
         msg = f"{where} does not answer ({detail}): check that the server runs."
         raise UnavailableError(msg) from error
     except ne.ConfigurationError as error:
-        msg = f"The address of {where} cannot be used: {_first_line(error)}."
+        msg = f"The address of {where} cannot be used: {first_line(error)}."
         raise SettingsError(msg) from error
     except ne.Neo4jError as error:
         if error.code and error.code.startswith("Neo.ClientError.Security"):
@@ -181,7 +181,7 @@ def translate_errors(where: str = "Neo4j") -> Iterator[None]:
             )
         raise DatabaseError(msg) from error
     except ne.DriverError as error:
-        msg = f"The Neo4j driver failed: {_first_line(error)}."
+        msg = f"The Neo4j driver failed: {first_line(error)}."
         raise DatabaseError(msg) from error
     except UnicodeEncodeError as error:
         msg = (
@@ -191,7 +191,7 @@ def translate_errors(where: str = "Neo4j") -> Iterator[None]:
         raise InputError(msg) from error
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     """Return the first line of an error's text, without the resolver's detail."""
     line = (str(error).splitlines() or [type(error).__name__])[0]
     return line.partition(" (resolved to ")[0].rstrip(".:")
