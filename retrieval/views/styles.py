@@ -249,6 +249,7 @@ RELATIONSHIPS = (
     ),
     _further("EXTRACTED_FROM", "Extraction", "Document"),
     _further("STATES", "Extraction", "Fact"),
+    _further("IDENTIFIES", "Extraction", "Entity"),
     _further("LACKS", "Extraction", "Gap"),
     _further("SUPPORTED_BY", "Fact", "Sentence", "score"),
     _further("CAUSES", "Concept", "Concept", "strength"),
