@@ -80,10 +80,6 @@ def evolution_plan(count: int, options: QuestionOptions) -> list[tuple[str, ...]
     """Return the evolutions of each of a number of questions.
 
     The shares hold exactly, as far as whole numbers can, not only on average.
-
-    Args:
-        count: How many questions.
-        options: Shares, rounds and seed.
     """
     chance = random.Random(f"evolutions:{options.seed}")  # noqa: S311 - no secret
     parts = _nearest(count * options.rounds, options.evolutions)
@@ -217,11 +213,7 @@ def question_schema() -> dict[str, Any]:
 
 
 def answer_schema(given: int) -> dict[str, Any]:
-    """Return the form of an answer to a question.
-
-    Args:
-        given: How many sentences it may rest on.
-    """
+    """Return the form of an answer to a question."""
     return {
         "type": "object",
         "properties": {
@@ -238,12 +230,7 @@ def answer_schema(given: int) -> dict[str, Any]:
 
 
 def draft_prompt(lines: Sequence[str], others: Sequence[str]) -> str:
-    """Ask for a question.
-
-    Args:
-        lines: The context's numbered sentences.
-        others: Questions that were asked about it already.
-    """
+    """Ask for a question."""
     asked = ""
     if others:
         block = marked("questions", "\n".join(others))[1]
@@ -252,13 +239,7 @@ def draft_prompt(lines: Sequence[str], others: Sequence[str]) -> str:
 
 
 def evolve_prompt(lines: Sequence[str], question: str, evolution: str) -> str:
-    """Ask for a harder question.
-
-    Args:
-        lines: The context's numbered sentences.
-        question: The question so far.
-        evolution: How it is to be harder.
-    """
+    """Ask for a harder question."""
     block = marked("question", question)[1]
     return (
         f"{_given(lines)}\nThis is a question about them:\n{block}\n"
@@ -267,11 +248,7 @@ def evolve_prompt(lines: Sequence[str], question: str, evolution: str) -> str:
 
 
 def critique_prompt(question: str) -> str:
-    """Ask how good a question is, by itself.
-
-    Args:
-        question: The question.
-    """
+    """Ask how good a question is, by itself."""
     block = marked("question", question)[1]
     return (
         f"This is a question for a search:\n{block}\nGive it a score from 0 to 1: 1 "
@@ -282,13 +259,7 @@ def critique_prompt(question: str) -> str:
 
 
 def rewrite_prompt(lines: Sequence[str], question: str, feedback: str) -> str:
-    """Ask for a better question.
-
-    Args:
-        lines: The context's numbered sentences.
-        question: The question so far.
-        feedback: What a critic said about it.
-    """
+    """Ask for a better question."""
     block = marked("question", question)[1]
     said = marked("feedback", feedback)[1]
     return (
@@ -299,12 +270,7 @@ def rewrite_prompt(lines: Sequence[str], question: str, feedback: str) -> str:
 
 
 def answer_prompt(lines: Sequence[str], question: str) -> str:
-    """Ask for the answer, and for what it rests on.
-
-    Args:
-        lines: The context's numbered sentences.
-        question: The question.
-    """
+    """Ask for the answer, and for what it rests on."""
     block = marked("question", question)[1]
     return (
         f"{_given(lines)}\nAnswer this question from them alone, as briefly as a full "
@@ -405,25 +371,7 @@ def chain_question(
     evolutions: Sequence[str],
     others: Sequence[str] = (),
 ) -> GeneratedQuestion:
-    """Make one question of a context.
-
-    Args:
-        group: The context.
-        who: Who writes and answers.
-        critic: Who judges what is written.
-        options: Threshold and retries.
-        evolutions: How the question is made harder, one after the other.
-        others: Questions that were asked about the context already.
-
-    Returns:
-        The question. Its gold sentences are those that the answer was said to rest
-        on.
-
-    Raises:
-        ChainError: If an answer was of no use after two attempts, the critic is not
-            content, or the context does not answer the question.
-        ModelError: If the model's server is down or refuses.
-    """
+    """Make one question of a context."""
     lines = _lines(group, who)
     chain = _Chain(who=who, critic=critic, options=options, lines=lines)
     question = chain.question("draft", draft_prompt(lines, others))

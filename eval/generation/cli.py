@@ -28,16 +28,7 @@ if TYPE_CHECKING:
 
 
 def write_groups(output: Path, grouped: Grouped, *, as_json: bool) -> None:
-    """Write the contexts, one a line.
-
-    Args:
-        output: Where the file goes.
-        grouped: The contexts, and those that were not found.
-        as_json: Whether the summary is JSON.
-
-    Raises:
-        StorageError: If the file cannot be written.
-    """
+    """Write the contexts, one a line."""
     from knowtrail.graph.files import write_file
 
     rows = [json.dumps(g.as_dict(), ensure_ascii=False) for g in grouped.groups]
@@ -76,20 +67,7 @@ def write_made(
     *,
     as_json: bool,
 ) -> None:
-    """Write questions and passages, and say what came of it.
-
-    Args:
-        output: Where the questions go.
-        made: The questions, and those that did not come.
-        grouped: What they were asked about.
-        passages: The corpus.
-        as_json: Whether the summary is JSON.
-
-    Raises:
-        InputError: If the corpus has no context of the kinds asked for.
-        ModelError: If no question came; no file is written then.
-        StorageError: If a file cannot be written.
-    """
+    """Write questions and passages, and say what came of it."""
     from knowtrail.eval.generation.files import (
         generated_questions,
         passages_beside,

@@ -70,12 +70,7 @@ class ExportedQuestion:
 def generated_questions(
     questions: Iterable[GeneratedQuestion], passages: Iterable[CorpusPassage]
 ) -> list[ExportedQuestion]:
-    """Return generated questions for a file.
-
-    Args:
-        questions: The questions.
-        passages: The corpus that they were made of, which numbers its sentences.
-    """
+    """Return generated questions for a file."""
     places = {
         key: (passage.id, number)
         for passage in passages
@@ -102,9 +97,6 @@ def dataset_questions(dataset: RetrievalDataset) -> list[ExportedQuestion]:
     """Return the questions of a loaded data set for a file.
 
     The context of a question is what its gold passages say.
-
-    Args:
-        dataset: The data set.
     """
     texts = {passage.id: passage.text for passage in dataset.passages}
     return [
@@ -122,24 +114,12 @@ def dataset_questions(dataset: RetrievalDataset) -> list[ExportedQuestion]:
 
 
 def passages_beside(path: Path) -> Path:
-    """Return where the passages go that belong to a file of questions.
-
-    Args:
-        path: The file of questions, such as `asked.jsonl`.
-    """
+    """Return where the passages go that belong to a file of questions."""
     return path.with_name(f"{path.stem}.passages.jsonl")
 
 
 def write_passages(path: Path, passages: Iterable[CorpusPassage | Passage]) -> None:
-    """Write passages, one object a line.
-
-    Args:
-        path: Where the file goes.
-        passages: The corpus.
-
-    Raises:
-        StorageError: If it cannot be written.
-    """
+    """Write passages, one object a line."""
     rows: list[dict[str, Any]] = []
     for passage in passages:
         row: dict[str, Any] = {

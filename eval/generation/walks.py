@@ -99,12 +99,7 @@ class Gathered:
     _texts: set[str] = field(default_factory=set)
 
     def take(self, chunk: ContextChunk, limit: int) -> None:
-        """Add a chunk and as many of its new sentences as the limit allows.
-
-        Args:
-            chunk: The chunk.
-            limit: Sentences that there may be in all.
-        """
+        """Add a chunk and as many of its new sentences as the limit allows."""
         self.chunks.append(chunk)
         for sentence in chunk.sentences:
             if len(self.sentences) < limit and sentence.text not in self._texts:
@@ -128,18 +123,7 @@ def gather(
     parameters: WalkParameters,
     chance: random.Random,
 ) -> Gathered:
-    """Gather chunks and sentences from an anchor.
-
-    Args:
-        grouping: One of `GROUPINGS`.
-        source: Where chunks come from.
-        anchor: The chunk to start from.
-        parameters: Sizes.
-        chance: Where random choices come from.
-
-    Raises:
-        InputError: If there is no such grouping.
-    """
+    """Gather chunks and sentences from an anchor."""
     if grouping not in GROUPINGS:
         msg = f"No grouping {grouping!r}: use one of {', '.join(GROUPINGS)}."
         raise InputError(msg)
@@ -371,12 +355,7 @@ class Grouped:
 
 
 def shares(count: int, weights: Mapping[str, float]) -> dict[str, int]:
-    """Divide a number by weights, rounded down; the heaviest gets what is left.
-
-    Args:
-        count: What is divided.
-        weights: Name -> weight, not all 0.
-    """
+    """Divide a number by weights, rounded down; the heaviest gets what is left."""
     total = sum(weights.values())
     parts = {name: int(count * weight / total) for name, weight in weights.items()}
     heaviest = max(weights, key=lambda name: weights[name])

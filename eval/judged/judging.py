@@ -35,11 +35,7 @@ class UselessAnswerError(InputError):
 
 @contextmanager
 def quiet_deepeval() -> Iterator[None]:
-    """Import DeepEval so that it sends and shows nothing while it works.
-
-    Raises:
-        MissingExtraError: If the extra `deepeval` is not installed.
-    """
+    """Import DeepEval so that it sends and shows nothing while it works."""
     # It draws its progress on standard output, which is for data, and says there at
     # its import that it writes no files.
     with redirect_stdout(io.StringIO()):
@@ -56,11 +52,7 @@ def quiet_deepeval() -> Iterator[None]:
 
 
 def need_deepeval() -> None:
-    """Import DeepEval, quiet and sending nothing, or say that it is missing.
-
-    Raises:
-        MissingExtraError: If the extra `deepeval` is not installed.
-    """
+    """Import DeepEval, quiet and sending nothing, or say that it is missing."""
     keep_deepeval_quiet()
     before = logging.root.manager.disable
     logging.disable(max(before, logging.WARNING))

@@ -124,18 +124,7 @@ _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 def check_models(
     names: Sequence[str], *, settings: Settings | None = None
 ) -> dict[str, str | None]:
-    """Check that Ollama has models, so that a run does not end at its second model.
-
-    Args:
-        names: Models by name; where none is Ollama's, Ollama is not asked.
-        settings: Where Ollama answers; None takes the environment's.
-
-    Returns:
-        What Ollama calls the content of each, by name; None where it does not tell.
-
-    Raises:
-        ModelError: If Ollama does not answer or has not all of them.
-    """
+    """Check that Ollama has models, so that a run does not end at its second model."""
     import httpx
 
     whose = dict.fromkeys(provider_of(name) for name in names)

@@ -141,20 +141,7 @@ PUBLISHED_JUDGES: Mapping[str, Judge] = {
 
 
 def judge_answer(judge: Judge, who: Respondent, answer: str, beside: str) -> Answer:
-    """Ask a model for its verdict.
-
-    Args:
-        judge: What is asked.
-        who: Who is asked.
-        answer: The answer that is judged; it has at most a third of the room.
-        beside: Ground truth, source or question.
-
-    Returns:
-        The verdict, or why there is none.
-
-    Raises:
-        ModelError: If the model's server is down or refuses.
-    """
+    """Ask a model for its verdict."""
     if who.model.prompt_tokens is not None:
         answer = fitting(answer, who.model.prompt_tokens // 3)
     beside = fitted(who, beside, judge.instructions, _DATA, answer)
@@ -172,11 +159,7 @@ NOTHING_TO_JUDGE = "the agent gave no answer"
 
 
 def asking(who: Respondent) -> Callable[[str, str, str], dict[str, Any]]:
-    """Return a function that asks a model for verdicts.
-
-    Args:
-        who: The judge.
-    """
+    """Return a function that asks a model for verdicts."""
 
     def verdict(name: str, answer: str, beside: str) -> dict[str, Any]:
         return judge_answer(JUDGES[name], who, answer, beside).as_dict()

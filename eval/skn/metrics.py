@@ -63,10 +63,6 @@ def abstains(answer: str) -> bool:
 
     A phrase counts wherever it stands, so "the flag is not available by default" counts
     as a refusal too: a judge can be asked instead, see `knowtrail.eval.skn.judging`.
-
-    Args:
-        answer: The answer alone, without reasoning; typographic apostrophes count as
-            plain ones.
     """
     lowered = answer.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     return any(phrase in lowered for phrase in ABSTENTION_PHRASES)
@@ -81,11 +77,7 @@ _NARROW = 1e-12
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean; of nothing it is 0.
-
-    Args:
-        values: Any numbers.
-    """
+    """Return the mean; of nothing it is 0."""
     return float(np.mean(values)) if len(values) else 0.0
 
 
@@ -132,12 +124,7 @@ def summed_gaps(means: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def normalized_hallucination(fabricated: int, total: int) -> float:
-    """Return the share of claims that are made up.
-
-    Args:
-        fabricated: Claims that the source does not have.
-        total: All claims; less than 1 counts as 1.
-    """
+    """Return the share of claims that are made up."""
     return fabricated / max(total, 1)
 
 
@@ -156,11 +143,7 @@ def abstention_rows(
 
 
 def token_estimate(text: str) -> int:
-    """Return the published estimate of tokens: a quarter of the characters.
-
-    Args:
-        text: Any text; the least estimate is 1.
-    """
+    """Return the published estimate of tokens: a quarter of the characters."""
     return max(1, len(text) // 4)
 
 
@@ -287,16 +270,7 @@ class Scored:
 
 
 def scored(row: dict[str, Any], variant: str) -> Scored:
-    """Return the verdicts of a detailed row on one variant.
-
-    Args:
-        row: As in `detailed_results.json`.
-        variant: Whose answer.
-
-    Raises:
-        InputError: If a verdict is missing, a word in the place of a truth value, or
-            no number; the message names the row.
-    """
+    """Return the verdicts of a detailed row on one variant."""
     try:
         return _scored(row, variant)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
@@ -330,12 +304,7 @@ def _scored(row: dict[str, Any], variant: str) -> Scored:
 
 
 def is_usable(row: dict[str, Any], variant: str) -> bool:
-    """Return whether a row has an extraction that can be used.
-
-    Args:
-        row: As in `detailed_results.json`; without a status it counts as usable.
-        variant: Whose extraction.
-    """
+    """Return whether a row has an extraction that can be used."""
     return row.get(f"{variant}_extraction_status") not in {"failed", "empty"}
 
 
@@ -401,22 +370,14 @@ class Measure:
     main: bool = True
 
     def value(self, samples: Sequence[Scored]) -> float | None:
-        """Return the metric, rounded; None where it is undefined.
-
-        Args:
-            samples: Any; those that it is not about are left out.
-        """
+        """Return the metric, rounded; None where it is undefined."""
         rows = self.rows([one for one in samples if self.about(one)])
         if not len(rows):
             return None
         return round(float(self.statistic(rows.mean(axis=0, keepdims=True))[0]), DIGITS)
 
     def interval(self, samples: Sequence[Scored]) -> dict[str, float] | None:
-        """Return the metric with its interval, as `bootstrap_rows` does, or None.
-
-        Args:
-            samples: As for `value`.
-        """
+        """Return the metric with its interval, as `bootstrap_rows` does, or None."""
         rows = self.rows([one for one in samples if self.about(one)])
         return bootstrap_rows(rows, self.statistic, bounds=SHARE) if len(rows) else None
 

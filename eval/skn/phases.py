@@ -43,11 +43,7 @@ ABLATION_PIPELINES = [
 
 
 def empty_extraction(variant: str) -> str | dict[str, Any]:
-    """Return what stands for an extraction that failed, or of no text.
-
-    Args:
-        variant: Name of the format.
-    """
+    """Return what stands for an extraction that failed, or of no text."""
     if VARIANTS[variant].form == "skn":
         return ""
     return {"entities": [], "relationships": [], "claims": []}
@@ -212,11 +208,7 @@ def no_reply() -> dict[str, Any]:
 
 
 def context_text(context: str | dict[str, Any]) -> str:
-    """Return an extraction as the agent reads it.
-
-    Args:
-        context: Text, or objects, which are written as indented JSON.
-    """
+    """Return an extraction as the agent reads it."""
     if isinstance(context, str):
         return context
     return json.dumps(context, indent=2, ensure_ascii=False, default=str)
@@ -225,21 +217,7 @@ def context_text(context: str | dict[str, Any]) -> str:
 def reason(
     who: Respondent, context: str, question: str, *, instructions: str = _INSTRUCTIONS
 ) -> Answer:
-    """Answer a question from a context, with what that cost.
-
-    Args:
-        who: Who answers.
-        context: What the answer may rest on.
-        question: What is asked.
-        instructions: What the agent is told before.
-
-    Returns:
-        The answer; without a value where, after a second attempt too, it is not of the
-        form asked for, as one that is cut or whose confidence is not from 0 to 1.
-
-    Raises:
-        ModelError: If the model's server is down or refuses.
-    """
+    """Answer a question from a context, with what that cost."""
     context = fitted(who, context, instructions, question)
     mark, passage = marked("context", context)
     question_mark, asked = marked("question", question)
@@ -326,15 +304,7 @@ class Phases:
                 self._asked = True
 
     def search(self, sample: Sample) -> Found:
-        """Return the search results of a sample; where there are none, keep nothing.
-
-        Args:
-            sample: Whose question is searched for.
-
-        Raises:
-            InputError: If there is no recorded result and the web is left alone.
-            MissingExtraError: If the web is asked and the extra `search` is missing.
-        """
+        """Return the search results of a sample; where there are none, keep nothing."""
         key = content_key("search", sample.question, self.results)
         live = not self.recorded_only and not self._is_recorded(sample)
         if live and (known := self.state.get(key)) is not None:
@@ -357,17 +327,7 @@ class Phases:
     def extraction(
         self, who: Respondent, sample: Sample, variant: str, raw_text: str
     ) -> dict[str, Any]:
-        """Return an extraction: `context` for the agent, status, tokens and time.
-
-        Args:
-            who: The extractor's model.
-            sample: Whose search results they are.
-            variant: Name of the format.
-            raw_text: The search results.
-
-        Raises:
-            ModelError: If the model's server is down or refuses.
-        """
+        """Return an extraction: `context` for the agent, status, tokens and time."""
         question = sample.question if self.question_aware else None
         if not raw_text.strip():
             return _as_record(variant, status="empty")
@@ -422,16 +382,7 @@ class Phases:
     def reasoning(
         self, who: Respondent, sample: Sample, context: str | dict[str, Any]
     ) -> dict[str, Any]:
-        """Return the agent's answer, `value` None where there is none.
-
-        Args:
-            who: The agent's model.
-            sample: What is asked.
-            context: An extraction.
-
-        Raises:
-            ModelError: If the model's server is down or refuses.
-        """
+        """Return the agent's answer, `value` None where there is none."""
         text = context_text(context)
         told = {"instructions": PUBLISHED_INSTRUCTIONS} if self.published else {}
         agent = content_key(AGENT_HASH, *told.values()) if told else AGENT_HASH
@@ -448,18 +399,7 @@ class Phases:
     def verdict(
         self, name: str, who: Respondent, answer: str, beside: str, *, sample: Sample
     ) -> dict[str, Any]:
-        """Return a judge's verdict, `value` None where there is none.
-
-        Args:
-            name: Which judge.
-            who: Its model.
-            answer: What is judged.
-            beside: What it is compared with.
-            sample: What was asked.
-
-        Raises:
-            ModelError: If the model's server is down or refuses.
-        """
+        """Return a judge's verdict, `value` None where there is none."""
         judge = (PUBLISHED_JUDGES if self.published else JUDGES)[name]
         key = content_key("verdict", name, who.key, judge.prompt_hash, answer, beside)
 

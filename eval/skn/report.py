@@ -53,13 +53,7 @@ _NUMBERS = {
 def benchmark_page(
     outcomes: Sequence[ModelOutcome], *, title: str, about: Mapping[str, str]
 ) -> str:
-    """Return the report as HTML.
-
-    Args:
-        outcomes: What the benchmark of each model gave.
-        title: Heading of the page.
-        about: What was run and how, by name.
-    """
+    """Return the report as HTML."""
     style = (
         resources.files("knowtrail.eval.skn").joinpath("report.css").read_text("utf-8")
     )

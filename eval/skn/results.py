@@ -40,11 +40,7 @@ VERDICT = (
 
 
 def summary_text(outcome: ModelOutcome) -> str:
-    """Return the summary of a run.
-
-    Args:
-        outcome: What the run gave.
-    """
+    """Return the summary of a run."""
     lines = [
         f"Extraction formats compared: {', '.join(outcome.pipelines)}",
         f"Model {outcome.model}, judge {outcome.judge}, {len(outcome.rows)} samples, "
@@ -182,14 +178,7 @@ class ResultFiles:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Make the folder where it is missing.
-
-        Args:
-            folder: Where the files go.
-
-        Raises:
-            StorageError: If it cannot be made.
-        """
+        """Make the folder where it is missing."""
         self.folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -203,15 +192,7 @@ class ResultFiles:
         write_file(self.folder / name, sendable(text) + "\n")
 
     def search_results(self, samples: Sequence[Sample], found: Sequence[Found]) -> None:
-        """Write what was found; the file can be given to another run.
-
-        Args:
-            samples: The samples.
-            found: Their search results.
-
-        Raises:
-            StorageError: If it cannot be written.
-        """
+        """Write what was found; the file can be given to another run."""
         self._write(
             "search_results.json",
             [
@@ -228,15 +209,7 @@ class ResultFiles:
     def extractions(
         self, rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
     ) -> None:
-        """Write the extractions; takes rows and formats.
-
-        Args:
-            rows: Rows with a context for each format.
-            pipelines: The formats.
-
-        Raises:
-            StorageError: If it cannot be written.
-        """
+        """Write the extractions; takes rows and formats."""
         entries = []
         for row in rows:
             entry: dict[str, Any] = {"id": row["id"]}
@@ -254,15 +227,7 @@ class ResultFiles:
     def agent_responses(
         self, rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
     ) -> None:
-        """Write the answers; takes rows and formats.
-
-        Args:
-            rows: Rows with an answer for each format.
-            pipelines: The formats.
-
-        Raises:
-            StorageError: If it cannot be written.
-        """
+        """Write the answers; takes rows and formats."""
         fields = ("answer", "confidence", "reasoning")
         self._write(
             "agent_responses.json",
@@ -277,14 +242,7 @@ class ResultFiles:
         )
 
     def evaluation(self, outcome: ModelOutcome) -> None:
-        """Write detailed results, metrics, comparisons and the summary.
-
-        Args:
-            outcome: What the run gave.
-
-        Raises:
-            StorageError: If one cannot be written.
-        """
+        """Write detailed results, metrics, comparisons and the summary."""
         self._write("detailed_results.json", list(outcome.rows))
         self._write("metrics.json", outcome.metrics)
         self._write(

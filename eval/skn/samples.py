@@ -213,18 +213,7 @@ def searched(
     recorded_only: bool = False,
     count: int = RESULTS,
 ) -> Found:
-    """Return the search results for a sample.
-
-    Args:
-        sample: Whose question is searched for.
-        recorded: What `load_search_results` gave.
-        recorded_only: Whether the web is left alone.
-        count: How many results are taken of the web.
-
-    Raises:
-        InputError: If there is no recorded result and the web is left alone.
-        MissingExtraError: If the web is asked and the extra `search` is missing.
-    """
+    """Return the search results for a sample."""
     found = recorded.get(sample.question) or recorded.get(f"id:{sample.id}")
     if found is not None:
         return found

@@ -80,11 +80,7 @@ def calculate_metrics(
 
 
 def pipelines_of(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the names of the pipelines that rows have answers of.
-
-    Args:
-        rows: Rows with `<name>_answer`.
-    """
+    """Return the names of the pipelines that rows have answers of."""
     ends = "_answer"
     found = [
         key.removesuffix(ends) for row in rows for key in row if key.endswith(ends)

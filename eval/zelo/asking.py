@@ -53,16 +53,7 @@ class Counts:
 def matchups(
     query: Query, documents: Sequence[Document], pairs: Iterable[Pair]
 ) -> Iterator[Matchup]:
-    """Yield the pairs of a query with their texts; pairs that come again are counted.
-
-    Args:
-        query: The query.
-        documents: Its documents that are judged.
-        pairs: Numbers of documents.
-
-    Yields:
-        One for each pair, in order.
-    """
+    """Yield the pairs of a query with their texts; pairs that come again are counted."""
     seen: dict[Pair, int] = {}
     candidates = tuple(documents)
     for pair in pairs:
@@ -121,18 +112,7 @@ class Asking:
         progress: Progress,
         total: int | None = None,
     ) -> None:
-        """Prepare a run in the running loop.
-
-        Args:
-            journal: Where judgements are kept.
-            judges: Who is asked.
-            settings: Which pairs.
-            budget: USD that the journal's judgements may cost in all; None for no end.
-            retry_failed: Whether to ask again where an answer was of no use.
-            magnitude: How adaptive rounds read scores.
-            progress: Told of each judgement.
-            total: How many there will be.
-        """
+        """Prepare a run in the running loop."""
         self.stopped: Stop | None = None
         self._journal = journal
         self._judges = judges
@@ -161,11 +141,6 @@ class Asking:
 
         Where this is cancelled, nothing more is asked, and what is under way is waited
         for and kept; cancelled again, or after `stop`, it ends at once.
-
-        Raises:
-            KnowtrailError: If a judge cannot be asked at all; answers that were under
-                way are kept before.
-            Exception: Whatever else a judge raises, likewise.
         """
         running: set[asyncio.Task[None]] = set()
         try:
@@ -304,12 +279,7 @@ class Asking:
 
 
 def check_judges(judges: Sequence[Judge], budget: float | None) -> None:
-    """Refuse judges that cannot work together.
-
-    Raises:
-        InputError: If there are none, two have one name, or one has no price where
-            there is a budget.
-    """
+    """Refuse judges that cannot work together."""
     if not judges:
         raise InputError("There is no judge: name at least one.")
     names = [judge.name for judge in judges]

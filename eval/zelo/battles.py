@@ -86,11 +86,7 @@ class Battles:
 
 
 def document_numbers(n: int, numbers: ArrayLike) -> NDArray[np.intp]:
-    """Return numbers of documents as an array, checked.
-
-    Raises:
-        InputError: If one of them is not a whole number from 0 to n - 1.
-    """
+    """Return numbers of documents as an array, checked."""
     found = np.asarray(numbers)
     if found.size == 0:
         return np.zeros(0, dtype=np.intp)

@@ -161,15 +161,7 @@ def _text(document: Document) -> str:
 
 
 def read_answer(value: object) -> tuple[float | None, str, str | None]:
-    """Return score, reasoning and error of an answer.
-
-    Args:
-        value: What the model answered: an object, or text with one.
-
-    Returns:
-        A score in [-1, 1], or None with the error that says why; numbers out of range
-        and texts are not taken for scores.
-    """
+    """Return score, reasoning and error of an answer."""
     if isinstance(value, str):
         with suppress(InputError):
             value = parse_json_reply(value)

@@ -102,17 +102,7 @@ class Benchmark:
 def benchmark_files(
     truth: Path, rankings: Sequence[Path], *, settings: RankingSettings | None = None
 ) -> list[Benchmark]:
-    """Return each ranking against the truth.
-
-    Args:
-        truth: Annotated file of the ground truth.
-        rankings: Annotated files of the rankings under test.
-        settings: How they are compared.
-
-    Raises:
-        InputError: If a ranking has what the truth lacks, or has no query.
-        SourceError: If a file is no good.
-    """
+    """Return each ranking against the truth."""
     chosen = settings or RankingSettings()
     true = truth_scores(truth)
     if chosen.threshold is None:
@@ -194,12 +184,7 @@ def _mean(numbers: Sequence[float], seed: int) -> Interval | None:
 def differences(
     benchmarks: Sequence[Benchmark], *, seed: int = 0
 ) -> tuple[Difference, ...]:
-    """Return each ranking less the first one, metric by metric.
-
-    Args:
-        benchmarks: Rankings against the same truth.
-        seed: Of the intervals and tests.
-    """
+    """Return each ranking less the first one, metric by metric."""
     values = {
         one.name: {
             metric: {
@@ -218,14 +203,7 @@ def differences(
 def as_run(
     benchmark: Benchmark, truth: Path, ranking: Path, settings: RankingSettings
 ) -> EvalRun:
-    """Return a benchmark as a run of kind `zelo`, see `EvalRun`.
-
-    Args:
-        benchmark: What was found.
-        truth: File of the truth.
-        ranking: File of the ranking.
-        settings: How they were compared.
-    """
+    """Return a benchmark as a run of kind `zelo`, see `EvalRun`."""
     return EvalRun(
         kind="zelo",
         dataset=truth.stem,

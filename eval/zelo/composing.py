@@ -169,14 +169,7 @@ class Composer:
         pairs: PairSettings,
         fit: FitSettings,
     ) -> None:
-        """Choose what is composed, and how.
-
-        Args:
-            journal: Has the judgements.
-            judges: Whose judgements count.
-            pairs: Which pairs were judged.
-            fit: How they are fitted.
-        """
+        """Choose what is composed, and how."""
         self._journal = journal
         self._judges = judges
         self._pairs = pairs

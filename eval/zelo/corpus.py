@@ -58,11 +58,7 @@ _ALL = 1_000_000
 
 
 def stored_questions(connection: Connection, corpus: str) -> list[str]:
-    """Return the questions that were asked of a corpus, the earliest first.
-
-    Raises:
-        InputError: If there are none.
-    """
+    """Return the questions that were asked of a corpus, the earliest first."""
     rows = connection.read("eval/zelo_questions", corpus=corpus, limit=_ALL)
     if not rows:
         msg = (
@@ -81,17 +77,7 @@ def bundled_questions() -> list[str]:
 
 
 def questions_of_file(path: Path) -> Iterator[str]:
-    """Yield the questions of a file: a text a line, or an object with `question`.
-
-    Args:
-        path: JSON Lines, or plain text.
-
-    Yields:
-        One question a line; blank lines are passed over.
-
-    Raises:
-        SourceError: If the file cannot be read or a line has no question.
-    """
+    """Yield the questions of a file: a text a line, or an object with `question`."""
     for number, line in read_lines(path):
         yield _question(line, f"{path}, line {number}")
 

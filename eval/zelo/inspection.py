@@ -140,12 +140,7 @@ class Inspection:
         return sorted(battles, key=lambda battle: rank[battle.other])
 
     def shares(self) -> NDArray[np.float64]:
-        """Return what each document got of the votes against each other, 0 to 1.
-
-        Returns:
-            n x n shares as `fought` has them, [i, j] being of i over j; NaN where no
-            judge answered.
-        """
+        """Return what each document got of the votes against each other, 0 to 1."""
         n = self.battles.n
         total, count = np.zeros((n, n)), np.zeros((n, n))
         left, right = self.battles.left, self.battles.right
@@ -167,11 +162,7 @@ def _share(said: list[Said]) -> float:
 
 
 def inspected(judged: JudgedQuery) -> Inspection:
-    """Return the figures of a judged query.
-
-    Args:
-        judged: What was judged; where it has no scores, they are fitted.
-    """
+    """Return the figures of a judged query."""
     battles = judged.battles()
     fit = fit_battles(battles)
     scores, errors = fit.scores, fit.standard_errors

@@ -37,12 +37,7 @@ _FIELDS = tuple(field.name for field in fields(Judgement))
 
 
 def judgement_key(matchup: Matchup, judge: Judge) -> str:
-    """Return what a judgement is known by.
-
-    Args:
-        matchup: The pair in its own order.
-        judge: Who is asked.
-    """
+    """Return what a judgement is known by."""
     left, right = matchup.left, matchup.right
     return content_key(
         "zelo-judgement",
@@ -71,16 +66,7 @@ class Journal(LineJournal):
     """
 
     def __init__(self, folder: Path, *, to_read: bool = False) -> None:
-        """Open the journal of a working folder, which is made where it is missing.
-
-        Args:
-            folder: The working folder.
-            to_read: Whether nothing is to be added; others may then add to it.
-
-        Raises:
-            InputError: If another run writes it.
-            StorageError: If it cannot be made or written.
-        """
+        """Open the journal of a working folder, which is made where it is missing."""
         super().__init__(folder / JOURNAL, to_read=to_read, sync_seconds=SYNC_SECONDS)
         self.folder = folder
         self.spent = 0.0
@@ -116,21 +102,12 @@ class Journal(LineJournal):
         return self._failed.get(key, "scored")
 
     def settled(self, key: str, *, retry_failed: bool = False) -> bool:
-        """Return whether a judgement need not be asked for.
-
-        Args:
-            key: What it is known by.
-            retry_failed: Whether to ask again where an answer was of no use.
-        """
+        """Return whether a judgement need not be asked for."""
         state = self.state(key)
         return state == "scored" or (state == "useless" and not retry_failed)
 
     def add(self, key: str, judgement: Judgement) -> None:
-        """Append a judgement.
-
-        Raises:
-            StorageError: If it cannot be written.
-        """
+        """Append a judgement."""
         self._note(key, self.append(_row_of(key, judgement)), judgement)
 
     def _note(self, key: str, place: int, judgement: Judgement) -> None:
@@ -142,11 +119,7 @@ class Journal(LineJournal):
             self._failed[key] = "useless" if judgement.came else "unanswered"
 
     def rounds(self, plan: str) -> list[list[tuple[int, int]]]:
-        """Return the rounds of pairs that were chosen for a query before.
-
-        Args:
-            plan: What the choice depends on.
-        """
+        """Return the rounds of pairs that were chosen for a query before."""
         return self._rounds.get(plan, [])
 
     def add_round(self, plan: str, pairs: Iterable[tuple[int, int]]) -> None:

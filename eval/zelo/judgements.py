@@ -168,11 +168,6 @@ def swaps(matchup: Matchup, judge: str, *, seed: int = 0) -> bool:
     """Return whether a judge is shown the pair the other way round.
 
     It is as likely as not, for each pair and judge by itself.
-
-    Args:
-        matchup: The pair.
-        judge: Name of the judge.
-        seed: For other draws.
     """
     key = content_key(
         "zelo-swap",
@@ -192,12 +187,6 @@ def judgement_of(
     """Return an answer as a judgement on the pair.
 
     A score that is no number in [-1, 1] is a failure: it is not taken for another.
-
-    Args:
-        matchup: The pair in its own order.
-        judge: Who judged.
-        answer: What it said.
-        swapped: Whether it saw the pair the other way round.
     """
     score, error = answer.score, answer.error
     if score is not None and not (math.isfinite(score) and -1 <= score <= 1):

@@ -110,14 +110,7 @@ def bundled_text() -> str:
 
 
 def read_judge_file(path: Path | None = None) -> JudgeFile:
-    """Read a configuration of judges.
-
-    Args:
-        path: A TOML file; None takes the bundled one.
-
-    Raises:
-        SettingsError: If it cannot be read, or a name or value in it is no good.
-    """
+    """Read a configuration of judges."""
     where = "the bundled judges" if path is None else str(path)
     try:
         text = bundled_text() if path is None else path.read_text("utf-8-sig")

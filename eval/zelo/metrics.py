@@ -250,12 +250,7 @@ def ranked(scores: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def ndcg(truth: NDArray[np.float64], test: NDArray[np.float64]) -> float:
-    """Return the discounted gain of a ranking over that of the true order.
-
-    Args:
-        truth: True scores of n documents; the gain is their exponential.
-        test: Their scores under test.
-    """
+    """Return the discounted gain of a ranking over that of the true order."""
     if not len(truth):
         return float("nan")
     gain = np.exp(truth - truth.max())  # the quotient is the same, without overflow
@@ -301,17 +296,7 @@ def recall(
     *,
     k_gt: int | None = None,
 ) -> float:
-    """Return which share of the `k_gt` truly best documents is among the best k.
-
-    Args:
-        truth: True scores of n documents.
-        test: Their scores under test.
-        k: How many of the ranking are taken.
-        k_gt: How many of the truth are looked for; None for k.
-
-    Raises:
-        InputError: If k or k_gt is below 1.
-    """
+    """Return which share of the `k_gt` truly best documents is among the best k."""
     wanted = k if k_gt is None else k_gt
     if min(k, wanted) < 1:
         raise InputError(f"k is {k} and k_gt {wanted}: give 1 or more.")
@@ -378,22 +363,13 @@ def standard_measures(
 
 
 def relevant_above(truths: Iterable[Iterable[float]]) -> float | None:
-    """Return above which true scores are relevant; None where they are grades.
-
-    Args:
-        truths: The true scores of each query of a data set.
-    """
+    """Return above which true scores are relevant; None where they are grades."""
     whole = all(score >= 0 and score == floor(score) for t in truths for score in t)
     return None if whole else 0.0
 
 
 def grades(truth: NDArray[np.float64], *, threshold: float | None) -> NDArray[np.int64]:
-    """Return true scores as whole numbers from 0 up; see the module.
-
-    Args:
-        truth: True scores of a query.
-        threshold: Above which a score is relevant; None where they are grades.
-    """
+    """Return true scores as whole numbers from 0 up; see the module."""
     found = truth if threshold is None else truth > threshold
     return found.astype(np.int64)
 

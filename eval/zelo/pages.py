@@ -37,12 +37,7 @@ def benchmark_tables(
     found: Sequence[Benchmark],
     apart: Sequence[Difference],
 ) -> list[Table]:
-    """Return the results as tables: a ranking a row, then the paired differences.
-
-    Args:
-        found: The rankings.
-        apart: Their differences from the first.
-    """
+    """Return the results as tables: a ranking a row, then the paired differences."""
     metrics = list(found[0].values)
     tables = [
         Table(
@@ -217,11 +212,7 @@ def _figure(draw: Callable[[], bytes], about: str) -> str:
 
 
 def battles_page(one: Inspection) -> str:
-    """Return a judged query as HTML.
-
-    Args:
-        one: The query.
-    """
+    """Return a judged query as HTML."""
     return html_page(
         one.judged.query.query, _battles_body(one), style=page_style(), images=True
     )
@@ -292,14 +283,7 @@ def benchmark_page(
     *,
     settings: RankingSettings,
 ) -> str:
-    """Return rankings against the truth as HTML.
-
-    Args:
-        truth: Name of the ground truth.
-        found: The rankings.
-        apart: Their differences from the first.
-        settings: How they were compared.
-    """
+    """Return rankings against the truth as HTML."""
     body = _benchmark_body(truth, found, apart, settings)
     return html_page(f"Rankings against {truth}", body, style=page_style(), images=True)
 

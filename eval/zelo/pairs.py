@@ -162,19 +162,7 @@ def cycle_pairs(
     seed: int = 0,
     again: bool = False,
 ) -> list[Pair]:
-    """Return the pairs of random circles through all documents.
-
-    Args:
-        query_id: Id of the query.
-        ids: Different ids of its documents.
-        cycle_num: How many circles.
-        seed: For other circles.
-        again: Whether a pair may come again, as it was published.
-
-    Returns:
-        The circles one after the other, n pairs each, as long as there are new ones;
-        none for fewer than 2 documents.
-    """
+    """Return the pairs of random circles through all documents."""
     if len(ids) < 2:
         return []
     pairs: list[Pair] = []
@@ -224,12 +212,7 @@ def dense_pairs(n: int) -> list[Pair]:
 
 
 def coverage(n: int, pairs: Sequence[Pair]) -> Coverage:
-    """Return degree and connectivity of n documents.
-
-    Args:
-        n: How many documents.
-        pairs: The pairs, or those of them that were judged.
-    """
+    """Return degree and connectivity of n documents."""
     parent = list(range(n))
 
     def root(i: int) -> int:

@@ -52,12 +52,7 @@ def _document_row(document: Document) -> dict[str, Any]:
 
 
 def scored_row(matchup: Matchup, judgements: Iterable[Judgement]) -> dict[str, Any]:
-    """Return a pair with what its judges said.
-
-    Args:
-        matchup: The pair.
-        judgements: One a judge at most.
-    """
+    """Return a pair with what its judges said."""
     row: dict[str, Any] = {"pair": pair_row(matchup)}
     for one in judgements:
         said: dict[str, Any] = {"thought": one.reasoning, "score": one.score}
@@ -71,12 +66,7 @@ class PairFile:
     """Writes an object with one long list, a row at a time."""
 
     def __init__(self, file: TextIO, name: str) -> None:
-        """Begin the list.
-
-        Args:
-            file: Where it goes.
-            name: Its key.
-        """
+        """Begin the list."""
         self._file = file
         self._separator = "\n"
         file.write(f"{{{json.dumps(name)}: [")
@@ -184,17 +174,7 @@ def _fits(path: Path, wanted: set[str]) -> dict[str, list[dict[str, Any]]]:
 def one_judged(
     source: Path, query_id: str | None, documents: Path | None
 ) -> JudgedQuery:
-    """Return one judged query of an annotation.
-
-    Args:
-        source: As in `read_judged`.
-        query_id: Which; None for the only one.
-        documents: As in `read_judged`.
-
-    Raises:
-        InputError: If there is no such query, or several and none is named.
-        SourceError: As `read_judged`.
-    """
+    """Return one judged query of an annotation."""
     found = read_judged(source, documents=documents, query_id=query_id)
     if len(found) == 1:
         return found[0]

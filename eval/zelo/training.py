@@ -161,16 +161,7 @@ def train(
 
 
 def held_out(names: Sequence[str], *, share: float, seed: int) -> set[str]:
-    """Return the ids of the queries to hold out: those with the least hashes.
-
-    Args:
-        names: Ids of all queries.
-        share: Share to hold out; at least one, and at least two are left.
-        seed: Chooses them.
-
-    Raises:
-        InputError: If there are fewer than three queries.
-    """
+    """Return the ids of the queries to hold out: those with the least hashes."""
     if len(names) < 3:
         msg = (
             f"There are {len(names)} queries with two documents or more: training "
