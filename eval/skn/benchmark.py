@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -26,7 +27,12 @@ from knowtrail.eval.skn.phases import (
     Phases,
     no_reply,
 )
-from knowtrail.eval.skn.results import ResultFiles
+from knowtrail.eval.skn.results import (
+    write_extractions,
+    write_outcome,
+    write_responses,
+    write_search_results,
+)
 from knowtrail.eval.skn.samples import (
     RESULTS,
     bundled_samples,
@@ -221,53 +227,47 @@ class ModelRun:
         judge: Who judges.
         options: How the benchmark is run.
         phases: Asks, or takes what is finished.
-        samples: The samples.
-        found: Their search results.
-        files: Where results are written.
-        progress: Is told of every call.
-        stage: What stands before the name of a phase.
+        samples: The samples, each with the beginning of its row of results.
+        folder: Where results are written.
+        progress: Is told of every call, with what stands before the name of a phase.
     """
 
     who: Respondent
     judge: Respondent
     options: BenchmarkOptions
     phases: Phases
-    samples: Sequence[Sample]
-    found: Sequence[Found]
-    files: ResultFiles
+    samples: Sequence[tuple[Sample, dict[str, Any]]]
+    folder: Path
     progress: Progress
-    stage: str
 
     def outcome(self) -> ModelOutcome:
         """Run the phases; each one's file is written when it is done."""
         state, pipelines = self.phases.state, self.options.pipelines
         reused, before = state.reused, self._spent()
-        rows = [_row(s, f) for s, f in zip(self.samples, self.found, strict=True)]
-        self.files.search_results(self.samples, self.found)
-        self._each("Extracting", rows, self._extract)
-        self.files.extractions(rows, pipelines)
-        self._each("Reasoning", rows, self._reason)
-        self.files.agent_responses(rows, pipelines)
-        self._each("Judging", rows, self._judge)
+        rows = [row for _, row in self.samples]
+        write_search_results(self.folder, rows)
+        self._each("Extracting", self._extract)
+        write_extractions(self.folder, rows, pipelines)
+        self._each("Reasoning", self._reason)
+        write_responses(self.folder, rows, pipelines)
+        self._each("Judging", self._judge)
         for row in rows:
             for variant in pipelines:
                 del row[f"{variant}_context"]
-        metrics = calculate_metrics(rows, list(pipelines))
-        differences = compare_pipelines(rows, pipelines)
         outcome = ModelOutcome(
             model=self.who.name,
             judge=self.judge.name,
             pipelines=pipelines,
             rows=tuple(rows),
-            metrics=metrics,
-            differences=differences,
-            folder=self.files.folder,
+            metrics=calculate_metrics(rows, list(pipelines)),
+            differences=compare_pipelines(rows, pipelines),
+            folder=self.folder,
             reused=state.reused - reused,
             digest=self.who.digest,
             judge_digest=self.judge.digest,
             **{name: n - before[name] for name, n in self._spent().items()},
         )
-        self.files.evaluation(outcome)
+        write_outcome(outcome)
         return outcome
 
     def _spent(self) -> dict[str, int]:
@@ -278,13 +278,12 @@ class ModelRun:
     def _each(
         self,
         stage: str,
-        rows: Sequence[dict[str, Any]],
         do: Callable[[Sample, dict[str, Any], str], None],
     ) -> None:
         """Do something for each sample and format; add what is new in their order."""
         jobs = [
             (sample, row, variant)
-            for sample, row in zip(self.samples, rows, strict=True)
+            for sample, row in self.samples
             for variant in self.options.pipelines
         ]
 
@@ -304,7 +303,7 @@ class ModelRun:
                 zip(asked, jobs, strict=True), start=1
             ):
                 row |= new
-                self.progress(f"{self.stage}{stage}", done, len(jobs))
+                self.progress(stage, done, len(jobs))
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -316,7 +315,6 @@ class ModelRun:
         row[f"{variant}_extraction_time_s"] = made.get("seconds", 0.0)
         for name in _KEPT:
             row[f"{variant}_extraction_{name}"] = made.get(name)
-        _add_tokens(row, f"{variant}_extraction", made)
 
     def _reason(self, sample: Sample, row: dict[str, Any], variant: str) -> None:
         """Add an answer to a row."""
@@ -325,22 +323,16 @@ class ModelRun:
         for name in none:
             row[f"{variant}_{name}"] = (made["value"] or none)[name]
         row[f"{variant}_reasoning_time_s"] = made["seconds"]
-        for name in ("error", "raw", "attempts"):
+        for name in ("error", "raw", "attempts", *_TOKENS):
             row[f"{variant}_reasoning_{name}"] = made[name]
-        _add_tokens(row, f"{variant}_reasoning", made)
 
     def _judge(self, sample: Sample, row: dict[str, Any], variant: str) -> None:
         """Add verdicts to a row."""
-        judge_row(
-            row,
-            variant,
-            lambda name, answer, beside: self.phases.verdict(
-                name, self.judge, answer, beside, sample=sample
-            ),
-            abstention=self.options.judge_abstention,
-        )
+        verdict = partial(self.phases.verdict, self.judge, sample)
+        judge_row(row, variant, verdict, abstention=self.options.judge_abstention)
 
 
+_TOKENS = ("prompt_tokens", "completion_tokens")
 _KEPT = (
     "status",
     "error",
@@ -351,6 +343,7 @@ _KEPT = (
     "source_characters",
     "read_characters",
     "answer_tokens",
+    *_TOKENS,
 )
 """What a row keeps of an extraction."""
 
@@ -368,12 +361,6 @@ def _row(sample: Sample, found: Found) -> dict[str, Any]:
         "search_error": found.error,
         "search_failed": found.failed,
     }
-
-
-def _add_tokens(row: dict[str, Any], name: str, made: dict[str, Any]) -> None:
-    """Add what the server counted."""
-    for kind in ("prompt_tokens", "completion_tokens"):
-        row[f"{name}_{kind}"] = made.get(kind)
 
 
 _LOG = logging.getLogger(__name__)
@@ -468,29 +455,27 @@ def run_models(
         jury = jury and replace(jury, digest=digests.get(jury.name))
         phases = Phases(
             state=state,
+            options=options,
             recorded=recorded,
-            recorded_only=options.recorded_only,
-            results=options.results,
-            question_aware=options.question_aware,
-            published=options.published,
-            retry_failed=options.retry_failed,
             before_calls=lambda: _no(problem),
         )
         found = _search(samples, phases, progress)
-        return tuple(
-            ModelRun(
+        outcomes = []
+        for who, folder in zip(respondents, _folders(output, names), strict=True):
+            named = f"{who.name}: " if len(names) > 1 else ""
+            run = ModelRun(
                 who=who,
                 judge=jury or who,
                 options=options,
                 phases=phases,
-                samples=samples,
-                found=found,
-                files=ResultFiles(folder),
-                progress=progress,
-                stage=f"{who.name}: " if len(names) > 1 else "",
-            ).outcome()
-            for who, folder in zip(respondents, _folders(output, names), strict=True)
-        )
+                samples=[(s, _row(s, f)) for s, f in zip(samples, found, strict=True)],
+                folder=folder,
+                progress=lambda stage, *done, before=named: progress(
+                    f"{before}{stage}", *done
+                ),
+            )
+            outcomes.append(run.outcome())
+    return tuple(outcomes)
 
 
 def _respondent(

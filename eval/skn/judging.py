@@ -158,13 +158,9 @@ def judge_answer(judge: Judge, who: Respondent, answer: str, beside: str) -> Ans
 NOTHING_TO_JUDGE = "the agent gave no answer"
 
 
-def asking(who: Respondent) -> Callable[[str, str, str], dict[str, Any]]:
-    """Return a function that asks a model for verdicts."""
-
-    def verdict(name: str, answer: str, beside: str) -> dict[str, Any]:
-        return judge_answer(JUDGES[name], who, answer, beside).as_dict()
-
-    return verdict
+def verdict_of(who: Respondent, name: str, answer: str, beside: str) -> dict[str, Any]:
+    """Return a model's verdict."""
+    return judge_answer(JUDGES[name], who, answer, beside).as_dict()
 
 
 def is_judged(row: dict[str, Any], variant: str) -> bool:

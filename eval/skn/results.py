@@ -14,7 +14,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.skn.metrics import MEASURES, scored
-from knowtrail.eval.skn.scoring import ahead, difference_row
+from knowtrail.eval.skn.scoring import NUMBERS, ahead, difference_row
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, sendable, store_run
 from knowtrail.graph.errors import StorageError
 from knowtrail.graph.files import write_file
@@ -26,16 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from knowtrail.eval.skn.benchmark import ModelOutcome
-    from knowtrail.eval.skn.samples import Found, Sample
     from knowtrail.graph.db.connection import Connection
 
-VERDICT = (
-    "accuracy",
-    "ece",
-    "hallucination_rate",
-    "groundedness",
-    "abstention_f1",
-)
+VERDICT = ["accuracy", "ece", "hallucination_rate", "groundedness", "abstention_f1"]
 """The metrics by which two formats are set against each other."""
 
 
@@ -88,29 +81,10 @@ def _metric_lines(outcome: ModelOutcome) -> Iterator[str]:
     yield from _table(rows)
 
 
-_COSTS = {
-    "usable_extractions": "extractions that can be used, count",
-    "avg_context_tokens": "context tokens, estimated",
-    "avg_extraction_completion_tokens": "tokens of extractions, counted",
-    "avg_reasoning_prompt_tokens": "tokens of the agent's prompt, counted",
-    "avg_search_time_s": "seconds of searching",
-    "avg_extraction_time_s": "seconds of extracting",
-    "avg_reasoning_time_s": "seconds of reasoning",
-    "avg_total_latency_s": "seconds in all",
-    "judge_failure_rate": "judges that failed",
-    "extraction_failure_rate": "extractions that failed",
-    "extraction_repair_rate": "extractions that were repaired",
-    "extraction_shortened_rate": "texts that were read in part",
-    "agent_failure_rate": "answers that did not come",
-    "search_failure_rate": "searches that failed",
-    "empty_search_rate": "searches that found nothing",
-}
-
-
 def _costs(outcome: ModelOutcome) -> Iterator[str]:
     """Yield mean costs and what went wrong."""
     rows = [["mean of a sample", *outcome.pipelines]]
-    for name, label in _COSTS.items():
+    for name, label in NUMBERS.items():
         values = [outcome.metrics[v][name] for v in outcome.pipelines]
         shown = ["-" if value is None else f"{value:.4g}" for value in values]
         rows.append([label, *shown])
@@ -170,110 +144,66 @@ def _tests(outcome: ModelOutcome) -> Iterator[str]:
     yield from _table(rows)
 
 
-class ResultFiles:
-    """Writes the files of one model's run.
-
-    Attributes:
-        folder: Where they go.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        """Make the folder where it is missing."""
-        self.folder = folder
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            msg = f"Cannot make the folder {folder}: {error.strerror}."
-            raise StorageError(msg) from error
-
-    def _write(self, name: str, value: Any) -> None:
-        """Write a file of JSON."""
-        text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
-        write_file(self.folder / name, sendable(text) + "\n")
-
-    def search_results(self, samples: Sequence[Sample], found: Sequence[Found]) -> None:
-        """Write what was found; the file can be given to another run."""
-        self._write(
-            "search_results.json",
-            [
-                {
-                    "id": sample.id,
-                    "question": sample.question,
-                    "raw_text": one.raw_text,
-                    "raw_text_chars": len(one.raw_text),
-                }
-                for sample, one in zip(samples, found, strict=True)
-            ],
-        )
-
-    def extractions(
-        self, rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
-    ) -> None:
-        """Write the extractions; takes rows and formats."""
-        entries = []
-        for row in rows:
-            entry: dict[str, Any] = {"id": row["id"]}
-            for v in pipelines:
-                entry[f"{v}_extraction"] = row[f"{v}_context"]
-                entry[f"{v}_tokens_est"] = row[f"{v}_tokens_est"]
-                entry[f"{v}_status"] = row[f"{v}_extraction_status"]
-                entry[f"{v}_repairs"] = row[f"{v}_extraction_repairs"] or []
-                if row[f"{v}_extraction_error"]:
-                    entry[f"{v}_error"] = row[f"{v}_extraction_error"]
-                    entry[f"{v}_raw"] = row[f"{v}_extraction_raw"]
-            entries.append(entry)
-        self._write("extractions.json", entries)
-
-    def agent_responses(
-        self, rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
-    ) -> None:
-        """Write the answers; takes rows and formats."""
-        fields = ("answer", "confidence", "reasoning")
-        self._write(
-            "agent_responses.json",
-            [
-                {"id": row["id"], "question": row["question"]}
-                | {
-                    f"{v}_response": {name: row[f"{v}_{name}"] for name in fields}
-                    for v in pipelines
-                }
-                for row in rows
-            ],
-        )
-
-    def evaluation(self, outcome: ModelOutcome) -> None:
-        """Write detailed results, metrics, comparisons and the summary."""
-        self._write("detailed_results.json", list(outcome.rows))
-        self._write("metrics.json", outcome.metrics)
-        self._write(
-            "comparisons.json", [difference_row(one) for one in outcome.differences]
-        )
-        write_file(self.folder / "summary.txt", summary_text(outcome))
+def write_results(folder: Path, name: str, value: Any) -> None:
+    """Write a file of JSON into the folder of a run, which is made where missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        msg = f"Cannot make the folder {folder}: {error.strerror}."
+        raise StorageError(msg) from error
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    write_file(folder / name, sendable(text) + "\n")
 
 
-_PLAIN = (
-    "avg_confidence",
-    "confidence_when_correct",
-    "confidence_when_wrong",
-    "avg_search_time_s",
-    "avg_extraction_time_s",
-    "avg_reasoning_time_s",
-    "avg_total_latency_s",
-    "avg_context_tokens",
-    "avg_extraction_prompt_tokens",
-    "avg_extraction_completion_tokens",
-    "avg_reasoning_prompt_tokens",
-    "avg_reasoning_completion_tokens",
-    "judge_failure_rate",
-    "extraction_failure_rate",
-    "extraction_repair_rate",
-    "extraction_shortened_rate",
-    "agent_failure_rate",
-    "search_failure_rate",
-    "empty_search_rate",
-    "usable_extractions",
-)
-"""Metrics without an interval."""
+def write_search_results(folder: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Write what was found; the file can be given to another run."""
+    names = ("id", "question", "raw_text")
+    entries = [
+        {name: row[name] for name in names} | {"raw_text_chars": len(row["raw_text"])}
+        for row in rows
+    ]
+    write_results(folder, "search_results.json", entries)
+
+
+def write_extractions(
+    folder: Path, rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
+) -> None:
+    """Write the extractions of each format."""
+    entries = []
+    for row in rows:
+        entry: dict[str, Any] = {"id": row["id"]}
+        for v in pipelines:
+            entry[f"{v}_extraction"] = row[f"{v}_context"]
+            entry[f"{v}_tokens_est"] = row[f"{v}_tokens_est"]
+            entry[f"{v}_status"] = row[f"{v}_extraction_status"]
+            entry[f"{v}_repairs"] = row[f"{v}_extraction_repairs"] or []
+            if row[f"{v}_extraction_error"]:
+                entry[f"{v}_error"] = row[f"{v}_extraction_error"]
+                entry[f"{v}_raw"] = row[f"{v}_extraction_raw"]
+        entries.append(entry)
+    write_results(folder, "extractions.json", entries)
+
+
+def write_responses(
+    folder: Path, rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
+) -> None:
+    """Write the answers to each format."""
+    names = ("answer", "confidence", "reasoning")
+    entries = [
+        {"id": row["id"], "question": row["question"]}
+        | {f"{v}_response": {n: row[f"{v}_{n}"] for n in names} for v in pipelines}
+        for row in rows
+    ]
+    write_results(folder, "agent_responses.json", entries)
+
+
+def write_outcome(outcome: ModelOutcome) -> None:
+    """Write detailed results, metrics, comparisons and the summary."""
+    comparisons = [difference_row(one) for one in outcome.differences]
+    write_results(outcome.folder, "detailed_results.json", list(outcome.rows))
+    write_results(outcome.folder, "metrics.json", outcome.metrics)
+    write_results(outcome.folder, "comparisons.json", comparisons)
+    write_file(outcome.folder / "summary.txt", summary_text(outcome))
 
 
 def store_outcome(
@@ -283,22 +213,10 @@ def store_outcome(
     dataset: str,
     configuration: Mapping[str, Any],
 ) -> dict[str, str]:
-    """Store what a benchmark gave, a run for each format; see `EvalRun`.
+    """Store what a benchmark gave, a run for each format; return their ids.
 
     A record judges the Extraction nodes of its model and format that came from the same
-    answer of the model.
-
-    Args:
-        connection: The database.
-        outcome: What the benchmark of one model gave.
-        dataset: What the data set is called.
-        configuration: How it was run.
-
-    Returns:
-        The id of the run of each format.
-
-    Raises:
-        DatabaseError: If the store fails; the next attempt replaces what is stored.
+    answer of the model. What a failed attempt stored, the next one replaces.
     """
     runs = {}
     created = datetime.now(UTC)
@@ -393,7 +311,7 @@ def _stored_metrics(outcome: ModelOutcome, variant: str) -> Iterator[Metric]:
     for measure in MEASURES:
         if (found := metrics[f"{measure.name}_ci"]) is not None:
             yield _interval(measure.name, found, n=metrics["n"])
-    for name in _PLAIN:
+    for name in NUMBERS:
         if metrics[name] is not None:
             n = metrics["usable_extractions" if name.endswith("_tokens") else "n"]
             yield Metric(name=name, value=metrics[name], n=n)

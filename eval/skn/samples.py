@@ -206,6 +206,11 @@ def _live(query: str, count: int) -> Found:
     )
 
 
+def recorded_search(sample: Sample, recorded: Mapping[str, Found]) -> Found | None:
+    """Return what `load_search_results` has for a sample, None where it has nothing."""
+    return recorded.get(sample.question) or recorded.get(f"id:{sample.id}")
+
+
 def searched(
     sample: Sample,
     recorded: Mapping[str, Found],
@@ -213,18 +218,20 @@ def searched(
     recorded_only: bool = False,
     count: int = RESULTS,
 ) -> Found:
-    """Return the search results for a sample."""
-    found = recorded.get(sample.question) or recorded.get(f"id:{sample.id}")
-    if found is not None:
-        return found
-    if recorded_only:
+    """Return the search results for a sample, of the web where none are recorded.
+
+    Raises:
+        InputError: If there is no recorded result and the web is left alone.
+    """
+    found = recorded_search(sample, recorded)
+    if found is None and recorded_only:
         msg = (
             f"No recorded search result for sample {sample.id!r}, "
             f"{sample.question[:60]!r}: add it to the file, or leave --recorded-only "
             "out."
         )
         raise InputError(msg)
-    return _live(sample.question, count)
+    return found or _live(sample.question, count)
 
 
 def load_search_results(path: Path) -> dict[str, Found]:

@@ -53,7 +53,7 @@ class Counts:
 def matchups(
     query: Query, documents: Sequence[Document], pairs: Iterable[Pair]
 ) -> Iterator[Matchup]:
-    """Yield the pairs of a query with their texts; pairs that come again are counted."""
+    """Yield the pairs of a query with their texts, counting those that come again."""
     seen: dict[Pair, int] = {}
     candidates = tuple(documents)
     for pair in pairs:
