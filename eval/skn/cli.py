@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.eval.cli import options_of
 from knowtrail.graph.cli.answers import json_option
 from knowtrail.graph.models.ollama_client import MOST_CONTEXT
 
@@ -142,25 +143,9 @@ def _options(given: dict[str, Any]) -> BenchmarkOptions:
         msg = "--ablation compares all formats: leave --variant out."
         raise click.UsageError(msg)
     pipelines = ABLATION_PIPELINES if given["ablation"] else DEFAULT_PIPELINES
-    return BenchmarkOptions(
-        dataset=given["dataset"],
-        limit=given["limit"],
-        pipelines=given["variants"] or tuple(pipelines),
-        search_results=given["search_results"],
-        recorded_only=given["recorded_only"],
-        results=given["results"],
-        question_aware=given["question_aware"],
-        judge_abstention=given["judge_abstention"],
-        published=given["published"],
-        retry_failed=given["retry_failed"],
-        concurrency=given["concurrency"],
-        models=ModelOptions(
-            temperature=given["temperature"],
-            tokens=given["tokens"],
-            seconds=given["seconds"],
-            context=given["context"],
-        ),
-    )
+    given["pipelines"] = given["variants"] or tuple(pipelines)
+    models = ModelOptions(**options_of(ModelOptions, given))
+    return BenchmarkOptions(**options_of(BenchmarkOptions, given), models=models)
 
 
 def _tell(outcomes: Sequence[ModelOutcome], tokens: int) -> None:
@@ -232,31 +217,36 @@ def _store(
     given: dict[str, Any],
     options: BenchmarkOptions,
 ) -> list[dict[str, str]]:
-    """Keep the results in the graph; return the ids of the runs."""
+    """Keep the results in the graph, with all that may change them; return the runs."""
     from knowtrail.eval.skn.results import store_outcome
     from knowtrail.graph.session import open_connection
 
-    with open_connection(settings) as connection:
-        return [
-            store_outcome(
-                connection,
-                outcome,
-                dataset=_dataset(given),
-                configuration=_configuration(options, len(outcome.rows)),
-            )
-            for outcome in outcomes
-        ]
-
-
-def _configuration(options: BenchmarkOptions, samples: int) -> dict[str, Any]:
-    """Return all that may change the numbers of a run."""
-    return {
-        "samples": samples,
+    configuration = {
+        "samples": len(outcomes[0].rows),
         **asdict(options.models),
         "questionAware": options.question_aware,
         "judgeAbstention": options.judge_abstention,
         "published": options.published,
     }
+    with open_connection(settings) as connection:
+        return [
+            store_outcome(
+                connection, one, dataset=_dataset(given), configuration=configuration
+            )
+            for one in outcomes
+        ]
+
+
+_TOLD = (
+    "model",
+    "judge",
+    "digest",
+    "judge_digest",
+    "calls",
+    "prompt_tokens",
+    "completion_tokens",
+    "reused",
+)
 
 
 def _show(
@@ -272,16 +262,9 @@ def _show(
 
     if as_json:
         shown = [
-            {
-                "model": outcome.model,
-                "judge": outcome.judge,
-                "digest": outcome.digest,
-                "judge_digest": outcome.judge_digest,
+            {name: getattr(outcome, name) for name in _TOLD}
+            | {
                 "folder": str(outcome.folder),
-                "calls": outcome.calls,
-                "prompt_tokens": outcome.prompt_tokens,
-                "completion_tokens": outcome.completion_tokens,
-                "reused": outcome.reused,
                 "runs": stored,
                 "metrics": outcome.metrics,
                 "comparisons": [difference_row(one) for one in outcome.differences],

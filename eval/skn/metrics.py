@@ -93,13 +93,6 @@ def calibration_rows(confidences: ArrayLike, correct: ArrayLike) -> NDArray[np.f
 
     A row has correctness less confidence in the column of its bin, and 0 elsewhere:
     the column means then are what each bin adds, up to their sign.
-
-    Args:
-        confidences: n numbers from 0 to 1.
-        correct: As many truth values.
-
-    Raises:
-        InputError: If there are not as many of each, or a confidence is outside 0..1.
     """
     sure = np.asarray(confidences, dtype=np.float64).reshape(-1)
     right = np.asarray(correct, dtype=np.float64).reshape(-1)
@@ -131,12 +124,7 @@ def normalized_hallucination(fabricated: int, total: int) -> float:
 def abstention_rows(
     answerable: Sequence[bool], abstained: Sequence[bool]
 ) -> NDArray[np.float64]:
-    """Return n x 3 rows (hit, refused, unanswerable).
-
-    Args:
-        answerable: Whether each sample has an answer.
-        abstained: Whether it was refused.
-    """
+    """Return n x 3 rows (hit, refused, unanswerable)."""
     can = np.asarray(answerable, dtype=bool)
     refused = np.asarray(abstained, dtype=bool)
     return np.column_stack([refused & ~can, refused, ~can]).astype(np.float64)
@@ -183,21 +171,15 @@ def bootstrap_rows(
     ci: float = 0.95,
     bounds: Bounds | None = None,
 ) -> dict[str, float]:
-    """Return any metric with its interval, as `bootstrap_ci` does for a mean.
+    """Return any metric of n x k rows with its interval, as `bootstrap_ci` does.
 
     Args:
-        rows: n x k numbers, a row for each sample.
+        rows: A row for each sample.
         statistic: Function of the column means.
         n_bootstrap: How many times n rows are drawn with replacement.
         ci: Share of the drawn metrics inside the interval.
         bounds: Those of the metric, for samples that are all alike, as in
             `knowtrail.eval.statistics`; None leaves their interval without width.
-
-    Returns:
-        As `bootstrap_ci`; `mean` is the metric of the rows themselves.
-
-    Raises:
-        InputError: If a number is not finite, or an option is out of range.
     """
     if not 1 <= n_bootstrap <= 1_000_000 or not 0 < ci < 1:
         msg = (
@@ -236,18 +218,12 @@ def _resampled_means(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """The verdicts on one answer, as numbers.
+    """The verdicts on one answer, as numbers from 0 to 1.
 
     Attributes:
-        id: The sample.
-        category: Its kind of question.
-        answerable: Whether it has an answer.
         correct: Whether the answer is right; None where there is no right one.
-        confidence: The agent's, from 0 to 1; None where it gave none.
-        hallucinated: Whether something is made up.
-        severity: How bad that is, from 0 to 1.
+        confidence: The agent's; None where it gave none.
         normalized: Share of claims that are made up.
-        groundedness: From 0 to 1.
         unsupported: Share of statements without support.
         abstained: Whether the answer refuses.
         failed: Judges that gave no verdict.
@@ -351,23 +327,28 @@ class Measure:
 
     Attributes:
         name: What results call it.
-        label: What people read.
-        better: Which way is good.
-        judge: Whose verdicts it rests on; empty for none.
+        judge: Whose verdicts it rests on.
         rows: Makes the rows of samples; none where it is undefined for them.
-        statistic: Function of their column means.
+        better: Which way is good.
+        called: What people read, where that is not its name.
+        statistic: Function of the rows' column means.
         about: Whether a sample is of the kind that it is about.
         main: Whether pipelines are compared by it.
     """
 
     name: str
-    label: str
-    better: Literal["higher", "lower"]
     judge: str
     rows: Callable[[Sequence[Scored]], NDArray[np.float64]]
+    better: Literal["higher", "lower"] = "higher"
+    called: str = ""
     statistic: Statistic = first_mean
     about: Callable[[Scored], bool] = lambda _: True
     main: bool = True
+
+    @property
+    def label(self) -> str:
+        """Return what people read."""
+        return self.called or self.name.replace("_", " ")
 
     def value(self, samples: Sequence[Scored]) -> float | None:
         """Return the metric, rounded; None where it is undefined."""
@@ -422,30 +403,16 @@ def _divided(
     return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
 
-def _precision(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    return _divided(means[:, 0], means[:, 1])
-
-
-def _recall(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    return _divided(means[:, 0], means[:, 2])
-
-
-def _f1(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    return _divided(2 * means[:, 0], means[:, 1] + means[:, 2])
-
-
 MEASURES: tuple[Measure, ...] = (
     Measure(
         name="accuracy",
-        label="accuracy",
-        better="higher",
         judge="accuracy",
         rows=_each(lambda one: float(bool(one.correct))),
         about=lambda one: one.answerable,
     ),
     Measure(
         name="ece",
-        label="calibration error",
+        called="calibration error",
         better="lower",
         judge="accuracy",
         rows=_calibration,
@@ -454,14 +421,12 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="hallucination_rate",
-        label="hallucination rate",
         better="lower",
         judge="hallucination",
         rows=_each(lambda one: float(one.hallucinated)),
     ),
     Measure(
         name="hallucination_severity",
-        label="hallucination severity",
         better="lower",
         judge="hallucination",
         rows=_each(lambda one: one.severity),
@@ -469,21 +434,19 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="normalized_hallucination",
-        label="made-up claims of all",
+        called="made-up claims of all",
         better="lower",
         judge="hallucination",
         rows=_each(lambda one: one.normalized),
     ),
     Measure(
         name="groundedness",
-        label="groundedness",
-        better="higher",
         judge="groundedness",
         rows=_each(lambda one: one.groundedness),
     ),
     Measure(
         name="unsupported_fraction",
-        label="unsupported statements",
+        called="unsupported statements",
         better="lower",
         judge="groundedness",
         rows=_each(lambda one: one.unsupported),
@@ -491,29 +454,24 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="abstention_precision",
-        label="abstention precision",
-        better="higher",
         judge="abstention",
         rows=_refusals,
-        statistic=_precision,
+        statistic=lambda means: _divided(means[:, 0], means[:, 1]),
         main=False,
     ),
     Measure(
         name="abstention_recall",
-        label="abstention recall",
-        better="higher",
         judge="abstention",
         rows=_abstention,
-        statistic=_recall,
+        statistic=lambda means: _divided(means[:, 0], means[:, 2]),
         main=False,
     ),
     Measure(
         name="abstention_f1",
-        label="abstention F1",
-        better="higher",
+        called="abstention F1",
         judge="abstention",
         rows=_abstention,
-        statistic=_f1,
+        statistic=lambda means: _divided(2 * means[:, 0], means[:, 1] + means[:, 2]),
     ),
 )
 """In the order of all tables; those that are `main` are compared and tested."""
