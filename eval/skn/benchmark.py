@@ -112,12 +112,12 @@ class BenchmarkOptions:
                 "judge of refusals: leave out published, or these two."
             )
             raise InputError(msg)
-        if not 1 <= self.results <= 50:
-            msg = f"{self.results} search results: choose 1 to 50."
-            raise InputError(msg)
-        if not 1 <= self.concurrency <= 32:
-            msg = f"{self.concurrency} calls side by side: choose 1 to 32."
-            raise InputError(msg)
+        for number, what, most in (
+            (self.results, "search results", 50),
+            (self.concurrency, "calls side by side", 32),
+        ):
+            if not 1 <= number <= most:
+                raise InputError(f"{number} {what}: choose 1 to {most}.")
         if self.limit is not None and self.limit < 1:
             msg = f"A limit of {self.limit} samples: choose 1 or more."
             raise InputError(msg)
@@ -169,13 +169,9 @@ class ModelOutcome:
     """What a benchmark of one model gave.
 
     Attributes:
-        model: Name of the model.
         judge: Name of the model that judged.
-        pipelines: The formats.
         rows: The detailed results, a row for each sample.
         metrics: As in `metrics.json`.
-        differences: Formats compared with each other.
-        folder: Where its files are.
         reused: How many results were known already, or shared between formats.
         calls: How often models answered in this run, all attempts counted.
         prompt_tokens: Tokens of those calls' prompts, as servers counted them.

@@ -144,8 +144,8 @@ def _options(given: dict[str, Any]) -> BenchmarkOptions:
         raise click.UsageError(msg)
     pipelines = ABLATION_PIPELINES if given["ablation"] else DEFAULT_PIPELINES
     given["pipelines"] = given["variants"] or tuple(pipelines)
-    models = ModelOptions(**options_of(ModelOptions, given))
-    return BenchmarkOptions(**options_of(BenchmarkOptions, given), models=models)
+    given = given | {"models": ModelOptions(**options_of(ModelOptions, given))}
+    return BenchmarkOptions(**options_of(BenchmarkOptions, given))
 
 
 def _tell(outcomes: Sequence[ModelOutcome], tokens: int) -> None:
@@ -217,24 +217,27 @@ def _store(
     given: dict[str, Any],
     options: BenchmarkOptions,
 ) -> list[dict[str, str]]:
-    """Keep the results in the graph, with all that may change them; return the runs."""
+    """Keep the results in the graph; return the ids of the runs."""
     from knowtrail.eval.skn.results import store_outcome
     from knowtrail.graph.session import open_connection
 
-    configuration = {
-        "samples": len(outcomes[0].rows),
+    told = _configuration(options, len(outcomes[0].rows))
+    with open_connection(settings) as connection:
+        return [
+            store_outcome(connection, one, dataset=_dataset(given), configuration=told)
+            for one in outcomes
+        ]
+
+
+def _configuration(options: BenchmarkOptions, samples: int) -> dict[str, Any]:
+    """Return all that may change the numbers of a run."""
+    return {
+        "samples": samples,
         **asdict(options.models),
         "questionAware": options.question_aware,
         "judgeAbstention": options.judge_abstention,
         "published": options.published,
     }
-    with open_connection(settings) as connection:
-        return [
-            store_outcome(
-                connection, one, dataset=_dataset(given), configuration=configuration
-            )
-            for one in outcomes
-        ]
 
 
 _TOLD = (
