@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.journal import Journal
     from knowtrail.eval.zelo.judgements import Judge, Judgement, Matchup
     from knowtrail.eval.zelo.pairs import PairSettings
-    from knowtrail.retrieval.rerank.datasets import Document, Query
+    from knowtrail.retrieval.rerank.datasets import Document, Query, QueryDocuments
 
 PAIRS = "pairs.json"
 _FITTED_AT_ONCE = 64
@@ -66,10 +66,8 @@ class ScoredQuery:
     """A query with what its judgements come to.
 
     Attributes:
-        query: The query.
         documents: All its documents, in the order of the file.
         judged: How many of them, from the first, were to be judged.
-        pairs: The pairs.
         judgements: What is known about each pair.
         fit: Scores of the documents that were to be judged.
     """
@@ -102,19 +100,15 @@ class ScoredQuery:
 
     def annotated(self) -> AnnotatedQueryDocuments:
         """Return the query with the documents that have a score."""
-        found = []
-        for number, document in enumerate(self.documents):
-            score = self.score(number)
-            if score is not None:
-                found.append(
-                    AnnotatedDocument(
-                        id=document.id,
-                        content=document.content,
-                        metadata=document.metadata,
-                        score=score,
-                    )
-                )
-        return AnnotatedQueryDocuments(query=self.query, documents=tuple(found))
+        scored = ((self.score(n), one) for n, one in enumerate(self.documents))
+        documents = tuple(
+            AnnotatedDocument(
+                id=one.id, content=one.content, metadata=one.metadata, score=score
+            )
+            for score, one in scored
+            if score is not None
+        )
+        return AnnotatedQueryDocuments(query=self.query, documents=documents)
 
     def row(self) -> dict[str, Any]:
         """Return the line of `fits.jsonl`."""
@@ -159,90 +153,67 @@ def pairs_of(
     yield from matchups(query, documents, pairs)
 
 
-class Composer:
-    """Fits the judgements of a journal and writes the files of its folder."""
+def scored_queries(
+    journal: Journal,
+    judges: Sequence[Judge],
+    pairs: PairSettings,
+    fit: FitSettings,
+    source: Path,
+) -> Iterator[ScoredQuery]:
+    """Yield the queries of a file with their scores; write the files of the folder.
 
-    def __init__(
-        self,
-        journal: Journal,
-        judges: Sequence[Judge],
-        pairs: PairSettings,
-        fit: FitSettings,
-    ) -> None:
-        """Choose what is composed, and how."""
-        self._journal = journal
-        self._judges = judges
-        self._pairs = pairs
-        self._fit = fit
-
-    def scored(self, source: Path) -> Iterator[ScoredQuery]:
-        """Yield the queries of a file with their scores, in order."""
-        items = read_queries(source)
-        while batch := [self._known(q, d) for q, d in _some(items)]:
-            fits = fit_many(
-                [battles for *_, battles in batch],
-                method=self._fit.method,
-                magnitude=self._fit.magnitude,
-                regularisation=self._fit.regularisation,
+    These take their places at the end.
+    """
+    folder, items = journal.folder, read_queries(source)
+    with ExitStack() as stack:
+        asked = PairFile(stack.enter_context(whole_file(folder / PAIRS)), "pairs")
+        file = stack.enter_context(whole_file(folder / SCORES))
+        scores = PairFile(file, "scored_pairs")
+        fits = stack.enter_context(whole_file(folder / FITS))
+        while batch := [
+            _known(journal, judges, pairs, fit, item)
+            for item in islice(items, _FITTED_AT_ONCE)
+        ]:
+            fitted = fit_many(
+                [battles for _, battles in batch],
+                method=fit.method,
+                magnitude=fit.magnitude,
+                regularisation=fit.regularisation,
             )
-            for (query, documents, pairs, said, battles), fit in zip(
-                batch, fits, strict=True
-            ):
-                yield ScoredQuery(
-                    query=query,
-                    documents=documents,
-                    judged=battles.n,
-                    pairs=pairs,
-                    judgements=said,
-                    fit=fit,
-                )
-
-    def _known(
-        self, query: Query, documents: tuple[Document, ...]
-    ) -> tuple[
-        Query,
-        tuple[Document, ...],
-        tuple[Matchup, ...],
-        tuple[tuple[Judgement, ...], ...],
-        Battles,
-    ]:
-        """Return what is known of a query."""
-        taken = self._pairs.considered(documents)
-        pairs = tuple(pairs_of(self._journal, self._pairs, self._judges, query, taken))
-        said = tuple(
-            tuple(known_judgements(self._journal, pair, self._judges)) for pair in pairs
-        )
-        battles = battles_of(
-            [document.id for document in taken],
-            (one for each in said for one in each),
-            [judge.name for judge in self._judges],
-            failed=0.0 if self._fit.method == "published" else math.nan,
-        )
-        return query, documents, pairs, said, battles
-
-    def written(self, source: Path) -> Iterator[ScoredQuery]:
-        """Do as `scored` does and write the files of the folder besides.
-
-        They take their places at the end.
-        """
-        folder = self._journal.folder
-        with ExitStack() as stack:
-            pairs = PairFile(stack.enter_context(whole_file(folder / PAIRS)), "pairs")
-            scores = PairFile(
-                stack.enter_context(whole_file(folder / SCORES)), "scored_pairs"
-            )
-            fits = stack.enter_context(whole_file(folder / FITS))
-            for item in self.scored(source):
+            for (known, _), found in zip(batch, fitted, strict=True):
+                item = ScoredQuery(**known, fit=found)
                 for pair, said in zip(item.pairs, item.judgements, strict=True):
-                    pairs.add(pair_row(pair))
+                    asked.add(pair_row(pair))
                     if said:
                         scores.add(scored_row(pair, said))
                 fits.write(json.dumps(item.row()) + "\n")
                 yield item
-            pairs.end()
-            scores.end()
+        asked.end()
+        scores.end()
 
 
-def _some(items: Iterator[Any]) -> list[tuple[Query, tuple[Document, ...]]]:
-    """Return the next queries that are fitted together."""
-    return [(i.query, i.documents) for i in islice(items, _FITTED_AT_ONCE)]
+def _known(
+    journal: Journal,
+    judges: Sequence[Judge],
+    settings: PairSettings,
+    fit: FitSettings,
+    item: QueryDocuments,
+) -> tuple[dict[str, Any], Battles]:
+    """Return what is known of a query, the fit apart, and its battles."""
+    taken = settings.considered(item.documents)
+    pairs = tuple(pairs_of(journal, settings, judges, item.query, taken))
+    said = tuple(tuple(known_judgements(journal, pair, judges)) for pair in pairs)
+    battles = battles_of(
+        [document.id for document in taken],
+        (one for each in said for one in each),
+        [judge.name for judge in judges],
+        failed=0.0 if fit.method == "published" else math.nan,
+    )
+    known = {
+        "query": item.query,
+        "documents": item.documents,
+        "judged": battles.n,
+        "pairs": pairs,
+        "judgements": said,
+    }
+    return known, battles
