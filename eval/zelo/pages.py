@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from importlib import resources
-from math import isfinite
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.report import (
-    Table,
-    facts,
-    html_page,
-    interval_cells,
-    shown_text,
-    table,
-)
+from knowtrail.eval.report import Table, filled
 from knowtrail.eval.zelo.pictures import BATTLES, battles_picture, histogram_picture
+from knowtrail.graph.cli.rows import counted
 from knowtrail.graph.errors import MissingExtraError
 from knowtrail.retrieval.views.labels import cut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from knowtrail.eval.differences import Difference
+    from knowtrail.eval.statistics import Interval
     from knowtrail.eval.zelo.comparison import Benchmark, RankingSettings
-    from knowtrail.eval.zelo.inspection import Fought, Inspection
+    from knowtrail.eval.zelo.inspection import Inspection
 
 MEANING = (
     "Means over the queries with 95 % bootstrap intervals: ndcg, accuracy and recall "
@@ -48,7 +42,7 @@ def benchmark_tables(
                 (
                     one.name,
                     _queries(one),
-                    *(_interval(one.means.get(metric)) for metric in metrics),
+                    *(interval_text(one.means.get(metric)) for metric in metrics),
                 )
                 for one in found
             ],
@@ -68,7 +62,7 @@ def benchmark_tables(
                         one.name,
                         one.metric,
                         str(one.found.n),
-                        _interval(one.found.difference, sign=True),
+                        interval_text(one.found.difference, "+"),
                         f"{one.p_value:.4f}",
                     )
                     for one in apart
@@ -81,22 +75,20 @@ def benchmark_tables(
 def _queries(one: Benchmark) -> str:
     """Return the number of queries, with what is missing."""
     said = [f"{len(one.queries)}"]
-    if one.absent:
-        said.append(f"{one.absent} of the truth missing")
-    if one.unjudged:
-        said.append(f"{one.unjudged} documents not judged")
+    said += [f"{one.absent} of the truth missing"] if one.absent else []
+    said += [f"{one.unjudged} documents not judged"] if one.unjudged else []
     return ", ".join(said)
 
 
-def _interval(interval: Any, *, sign: bool = False) -> str:
-    """Return a number with its interval as text."""
+def interval_text(interval: Interval | None, sign: str = "") -> str:
+    """Return a number with the ends of its interval, where it has them."""
     if interval is None:
         return "-"
-    form = "+.3f" if sign else ".3f"
-    value = format(interval.value, form)
-    if interval.low != interval.low:
-        return value
-    return f"{value} ({interval.low:{form}} to {interval.high:{form}})"
+    value, low, high = (
+        f"{number:{sign}.3f}"
+        for number in (interval.value, interval.low, interval.high)
+    )
+    return value if isnan(interval.low) else f"{value} ({low} to {high})"
 
 
 def summary(one: Inspection) -> str:
@@ -107,11 +99,11 @@ def summary(one: Inspection) -> str:
         f"they fall into {one.components} parts that cannot be compared",
     )
     lines = [
-        f"{_count(one.battles.n, 'document')}, "
-        f"{_count(len(one.battles.left), 'battle')}, "
-        f"{_count(len(one.judged.judges), 'judge')}; {parts}"
+        f"{counted(one.battles.n, 'document')}, "
+        f"{counted(len(one.battles.left), 'battle')}, "
+        f"{counted(len(one.judged.judges), 'judge')}; {parts}"
         f"{f'; {n} not judged' if n else ''}.",
-        f"Of {_count(one.triads.count, 'triad')} a share of {shown(one.triads.share)} "
+        f"Of {counted(one.triads.count, 'triad')} a share of {shown(one.triads.share)} "
         "is transitive. "
         f"Agreement of the judges: Kendall's W {shown(one.concordance.w)}, "
         f"Krippendorff's alpha {shown(one.agreement.alpha)}, unanimous in "
@@ -185,92 +177,27 @@ def shown(value: float | None) -> str:
     return "-" if value is None or value != value else f"{value:.2f}"
 
 
-def _count(number: int, name: str) -> str:
-    """Return a number of things."""
-    return f"{number} {name}{'' if number == 1 else 's'}"
-
-
-_TEXT = 1_500
-_REASONING = 4_000
-
-
-def page_style() -> str:
-    """Return the style of pages about zELO scores."""
-    return (
-        resources.files("knowtrail.eval.zelo").joinpath("report.css").read_text("utf-8")
+def battles_page(one: Inspection) -> str:
+    """Return a judged query as HTML."""
+    return filled(
+        "zelo/battles.html",
+        title=one.judged.query.query,
+        one=one,
+        summary=summary(one),
+        tables=inspection_tables(one),
+        about=BATTLES,
+        shown=shown,
+        **_figure(lambda: battles_picture(one, ".svg")),
     )
 
 
-def _figure(draw: Callable[[], bytes], about: str) -> str:
-    """Return a picture inside the page; without the extra for it, what to install."""
+def _figure(draw: Callable[[], bytes]) -> dict[str, Any]:
+    """Return a picture for a page; without the extra for it, what to install."""
     try:
         data = b64encode(draw()).decode("ascii")
     except MissingExtraError as error:
-        return f"<p>{shown_text(str(error))}</p>"
-    source = f"data:image/svg+xml;base64,{data}"
-    return f'<figure><img alt="{shown_text(about)}" src="{source}"></figure>'
-
-
-def battles_page(one: Inspection) -> str:
-    """Return a judged query as HTML."""
-    return html_page(
-        one.judged.query.query, _battles_body(one), style=page_style(), images=True
-    )
-
-
-def _battles_body(one: Inspection) -> Iterator[str]:
-    """Yield what stands below the heading."""
-    yield from facts({
-        "query": one.judged.query.id,
-        "judges": ", ".join(one.judged.judges) or "none",
-    })
-    for line in summary(one).splitlines():
-        yield f"<p>{shown_text(line)}</p>"
-    yield "<h2>Battles</h2>"
-    yield _figure(lambda: battles_picture(one, ".svg"), BATTLES)
-    for each in inspection_tables(one):
-        yield from table(each)
-    yield "<h2>Battles of each document</h2><p>The best document first; its opponents "
-    yield "likewise. Scores from -1, for the other, to 1, for this one.</p>"
-    for rank, number in enumerate(one.order(), start=1):
-        yield from _document(one, number, rank)
-
-
-def _document(one: Inspection, number: int, rank: int) -> Iterator[str]:
-    """Yield the battles of a document."""
-    document, fought = one.document(number), one.fought(number)
-    score = one.scores[number]
-    said = f"zELO {score:.2f}" if isfinite(score) else "not judged"
-    opened = " open" if rank == 1 else ""
-    yield (
-        f"<details{opened}><summary>{rank}. <b><bdi>{shown_text(document.id[:200])}"
-        f"</bdi></b> {said}, {one.degree[number]} battles</summary>"
-    )
-    if document.content:
-        more = "\N{HORIZONTAL ELLIPSIS}" if len(document.content) > _TEXT else ""
-        text = shown_text(document.content[:_TEXT])
-        yield f'<p class="text" dir="auto">{text}{more}</p>'
-    for battle in fought:
-        yield from _battle(one, battle)
-    yield "</details>"
-
-
-def _battle(one: Inspection, battle: Fought) -> Iterator[str]:
-    """Yield what the judges said of a battle."""
-    kind = {"won over": "won", "lost to": "lost"}.get(battle.verdict, "")
-    other = shown_text(one.document(battle.other).id[:200])
-    yield (
-        f'<div><b class="{kind}">{battle.verdict}</b> <bdi>{other}</bdi>, '
-        f"share of the votes {shown(battle.share)}</div>"
-        '<div class="said">'
-    )
-    for said in battle.said:
-        score = "failed" if said.score is None else f"{said.score:+.2f}"
-        yield (
-            f"<b>{shown_text(said.judge[:80])}</b><i>{score}</i>"
-            f'<span dir="auto">{shown_text(said.reasoning[:_REASONING])}</span>'
-        )
-    yield "</div>"
+        return {"picture": None, "missing": str(error)}
+    return {"picture": f"data:image/svg+xml;base64,{data}", "images": True}
 
 
 _WORST = 25
@@ -283,55 +210,17 @@ def benchmark_page(
     *,
     settings: RankingSettings,
 ) -> str:
-    """Return rankings against the truth as HTML."""
-    body = _benchmark_body(truth, found, apart, settings)
-    return html_page(f"Rankings against {truth}", body, style=page_style(), images=True)
-
-
-def _benchmark_body(
-    truth: str,
-    found: Sequence[Benchmark],
-    apart: Sequence[Difference],
-    settings: RankingSettings,
-) -> Iterator[str]:
-    """Yield what stands below the heading."""
-    yield from facts({
-        name.replace("_", " "): str(value)
-        for name, value in settings.as_dict().items()
-        if value is not None
-    })
-    yield f"<p>{MEANING} Here {found[0].relevance}.</p>"
-    for one in found:
-        yield from _ranking(one)
-    if apart:
-        yield from table(benchmark_tables(found, apart)[1])
-    yield "<h2>nDCG of the queries</h2>"
-    drawn = f"nDCG of the queries of {', '.join(one.name for one in found)}"
-    yield _figure(lambda: histogram_picture(truth, found, ".svg"), drawn)
-    for one in found:
-        yield from table(_worst(one))
-
-
-def _ranking(one: Benchmark) -> Iterator[str]:
-    """Yield the means of a ranking, as numbers and drawn."""
-    yield (f"<h2>{shown_text(one.name)}</h2><p>{len(one.queries)} queries.</p>")
-    if one.absent or one.unjudged:
-        yield (
-            f"<p>{one.absent} queries of the truth are missing in it; {one.unjudged} "
-            "of its documents are not judged and were passed over.</p>"
-        )
-    yield '<table class="metrics"><tbody>'
-    for metric, mean in one.means.items():
-        if mean is None:
-            cells = (
-                '<td class="number">-</td><td class="ends">not defined</td><td></td>'
-            )
-        else:
-            cells = interval_cells(
-                mean.value, mean.low, mean.high, none="one query: no interval"
-            )
-        yield f"<tr><th>{shown_text(metric)}</th>{cells}</tr>"
-    yield "</tbody></table>"
+    """Return rankings against the truth, and their differences, as HTML."""
+    named = settings.as_dict().items()
+    return filled(
+        "zelo/benchmark.html",
+        title=f"Rankings against {truth}",
+        named={k.replace("_", " "): str(v) for k, v in named if v is not None},
+        found=found,
+        tables=benchmark_tables(found, apart),
+        worst=[_worst(one) for one in found],
+        **_figure(lambda: histogram_picture(truth, found, ".svg")),
+    )
 
 
 def _worst(one: Benchmark) -> Table:
