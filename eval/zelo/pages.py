@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import asdict
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.report import Table, filled
+from knowtrail.eval.report import Table, as_number, filled, interval_dict
 from knowtrail.eval.zelo.pictures import BATTLES, battles_picture, histogram_picture
 from knowtrail.graph.cli.rows import counted
 from knowtrail.graph.errors import MissingExtraError
 from knowtrail.retrieval.views.labels import cut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from knowtrail.eval.differences import Difference
     from knowtrail.eval.statistics import Interval
     from knowtrail.eval.zelo.comparison import Benchmark, RankingSettings
     from knowtrail.eval.zelo.inspection import Inspection
+    from knowtrail.eval.zelo.training import Training
 
 MEANING = (
     "Means over the queries with 95 % bootstrap intervals: ndcg, accuracy and recall "
@@ -172,6 +174,103 @@ def inspection_tables(one: Inspection) -> list[Table]:
     return tables
 
 
+def queries_table(found: Sequence[Inspection]) -> Table:
+    """Return a table of several queries."""
+    return Table(
+        title="Judged queries",
+        note="Name one with --query to see its documents and judges.",
+        columns=("query", "documents", "battles", "parts", "transitive", "W", "text"),
+        rows=[
+            (
+                one.judged.query.id,
+                str(one.battles.n),
+                str(len(one.battles.left)),
+                str(one.components),
+                shown(one.triads.share),
+                shown(one.concordance.w),
+                cut(one.judged.query.query, 60),
+            )
+            for one in found
+        ],
+    )
+
+
+def battles_table(one: Inspection, number: int) -> Table:
+    """Return the battles of a document as a table."""
+    return Table(
+        title=f"Battles of {one.document(number).id}",
+        note="Scores from -1, for the other, to 1, for this one; best others first.",
+        columns=("against", "share", "judge", "score", "reasoning"),
+        rows=[
+            (
+                one.document(battle.other).id,
+                shown(battle.share),
+                said.judge,
+                "failed" if said.score is None else f"{said.score:+.2f}",
+                said.reasoning,
+            )
+            for battle in one.fought(number)
+            for said in battle.said
+        ],
+    )
+
+
+def figures(one: Inspection) -> dict[str, Any]:
+    """Return the figures of a query for JSON."""
+    return {
+        "query": one.judged.query.id,
+        "text": one.judged.query.query,
+        "documents": one.battles.n,
+        "battles": len(one.battles.left),
+        "components": one.components,
+        "triads": asdict(one.triads),
+        "kendall_w": as_number(one.concordance.w),
+        "krippendorff_alpha": one.agreement.alpha,
+        "unanimous": as_number(one.agreement.unanimous),
+        "judges": [
+            {
+                "name": judge.name,
+                "answered": judge.answered,
+                "missing": judge.missing,
+                "ties": judge.ties,
+                "prefers_left": as_number(judge.left),
+                "prefers_first": as_number(first),
+            }
+            for judge, first in zip(one.judges, one.first, strict=True)
+        ],
+    }
+
+
+def details(one: Inspection, wanted: int | None) -> dict[str, Any]:
+    """Return the documents of a query for JSON, with the battles of one or of all."""
+    ranking = []
+    for number in one.order():
+        if wanted not in {None, number}:
+            continue
+        battles = [
+            {
+                "against": one.document(battle.other).id,
+                "share": as_number(battle.share),
+                "judges": [
+                    {
+                        name: getattr(said, name)
+                        for name in ("judge", "score", "reasoning")
+                    }
+                    for said in battle.said
+                ],
+            }
+            for battle in one.fought(number)
+        ]
+        ranking.append({
+            "document": one.document(number).id,
+            "zelo": as_number(one.scores[number]),
+            "standard_error": as_number(one.errors[number]),
+            "component": int(one.component[number]),
+            "battles": battles,
+        })
+    return {"ranking": ranking}
+
+
 def shown(value: float | None) -> str:
     """Return a number as people read it, a dash for none."""
     return "-" if value is None or value != value else f"{value:.2f}"
@@ -246,3 +345,83 @@ def _worst(one: Benchmark) -> Table:
 def _number(value: float) -> str:
     """Return a number, a dash for none."""
     return f"{value:.3f}" if value == value else "-"
+
+
+def benchmark_json(
+    found: Sequence[Benchmark], apart: Sequence[Difference], runs: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return rankings and differences for JSON, with the ids of stored runs."""
+    rankings = [
+        {
+            "name": one.name,
+            "run": runs.get(one.name),
+            "metrics": {
+                metric: None if mean is None else interval_dict(mean)
+                for metric, mean in one.means.items()
+            },
+            "relevance": one.relevance,
+            "absent_queries": one.absent,
+            "unjudged_documents": one.unjudged,
+            "queries": {
+                query: {
+                    metric: as_number(numbers[place])
+                    for metric, numbers in one.values.items()
+                }
+                for place, query in enumerate(one.queries)
+            },
+        }
+        for one in found
+    ]
+    differences = [
+        {
+            "name": one.name,
+            "less": one.base,
+            "metric": one.metric,
+            "queries": one.found.n,
+            "difference": interval_dict(one.found.difference),
+            "p_value": one.found.p_value,
+            "p_value_holm": one.p_value,
+        }
+        for one in apart
+    ]
+    return {"rankings": rankings, "differences": differences}
+
+
+def training_table(found: Training) -> Table:
+    """Return what a model is worth beside what it is made of."""
+    rows = [("the model", f"{found.ndcg.value:.3f}", "", "")]
+    rows += [
+        (
+            name,
+            f"{one.first:.3f}",
+            interval_text(one.difference, "+"),
+            f"{one.p_value:.4f}",
+        )
+        for name, one in found.against.items()
+    ]
+    return Table(
+        title="Held-out queries",
+        note="Mean nDCG with the gain exp(score), and paired differences.",
+        columns=("ranking", "nDCG", "the model's, less this", "p"),
+        rows=rows,
+    )
+
+
+def training_json(found: Training) -> dict[str, Any]:
+    """Return a training for JSON."""
+    return {
+        "embedder": found.model.embedder,
+        "penalty": found.penalty,
+        "documents": found.documents,
+        "trained": list(found.trained),
+        "held_out": list(found.held_out),
+        "ndcg": interval_dict(found.ndcg),
+        "against": {
+            name: {
+                "ndcg": one.first,
+                "difference": interval_dict(one.difference),
+                "p_value": one.p_value,
+            }
+            for name, one in found.against.items()
+        },
+    }

@@ -39,7 +39,7 @@ from knowtrail.retrieval.rerank.datasets import read_annotated
 from knowtrail.retrieval.rerank.pointwise import PointwiseModel, features
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -64,8 +64,7 @@ class Training:
         documents: Documents of all queries.
         penalty: The ridge penalty that cross-validation chose.
         ndcg: nDCG on the held-out queries, see `knowtrail.eval.zelo.metrics`.
-        against_embedding: The cosine (first) and the model (second) on these.
-        against_bm25: BM25 (first) and the model (second).
+        against: The cosine, as `embedding`, and `bm25` (first) and the model (second).
     """
 
     model: PointwiseModel
@@ -74,8 +73,7 @@ class Training:
     documents: int
     penalty: float
     ndcg: Interval
-    against_embedding: Comparison
-    against_bm25: Comparison
+    against: Mapping[str, Comparison]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -155,8 +153,10 @@ def train(
         documents=sum(len(row.scores) for row in rows),
         penalty=penalty,
         ndcg=bootstrap_interval(measured, seed=seed, bounds=SHARE),
-        against_embedding=_compared(test, -2, measured, seed),
-        against_bm25=_compared(test, -1, measured, seed),
+        against={
+            name: _compared(test, column, measured, seed)
+            for name, column in (("embedding", -2), ("bm25", -1))
+        },
     )
 
 
