@@ -31,12 +31,10 @@ class QuestionOptions:
     """How questions are made; the defaults are those of the published data sets.
 
     Attributes:
-        evolutions: Evolution -> its share.
         rounds: How often a question is evolved; 0 for never.
         threshold: Quality, from 0 to 1, that the critic must see in a question.
         retries: How often the critic looks at a question and has it written anew.
         retry_failed: Whether what failed in an earlier run is tried again.
-        seed: Repeats the choice of evolutions.
     """
 
     evolutions: Mapping[str, float] = field(
@@ -105,14 +103,8 @@ class GeneratedQuestion:
 
     Attributes:
         id: Derived from the question and its context.
-        question: The question.
-        answer: The answer that the context gives.
-        group: Its context.
         gold: The context's sentences that the answer rests on.
-        evolutions: How the question was made harder.
         quality: What the critic thinks of it, from 0 to 1.
-        synthesizer: What made it.
-        model: Name of the language model.
     """
 
     id: str
@@ -146,11 +138,7 @@ class QuestionFailure:
     """A question that did not come.
 
     Attributes:
-        group: Id of its context.
-        grouping: How that was made.
-        number: Which question of that context.
         step: Where it ended, such as `critique`.
-        reason: Why.
     """
 
     group: str
@@ -296,11 +284,7 @@ ROOM = 900
 
 
 class ChainError(InputError):
-    """A question did not come of a context.
-
-    Attributes:
-        step: Where it ended.
-    """
+    """A question did not come of a context."""
 
     def __init__(self, step: str, reason: str) -> None:
         super().__init__(reason)

@@ -15,14 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextSentence:
-    """A sentence that a question may be asked about.
-
-    Attributes:
-        id: Its id in the graph.
-        document: Id of its document.
-        index: Its place in the document.
-        text: The sentence.
-    """
+    """A sentence that a question may be asked about."""
 
     id: str
     document: str
@@ -35,11 +28,7 @@ class Neighbour:
     """A chunk at the end of an edge.
 
     Attributes:
-        id: The chunk.
-        document: Id of its document.
-        score: The edge's stored weight.
         intra: Whether both chunks are of one document.
-        texts: The chunk's sentences.
     """
 
     id: str
@@ -54,11 +43,6 @@ class ContextChunk:
     """A chunk, opened.
 
     Attributes:
-        id: Its id.
-        document: Id of its document.
-        title: Title of its document.
-        index: Its place in the document.
-        sentences: Its sentences in order.
         neighbours: Where its edges lead, the greatest weight first.
         adjacent: Ids of the chunks before and after it.
         themed: Ids of the documents whose themes are like those of its own, the
@@ -102,7 +86,6 @@ class ContextGroup:
         documents: Ids of their documents, each once, in that order.
         titles: The documents' titles, one by one.
         sentences: The gold sentences, in that order.
-        hops: Steps from one chunk to another.
         fallbacks: How many of these had to leave the grouping's own rule.
     """
 
@@ -209,10 +192,7 @@ class CorpusPassage:
     """A document of a corpus, as a passage of a data set.
 
     Attributes:
-        id: The document's id.
-        title: Its title.
         text: Its sentences, joined by a space; where it has none, its text.
-        sentences: Its sentences in order.
         sentence_ids: Their ids, one by one.
     """
 

@@ -47,11 +47,7 @@ class ExportedQuestion:
     """A question as it goes into a file.
 
     Attributes:
-        id: Its id.
-        question: The question.
         answer: The expected answer, None where there is none.
-        aliases: Other ways to write the answer.
-        context: The texts that answer it.
         documents: Ids of the passages that are needed.
         sentences: (passage id, number from 0) of the sentences that are needed.
         metadata: What is known of how it was made.

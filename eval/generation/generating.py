@@ -70,7 +70,6 @@ class GeneratedQuestions:
 
     Attributes:
         questions: Those that came, in the order of their contexts.
-        failures: Those that did not.
         reused: How many of both were known from an earlier run.
     """
 

@@ -41,8 +41,6 @@ class WalkParameters:
     Attributes:
         max_sentences: Sentences of a context, `sequential_multi_hop` apart.
         rounds: Documents that `sequential_multi_hop` reads in, one after the other.
-        round_chunks: Chunks that it reads in each.
-        round_sentences: Sentences that it keeps of each.
         native_chunks: Chunks of `deepeval_native`, of different documents.
         sequential: Whether `deepeval_native` takes chunks in the order of the corpus,
             not at random.
@@ -304,11 +302,8 @@ class GroupPlan:
     """Which contexts are wanted.
 
     Attributes:
-        goldens: Questions wanted.
         goldens_per_context: Questions asked about one context, at most.
         weights: Grouping -> its share of the contexts.
-        seed: Repeats every random choice.
-        sizes: Sizes of contexts.
     """
 
     goldens: int = 10

@@ -157,11 +157,8 @@ class JudgedRecord:
     """One case.
 
     Attributes:
-        id: Tells it from the others.
-        question: What was asked.
         answer: What was answered; None where no answer came.
         expected: The right answer; None where nobody knows it.
-        aliases: Other ways to write that.
         retrieved: The texts that were found, best first.
     """
 
@@ -178,7 +175,6 @@ class JudgedAnswer:
     """What came of one case.
 
     Attributes:
-        id: The case.
         values: Measure -> value from 0 to 1; one that is missing was not measured.
         errors: Measure -> why it was not measured.
         reasons: Measure -> what the judge says about it, where it was asked to.

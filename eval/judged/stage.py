@@ -72,7 +72,6 @@ class GivenAnswer:
     Attributes:
         text: The answer; None where none came.
         shown: How many of the texts the model was shown.
-        error: Why there is none.
     """
 
     text: str | None
@@ -147,8 +146,6 @@ class JudgingOptions:
         answers: The model that answers from what was retrieved: its name, such as
             `qwen2.5:7b` or `openai:gpt-4.1`, or any LangChain chat model.
         judge: The model that judges the answers; None for exact match and F1 alone.
-        models: How both are asked.
-        reasons: Whether the judge gives reasons.
     """
 
     answers: str | BaseChatModel | LanguageModel
@@ -171,7 +168,6 @@ class JudgedResults:
     """Results with the measures of answers among their values.
 
     Attributes:
-        results: The systems.
         measures: Names of the measures that were added, in the order of a table.
         notes: What a reader must know, one sentence each.
         answers: System -> question id -> what was answered.

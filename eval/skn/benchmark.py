@@ -69,14 +69,12 @@ class BenchmarkOptions:
         search_results: File of recorded search results; None searches the web.
         recorded_only: Whether the web is left alone; without a file, the results
             written for the bundled samples are taken.
-        results: How many results of a search.
         question_aware: Whether the extractor is told the question.
         judge_abstention: Whether a judge says what refuses to answer.
         published: Whether agent and judges are told what those of the published
             benchmark are: nothing about answers that are missing.
         retry_failed: Whether what failed in an earlier run is asked for again.
         concurrency: Calls of models side by side, 1 to 32.
-        models: How models are asked.
     """
 
     dataset: Path | None = None
@@ -169,15 +167,12 @@ class ModelOutcome:
     """What a benchmark of one model gave.
 
     Attributes:
-        judge: Name of the model that judged.
         rows: The detailed results, a row for each sample.
         metrics: As in `metrics.json`.
         reused: How many results were known already, or shared between formats.
         calls: How often models answered in this run, all attempts counted.
         prompt_tokens: Tokens of those calls' prompts, as servers counted them.
-        completion_tokens: Tokens of their answers.
         digest: What Ollama calls the model's content; None where nobody tells.
-        judge_digest: The same of the judge.
     """
 
     model: str
@@ -219,12 +214,8 @@ class ModelRun:
     """The phases after the search, for one model.
 
     Attributes:
-        who: Extractor and agent.
-        judge: Who judges.
-        options: How the benchmark is run.
         phases: Asks, or takes what is finished.
         samples: The samples, each with the beginning of its row of results.
-        folder: Where results are written.
         progress: Is told of every call, with what stands before the name of a phase.
     """
 

@@ -52,11 +52,7 @@ class Judge:
     """One question that is asked about every answer.
 
     Attributes:
-        name: What results call it.
         beside: What the answer is compared with: `truth`, `source` or `question`.
-        instructions: What the judge is asked.
-        schema: JSON schema of its verdict.
-        check: Raises where a verdict contradicts itself.
     """
 
     name: str

@@ -224,9 +224,6 @@ class Scored:
         correct: Whether the answer is right; None where there is no right one.
         confidence: The agent's; None where it gave none.
         normalized: Share of claims that are made up.
-        unsupported: Share of statements without support.
-        abstained: Whether the answer refuses.
-        failed: Judges that gave no verdict.
         usable: Whether the extraction can be used: not failed, nor of no text.
     """
 
@@ -326,14 +323,9 @@ class Measure:
     """One metric.
 
     Attributes:
-        name: What results call it.
-        judge: Whose verdicts it rests on.
         rows: Makes the rows of samples; none where it is undefined for them.
-        better: Which way is good.
         called: What people read, where that is not its name.
-        statistic: Function of the rows' column means.
         about: Whether a sample is of the kind that it is about.
-        main: Whether pipelines are compared by it.
     """
 
     name: str

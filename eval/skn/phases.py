@@ -199,14 +199,10 @@ class Phases:
     Of equal requests the first is asked, and the others wait for its answer.
 
     Attributes:
-        state: What is finished.
-        options: How the benchmark is run.
-        recorded: Recorded search results.
         before_calls: Called once, before a model or the web is asked for the first
             time.
         calls: How often models answered, all attempts counted.
         prompt_tokens: Tokens of their prompts, as servers counted them.
-        completion_tokens: Tokens of their answers.
     """
 
     state: State

@@ -27,10 +27,7 @@ class Sample:
 
     Attributes:
         id: What it is called in all results.
-        category: What kind of question it is.
-        question: What is searched for and asked.
         ground_truth: The answer, for the judge.
-        answerable: Whether it has one.
     """
 
     id: str | int
@@ -134,7 +131,6 @@ class Found:
         raw_text: The results as one text, empty where there are none.
         results: The results, where they are known one by one.
         seconds: Time that it took; 0 for recorded ones.
-        recorded: Whether it comes from a file.
         error: Why there is nothing, where a search of the web found nothing.
         failed: Whether the search failed, and so says nothing about the web.
     """

@@ -46,8 +46,6 @@ class JudgeReport:
     """How one judge behaved.
 
     Attributes:
-        answered: Judgements with a score.
-        failed: Judgements without.
         ties: Share of scores that are 0.
         first: Share, among the others, that went to the document shown first; about
             one half for a judge that the order does not sway.
@@ -107,8 +105,6 @@ class JudgeEstimate:
     """What one judge would be asked.
 
     Attributes:
-        judgements: Judgements to be made.
-        known: Judgements that the working folder has.
         prompt_tokens: Tokens to be sent, by an estimate on the safe side.
         completion_tokens: Tokens of answers, as the configuration expects them.
         cost: Their price in USD; None where it is not known.
@@ -224,13 +220,11 @@ class Options(TypedDict, total=False):
 
     Attributes:
         pairs: Which documents are judged against each other.
-        fit: How scores are found.
         folder: The working folder; None is `TARGET.zelo`, beside the target.
         budget: USD that the folder's judgements may cost in all runs together.
         retry_failed: Ask again where an answer came and was of no use; where none
             came it is asked for again anyway.
         partial: Ask nothing, and score what is known.
-        progress: Told of each judgement.
     """
 
     pairs: PairSettings
@@ -248,16 +242,11 @@ class Annotation:
 
     Attributes:
         target: The annotated file; None where the run stopped before its end.
-        folder: The working folder.
         stopped: Why it stopped: the budget, or Ctrl-C; None at the end.
         counts: What was asked, reused, and failed.
-        queries: Queries of the source.
-        pairs: Pairs of them.
-        scored: Documents with a score.
         unjudged: Query id and ids of documents without one.
         disconnected: Ids of queries with documents that no chain of battles compares.
         degrees: The fewest and the most battles of a document that was to be judged.
-        judges: How each judge behaved.
         cost: USD of this run.
         spent: USD of all runs in the folder.
     """
@@ -293,14 +282,8 @@ class ZeloAnnotator:
     """Judges pairs of documents by an ensemble and fits zELO scores to them.
 
     Attributes:
-        source: Queries with documents.
-        target: Where the annotated file goes.
-        judges: The ensemble.
         pairs: Which documents are judged against each other.
-        fit: How scores are found.
-        folder: The working folder.
         budget: USD that the folder's judgements may cost.
-        progress: Told of each judgement.
     """
 
     def __init__(

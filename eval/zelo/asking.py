@@ -40,9 +40,7 @@ class Counts:
     """What a run did.
 
     Attributes:
-        asked: Judgements that were asked for.
         reused: Judgements that an earlier run, or this one, had.
-        failed: Judgements asked for that failed.
     """
 
     asked: int = 0
@@ -97,7 +95,6 @@ class Asking:
 
     Attributes:
         stopped: Why no more is asked; None while it goes on.
-        counts: What was done so far.
     """
 
     def __init__(

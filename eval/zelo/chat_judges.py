@@ -207,11 +207,8 @@ class ChatJudge:
     row, or three times at the beginning.
 
     Attributes:
-        name: What results call it.
         fingerprint: Model, temperature and prompt.
-        concurrency: Judgements under way.
         price: What its tokens cost; None where nobody knows.
-        pace: How fast it is asked.
     """
 
     def __init__(

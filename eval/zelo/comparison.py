@@ -51,7 +51,6 @@ class RankingSettings:
         threshold: Above which a true score is relevant to the standard measures; None
             takes the scores as grades where all of the truth are whole numbers from 0
             up, and else 0.
-        seed: Of the intervals.
     """
 
     k: int = 10
@@ -73,7 +72,6 @@ class Benchmark:
     """One ranking against the truth.
 
     Attributes:
-        name: What the ranking is called.
         queries: Ids of its queries, in its order.
         values: For each metric one number a query, NaN where it is not defined.
         means: For each metric its mean with the interval; None where no query has it.

@@ -53,7 +53,6 @@ class FitSettings:
     Attributes:
         method: `maximum_likelihood` or `published`.
         magnitude: Whether a judge's score counts by its size.
-        regularisation: Weight of the squared scores.
     """
 
     method: Method = "maximum_likelihood"
@@ -68,7 +67,6 @@ class ScoredQuery:
     Attributes:
         documents: All its documents, in the order of the file.
         judged: How many of them, from the first, were to be judged.
-        judgements: What is known about each pair.
         fit: Scores of the documents that were to be judged.
     """
 

@@ -28,12 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Triads:
-    """Triads of documents.
-
-    Attributes:
-        count: How many have three winners.
-        transitive: How many of these are transitive.
-    """
+    """Triads of documents."""
 
     count: int
     transitive: int
@@ -54,7 +49,6 @@ class Concordance:
         p_value: How likely random rankings agree as much, by the chi-squared
             approximation, which is good from about 8 items.
         items: How many items were ranked by all.
-        rankings: How many rankings there were.
     """
 
     w: float
@@ -85,12 +79,8 @@ class JudgeFigures:
     """What one judge did.
 
     Attributes:
-        name: Its name.
-        answered: Battles that it answered.
-        missing: Battles that it did not.
         ties: Answers that were 0.
         left: Share of its decided answers that prefer the left document; NaN if none.
-        triads: Its triads.
     """
 
     name: str

@@ -185,9 +185,6 @@ class Stored:
     """What was stored.
 
     Attributes:
-        queries: Judged questions.
-        scores: JUDGED relationships.
-        battles: Battles.
         missing: Documents that are no chunks of the corpus; they were passed over, and
             so were their battles.
     """
@@ -295,12 +292,7 @@ def _known_chunks(connection: Connection, corpus: str, ids: list[str]) -> set[st
 
 
 class _Judged:
-    """What an annotation left beside its scores, found query by query.
-
-    Attributes:
-        time: When the annotation was written.
-        errors: Standard errors by query and document.
-    """
+    """What an annotation left beside its scores, found query by query."""
 
     def __init__(self, time: datetime) -> None:
         self.time = time

@@ -65,14 +65,12 @@ class Fit:
             where there is no score, and all NaN by the published method. They hold if
             judges err independently of each other; where they err together, the true
             ones are greater, by up to the square root of the number of judges.
-        iterations: How many steps were made.
         losses: What was minimised; by the published method after each iteration, else
             before the first step and after each.
         converged: Whether the last step changed as little as it should.
         component: For each document the number of its connected component, counted
             from 0 in the order of their first documents; -1 without a battle.
         degree: In how many battles each document was judged.
-        method: How the scores were found.
     """
 
     scores: NDArray[np.float64]

@@ -30,10 +30,8 @@ class Said:
     """What one judge said of a battle.
 
     Attributes:
-        judge: Its name.
         score: From -1, for the other document, to 1, for this one; None if it failed.
         reasoning: Why, or why it failed.
-        first: Whether this document was shown first.
     """
 
     judge: str
@@ -47,7 +45,6 @@ class Fought:
     """The battle of two documents as one of them sees it.
 
     Attributes:
-        other: Number of the other document.
         share: What this document got of the votes, from 0 to 1; NaN without answers.
         said: What each judge said; each time, where the pair came again.
     """
@@ -74,16 +71,10 @@ class Inspection:
     """A judged query with its figures.
 
     Attributes:
-        judged: What was judged.
-        battles: The same as arrays.
         scores: Score of each document, NaN for one without.
-        errors: Their standard errors.
         component: Of each document the number of its connected component; -1 without.
         degree: In how many battles each document was judged.
         triads: Triads by the majority of the judges.
-        concordance: Of the judges' rankings.
-        agreement: Of the judges' answers.
-        judges: Figures of each judge.
         first: For each judge the share of its decided answers that prefer the document
             it was shown first; NaN if there is none.
     """

@@ -61,7 +61,6 @@ class Journal(LineJournal):
     Only keys and places are in memory, about 200 bytes a judgement.
 
     Attributes:
-        folder: The working folder.
         spent: What the judgements in the file cost, in USD.
     """
 

@@ -34,7 +34,6 @@ class Matchup:
     """Two documents of a query in the order in which they are shown.
 
     Attributes:
-        query: The query.
         left: The first document, A.
         right: The second, B.
         repetition: How often the query had this pair, in this order, before.
@@ -64,11 +63,8 @@ class Answer:
 
     Attributes:
         score: From -1, the first is better, to 1; None where it failed.
-        reasoning: Why.
-        error: Why there is no score.
         came: Whether the judge answered at all; an answer may be of no use.
         prompt_tokens: Tokens sent, of all attempts.
-        completion_tokens: Tokens of the answers.
         shortened: Whether a document was shortened to fit.
     """
 
@@ -132,18 +128,11 @@ class Judgement:
     """One judge on one pair, turned back to the order of the pair.
 
     Attributes:
-        query_id: Id of the query.
         left_id: Id of the left document, A.
         right_id: Id of the right document, B.
         repetition: How often the query had the pair before.
-        judge: Name of the judge.
         score: In [-1, 1], below 0 for the left document; None where it failed.
         reasoning: Why; begins with `(SWAPPED)` where the judge saw the other order.
-        swapped: Whether it did.
-        error: Why there is no score.
-        came: Whether the judge answered at all.
-        prompt_tokens: Tokens sent.
-        completion_tokens: Tokens of the answers.
         cost: What they cost in USD, as far as the price is known.
         shortened: Whether a document was shortened to fit.
     """

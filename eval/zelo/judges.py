@@ -49,14 +49,10 @@ class JudgeSettings:
         provider: One of `KINDS`.
         model: The model as its provider calls it, or the name of a reranker.
         temperature: None leaves it to the provider.
-        concurrency: Judgements under way.
         requests_per_minute: None for no limit.
         tokens_per_minute: Of prompt and expected answer; None for no limit.
         prompt_tokens: Longest prompt; documents are shortened to it.
         answer_tokens: What an answer is expected to have.
-        seconds: Time limit of an answer.
-        tries: Attempts where no answer came.
-        base_url: Another address of the API.
     """
 
     provider: str
@@ -78,8 +74,6 @@ class JudgeFile:
 
     Attributes:
         default: Names of those who are asked where none is named.
-        judges: Judges by name.
-        prices: Prices by model.
     """
 
     default: tuple[str, ...] = ()

@@ -60,9 +60,7 @@ class TwoScores:
     """A query whose documents have two scores.
 
     Attributes:
-        query_id: The query.
         documents: Ids of its documents, in the order of the ranking's file.
-        truth: Their true scores.
         test: Their scores in the ranking under test.
         unjudged: How many documents were left out since the truth has no score.
     """

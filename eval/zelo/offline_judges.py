@@ -39,10 +39,7 @@ class FunctionJudge:
     """A function that says which of two documents answers a query better.
 
     Attributes:
-        name: What results call it.
-        fingerprint: What its judgements are known by.
         concurrency: 1, as a function is called in the loop itself.
-        price: Nothing.
     """
 
     def __init__(
@@ -89,8 +86,6 @@ class RerankerJudge:
     """A reranker as a judge; the candidates of a query are scored once together.
 
     Attributes:
-        name: What results call it.
-        fingerprint: What its scores depend on.
         concurrency: Judgements side by side; they wait for the same scores.
         price: Nothing, but for rerankers that others run, whose price nobody knows.
     """

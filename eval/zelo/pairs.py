@@ -52,11 +52,9 @@ class PairSettings:
     """How pairs are chosen.
 
     Attributes:
-        mode: See the module.
         cycle_num: How many circles; `adaptive` chooses as many pairs.
         document_threshold: Take the first so many documents of a query, in the order
             of the file; None takes all.
-        seed: Of the circles.
         cycles: Whether circles of mode `cycles` look at each other, see the module.
     """
 

@@ -92,11 +92,9 @@ class JudgedQuery:
     """A query with everything that was judged of it.
 
     Attributes:
-        query: The query.
         documents: Its documents in the order of their file where that is known, else in
             the order in which they come in the pairs.
         judges: Names of the judges, in the order of the file.
-        judgements: What they said.
         fitted: Score and standard error of each document, NaN where there is none, as
             the annotation fitted them; None where that is not known.
     """

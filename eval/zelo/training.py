@@ -61,8 +61,6 @@ class Training:
         model: The model, made of the training part alone.
         trained: Ids of the queries that it was fitted to.
         held_out: Ids of the queries that it was measured on.
-        documents: Documents of all queries.
-        penalty: The ridge penalty that cross-validation chose.
         ndcg: nDCG on the held-out queries, see `knowtrail.eval.zelo.metrics`.
         against: The cosine, as `embedding`, and `bm25` (first) and the model (second).
     """
@@ -203,7 +201,6 @@ class _Sums:
         products: Features times features, summed over rows without their query's mean.
         answers: Features times scores, summed likewise.
         features: Features, summed as they are.
-        count: How many rows there are.
     """
 
     products: Vector
