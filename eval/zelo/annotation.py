@@ -21,6 +21,7 @@ from knowtrail.eval.zelo.asking import Asking, check_judges
 from knowtrail.eval.zelo.composing import FitSettings, pairs_of, scored_queries
 from knowtrail.eval.zelo.journal import JOURNAL, Journal, judgement_key
 from knowtrail.eval.zelo.pairs import PairSettings
+from knowtrail.eval.zelo.scored_pairs import working_folder
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InputError, StorageError
 from knowtrail.retrieval.rerank.datasets import read_queries, write_annotated
@@ -310,7 +311,7 @@ class ZeloAnnotator:
         self.pairs = options.get("pairs") or PairSettings()
         self.fit = options.get("fit") or FitSettings()
         folder = options.get("folder")
-        self.folder = folder or self.target.with_name(f"{self.target.name}.zelo")
+        self.folder = folder or working_folder(self.target)
         self.budget = options.get("budget")
         self.retry_failed = options.get("retry_failed", False)
         self._partial = options.get("partial", False)

@@ -20,14 +20,16 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import zip_longest
+from math import nan
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.eval.report import as_number
 from knowtrail.eval.store import LONGEST_TEXT, sendable
-from knowtrail.eval.zelo.scored_pairs import FITS, SCORES
+from knowtrail.eval.zelo.scored_pairs import FITS, ScoredPairs, working_folder
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.graph.errors import InputError, SourceError
-from knowtrail.graph.files import read_json_lines, read_lines
+from knowtrail.graph.files import read_lines
 from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.store import batched
@@ -41,9 +43,11 @@ from knowtrail.retrieval.rerank.datasets import (
 from knowtrail.retrieval.search import search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from knowtrail.eval.zelo.judgements import Judgement
+    from knowtrail.eval.zelo.scored_pairs import JudgedQuery
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.embedders import Embedder
@@ -177,7 +181,6 @@ def _document(chunk: ChunkText) -> Document:
 
 
 _BATCH = 500
-_SUFFIX = "_score"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,54 +226,27 @@ def store_annotation(
     stored_corpus(connection, corpus)
     if schema_version(connection) < SCHEMA_VERSION:
         apply_schema(connection)
-    judged = _Judged.of(annotated, folder)
-    found = [0, 0, 0, 0]
+    judged = _beside(annotated, folder)
+    try:
+        time = datetime.fromtimestamp(annotated.stat().st_mtime, UTC)
+    except OSError as error:
+        raise SourceError(f"{annotated} cannot be read: {error.strerror}.") from error
+    queries = scored = battles = missing = 0
     for item in read_annotated(annotated):
-        ids = [document.id for document in item.documents]
+        name, ids = item.query.id, [document.id for document in item.documents]
         known = _known_chunks(connection, corpus, ids)
         query = question_id(corpus, item.query.query)
-        rows = [
-            battle
-            for row in judged.rows(item.query.id)
-            if (battle := _battle(row, corpus, query)) is not None
-            and {battle["left"], battle["right"]} <= known
-        ]
-        _number(rows, query)
-        scores = _scores(item, known, judged.errors.get(item.query.id, {}), rows)
-        found[3] += len(ids) - len(scores)
+        rows: list[dict[str, Any]] = []
+        if judged and name in judged.queries:
+            rows = _battles(judged.judged(name), known, corpus, query)
+        fitted = judged.fitted.get(name, {}) if judged else {}
+        scores = _scores(item, known, fitted, rows)
+        missing += len(ids) - len(scores)
         if scores:
-            _store(connection, corpus, query, item, judged.time, scores, rows)
-            found = [
-                found[0] + 1,
-                found[1] + len(scores),
-                found[2] + len(rows),
-                found[3],
-            ]
-    if found[3] and not found[1]:
-        msg = (
-            f"No document of {annotated} is a chunk of corpus {corpus!r}: annotate "
-            "what `knowtrail eval zelo export` wrote from that corpus."
-        )
-        raise InputError(msg)
-    queries, scored, battles, missing = found
-    return Stored(queries=queries, scores=scored, battles=battles, missing=missing)
-
-
-def _store(
-    connection: Connection,
-    corpus: str,
-    query: str,
-    item: AnnotatedQueryDocuments,
-    time: datetime,
-    scores: list[dict[str, Any]],
-    rows: list[dict[str, Any]],
-) -> None:
-    """Store one question."""
-    connection.write(
-        "eval/zelo_judged",
-        corpus=corpus,
-        queries=[
-            {
+            queries += 1
+            scored += len(scores)
+            battles += len(rows)
+            told = {
                 "id": query,
                 "text": sendable(item.query.query),
                 "judgedAt": time,
@@ -278,10 +254,16 @@ def _store(
                 "scores": scores,
                 "battles": [row["properties"]["id"] for row in rows],
             }
-        ],
-    )
-    for part in batched(rows, _BATCH):
-        connection.write("eval/zelo_battles", rows=part)
+            connection.write("eval/zelo_judged", corpus=corpus, queries=[told])
+            for part in batched(rows, _BATCH):
+                connection.write("eval/zelo_battles", rows=part)
+    if missing and not scored:
+        msg = (
+            f"No document of {annotated} is a chunk of corpus {corpus!r}: annotate "
+            "what `knowtrail eval zelo export` wrote from that corpus."
+        )
+        raise InputError(msg)
+    return Stored(queries=queries, scores=scored, battles=battles, missing=missing)
 
 
 def _known_chunks(connection: Connection, corpus: str, ids: list[str]) -> set[str]:
@@ -291,123 +273,71 @@ def _known_chunks(connection: Connection, corpus: str, ids: list[str]) -> set[st
     return {row["id"] for row in rows}
 
 
-class _Judged:
-    """What an annotation left beside its scores, found query by query."""
-
-    def __init__(self, time: datetime) -> None:
-        self.time = time
-        self.errors: dict[str, dict[str, float | None]] = {}
-        self._file: Path | None = None
-        self._places: dict[str, list[int]] = {}
-
-    @classmethod
-    def of(cls, annotated: Path, folder: Path | None) -> _Judged:
-        """Look for the working folder and index what is in it."""
-        try:
-            time = datetime.fromtimestamp(annotated.stat().st_mtime, UTC)
-        except OSError as error:
-            msg = f"{annotated} cannot be read: {error.strerror}."
-            raise SourceError(msg) from error
-        found = cls(time)
-        beside = folder or annotated.with_name(f"{annotated.name}.zelo")
-        if not (beside / FITS).is_file():
-            if folder is None:
-                return found
-            msg = f"{folder} has no {FITS}: name the working folder of an annotation."
-            raise InputError(msg)
-        try:
-            found._index(beside)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            msg = f"{beside} cannot be read: {error!r:.200}. Annotate again."
-            raise SourceError(msg) from error
-        return found
-
-    def _index(self, folder: Path) -> None:
-        """Take note of standard errors, and of where each query's pairs stand."""
-        for _, row in read_json_lines(folder / FITS):
-            self.errors[row["query"]["id"]] = {
-                d["id"]: d["standard_error"] for d in row["documents"]
-            }
-        self._file = folder / SCORES
-        place = 0
-        with self._file.open("rb") as raw:
-            for data in raw:
-                if (row_of := _row(data)) is not None:
-                    name = row_of["pair"]["query_id"]
-                    self._places.setdefault(name, []).append(place)
-                place += len(data)
-
-    def rows(self, query_id: str) -> list[dict[str, Any]]:
-        """Return the scored pairs of a query."""
-        if self._file is None or query_id not in self._places:
-            return []
-        found = []
-        with self._file.open("rb") as raw:
-            for place in self._places[query_id]:
-                raw.seek(place)
-                found.append(_row(raw.readline()) or {})
-        return found
-
-
-def _row(data: bytes) -> dict[str, Any] | None:
-    """Return the scored pair of a line, None for the lines around them."""
-    text = data.strip().rstrip(b",")
-    if not text.startswith(b'{"pair"'):
+def _beside(annotated: Path, folder: Path | None) -> ScoredPairs | None:
+    """Return what was judged, of a folder or of the one beside, where there is one."""
+    place = folder or working_folder(annotated)
+    if (place / FITS).is_file():
+        return ScoredPairs(place)
+    if folder is None:
         return None
-    row: dict[str, Any] = json.loads(text)
-    return row
+    msg = f"{folder} has no {FITS}: name the working folder of an annotation."
+    raise InputError(msg)
 
 
-def _battle(row: dict[str, Any], corpus: str, query: str) -> dict[str, Any] | None:
-    """Return a scored pair as a battle; None where no judge answered."""
-    said = [
-        (name.removesuffix(_SUFFIX), value)
-        for name, value in row.items()
-        if name.endswith(_SUFFIX) and value["score"] is not None
-    ]
-    if not said:
-        return None
-    scores = [float(value["score"]) for _, value in said]
+def _battles(
+    judged: JudgedQuery, known: set[str], corpus: str, query: str
+) -> list[dict[str, Any]]:
+    """Return the battles of chunks, in which a judge answered."""
+    fought: dict[tuple[str, str, int], list[Judgement]] = {}
+    for one in judged.judgements:
+        if one.score is not None and {one.left_id, one.right_id} <= known:
+            pair = (one.left_id, one.right_id, one.repetition)
+            fought.setdefault(pair, []).append(one)
+    seen: Counter[tuple[str, str]] = Counter()
+    rows = []
+    for (left, right, _), said in fought.items():
+        again = seen[left, right]
+        seen[left, right] += 1
+        rows.append({
+            "query": query,
+            "left": left,
+            "right": right,
+            "properties": {
+                "id": content_key("battle", query, left, right, again),
+                "repetition": again,
+                "corpus": corpus,
+                "queryId": query,
+                "leftId": left,
+                "rightId": right,
+                **_said(said),
+            },
+        })
+    return rows
+
+
+def _said(said: list[Judgement]) -> dict[str, Any]:
+    """Return what judges said of a battle, as properties."""
+    scores = [float(one.score or 0) for one in said]
     mean = sum(scores) / len(scores)
-    thoughts = [sendable(value["thought"][:LONGEST_TEXT]) for _, value in said]
+    judges = [sendable(one.judge) for one in said]
+    thoughts = [sendable(one.reasoning[:LONGEST_TEXT]) for one in said]
     best = max(range(len(said)), key=lambda i: (scores[i] * mean, -i))
-    left = row["pair"]["document_a"]["document_id"]
-    right = row["pair"]["document_b"]["document_id"]
     return {
-        "query": query,
-        "left": left,
-        "right": right,
-        "properties": {
-            "corpus": corpus,
-            "queryId": query,
-            "leftId": left,
-            "rightId": right,
-            "score": mean,
-            "votesLeft": sum(score < 0 for score in scores),
-            "votesRight": sum(score > 0 for score in scores),
-            "spread": max(scores) - min(scores),
-            "judges": [sendable(name) for name, _ in said],
-            "scores": scores,
-            "reasonings": thoughts,
-            "reason": f"{sendable(said[best][0])}: {thoughts[best]}",
-        },
+        "score": mean,
+        "votesLeft": sum(score < 0 for score in scores),
+        "votesRight": sum(score > 0 for score in scores),
+        "spread": max(scores) - min(scores),
+        "judges": judges,
+        "scores": scores,
+        "reasonings": thoughts,
+        "reason": f"{judges[best]}: {thoughts[best]}",
     }
-
-
-def _number(rows: list[dict[str, Any]], query: str) -> None:
-    """Give battles their ids; a pair that comes again has another one each time."""
-    seen: dict[tuple[str, str], int] = {}
-    for row in rows:
-        pair = (row["left"], row["right"])
-        seen[pair] = seen.get(pair, -1) + 1
-        row["properties"]["id"] = content_key("battle", query, *pair, seen[pair])
-        row["properties"]["repetition"] = seen[pair]
 
 
 def _scores(
     item: AnnotatedQueryDocuments,
     known: set[str],
-    errors: dict[str, float | None],
+    fitted: Mapping[str, tuple[float, float]],
     rows: list[dict[str, Any]],
 ) -> list[dict[str, Any]]:
     """Return the scores of the chunks of a question, best first."""
@@ -423,7 +353,7 @@ def _scores(
             "chunk": document.id,
             "properties": {
                 "zelo": document.score,
-                "stderr": errors.get(document.id),
+                "stderr": as_number(fitted.get(document.id, (nan, nan))[1]),
                 "rank": rank,
                 "battles": fought[document.id],
             },
