@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.eval.cli import options_of
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import LazyGroup
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.cli.options import complete_algorithm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from knowtrail.eval.zelo.annotation import Annotation, Estimate, ZeloAnnotator
-    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 _COMMANDS = {
@@ -161,6 +161,7 @@ def annotate(settings: Settings, /, **given: Any) -> None:
     from knowtrail.eval.zelo.composing import FitSettings
     from knowtrail.eval.zelo.judges import load_judges
     from knowtrail.eval.zelo.pairs import PairSettings
+    from knowtrail.graph.cli.progress import progress_bars
 
     if not given["source"].exists():
         msg = f"There is no file {given['source']}: make one with eval zelo export."
@@ -171,14 +172,8 @@ def annotate(settings: Settings, /, **given: Any) -> None:
         judges=load_judges(
             given["names"], file=given["judges_file"], settings=settings
         ),
-        pairs=PairSettings(
-            mode=given["mode"],
-            cycle_num=given["cycle_num"],
-            document_threshold=given["document_threshold"],
-            seed=given["seed"],
-            cycles=given["cycles"],
-        ),
-        fit=FitSettings(method=given["method"], magnitude=given["magnitude"]),
+        pairs=PairSettings(**options_of(PairSettings, given)),
+        fit=FitSettings(**options_of(FitSettings, given)),
         folder=given["work"],
         budget=given["budget"],
         retry_failed=given["retry_failed"],
@@ -187,19 +182,12 @@ def annotate(settings: Settings, /, **given: Any) -> None:
     if given["dry_run"]:
         _show_estimate(annotator.estimate(), as_json=given["as_json"])
         return
-    done = _run(annotator)
+    with progress_bars() as progress, _draining(annotator):
+        annotator.progress = progress
+        done = annotator.annotate()
     _show(done, as_json=given["as_json"])
     if done.stopped:
         sys.exit(_STOPPED[done.stopped])
-
-
-def _run(annotator: ZeloAnnotator) -> Annotation:
-    """Annotate with progress; the first Ctrl-C waits for what is under way."""
-    from knowtrail.graph.cli.progress import progress_bars
-
-    with progress_bars() as progress, _draining(annotator):
-        annotator.progress = progress
-        return annotator.annotate()
 
 
 @contextmanager
@@ -360,7 +348,12 @@ def export(settings: Settings, /, **given: Any) -> None:
     Without --questions or --bundled, the questions are those that were asked of the
     corpus before.
     """
-    from knowtrail.eval.zelo.corpus import candidates
+    from knowtrail.eval.zelo.corpus import (
+        bundled_questions,
+        candidates,
+        questions_of_file,
+        stored_questions,
+    )
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.session import open_connection
     from knowtrail.ingest.corpus import only_corpus
@@ -373,9 +366,15 @@ def export(settings: Settings, /, **given: Any) -> None:
         check_question("?", algorithm=algorithm, k=given["count"])
     with open_connection(settings) as connection, progress_bars() as progress:
         corpus = only_corpus(connection, given["corpus"] or settings.corpus)
+        if given["bundled"]:
+            asked: Iterable[str] = bundled_questions()
+        elif given["questions"]:
+            asked = questions_of_file(given["questions"])
+        else:
+            asked = stored_questions(connection, corpus)
         found = candidates(
             connection,
-            islice(_questions(connection, corpus, given), given["limit"]),
+            islice(asked, given["limit"]),
             corpus=corpus,
             algorithms=given["algorithms"],
             count=given["count"],
@@ -384,21 +383,6 @@ def export(settings: Settings, /, **given: Any) -> None:
         )
         count = write_queries(given["target"], found)
     click.echo(f"{count:,} queries: {given['target']}")
-
-
-def _questions(connection: Connection, corpus: str, given: dict[str, Any]) -> Any:
-    """Return what is asked."""
-    from knowtrail.eval.zelo.corpus import (
-        bundled_questions,
-        questions_of_file,
-        stored_questions,
-    )
-
-    if given["bundled"]:
-        return bundled_questions()
-    if given["questions"]:
-        return questions_of_file(given["questions"])
-    return stored_questions(connection, corpus)
 
 
 @click.command("import")

@@ -6,10 +6,9 @@ defined, a difference over those for which both rankings have it.
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from knowtrail.eval.differences import compare_systems
 from knowtrail.eval.statistics import (
@@ -27,6 +26,7 @@ from knowtrail.eval.zelo.metrics import (
     two_scores,
 )
 from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.graph.files import file_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -60,11 +60,6 @@ class RankingSettings:
     ties: Ties = "wrong"
     threshold: float | None = None
     seed: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the settings as they are stored."""
-        names = ("k", "k_gt", "document_limit", "skip_unjudged", "ties", "threshold")
-        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,18 +202,11 @@ def as_run(
         dataset=truth.stem,
         configuration={
             "ranking": benchmark.name,
-            **settings.as_dict(),
+            **asdict(settings),
             "relevance": benchmark.relevance,
-            "seed": settings.seed,
         },
-        key=f"{_digest(truth)}:{_digest(ranking)}",
+        key=f"{file_digest(truth)}:{file_digest(ranking)}",
     )
-
-
-def _digest(path: Path) -> str:
-    """Return a digest of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "blake2b").hexdigest()
 
 
 def as_records(benchmark: Benchmark) -> Iterator[EvalRecord]:

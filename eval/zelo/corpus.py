@@ -83,23 +83,19 @@ def bundled_questions() -> list[str]:
 def questions_of_file(path: Path) -> Iterator[str]:
     """Yield the questions of a file: a text a line, or an object with `question`."""
     for number, line in read_lines(path):
-        yield _question(line, f"{path}, line {number}")
-
-
-def _question(line: str, where: str) -> str:
-    """Return the question of a line."""
-    if not line.lstrip().startswith("{"):
-        return line.strip()
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        msg = f"{where} is no JSON: {error}."
-        raise SourceError(msg) from error
-    value = row.get("question", row.get("query"))
-    if not isinstance(value, str) or not value.strip():
-        msg = f"{where}: question is {str(value)[:80]!r}: write a text."
-        raise SourceError(msg)
-    return value
+        if not line.lstrip().startswith("{"):
+            yield line.strip()
+            continue
+        where = f"{path}, line {number}"
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise SourceError(f"{where} is no JSON: {error}.") from error
+        value = row.get("question", row.get("query"))
+        if not isinstance(value, str) or not value.strip():
+            msg = f"{where}: question is {str(value)[:80]!r}: write a text."
+            raise SourceError(msg)
+        yield value
 
 
 def candidates(
@@ -114,29 +110,13 @@ def candidates(
     settings: Settings | None = None,
     progress: Progress = silent,
 ) -> Iterator[QueryDocuments]:
-    """Yield questions with the chunks that algorithms find for them.
+    """Yield questions with the chunks that algorithms find for them, see `search`.
 
     A question that comes twice is taken once. Query ids are those of the graph, and
     document ids those of the chunks, so that judgements find their way back. Several
-    algorithms take turns: the best of each, then the second best, each chunk once.
-
-    Args:
-        connection: The database.
-        questions: What is asked.
-        corpus: Name of the corpus.
-        algorithms: Names of algorithms.
-        count: Chunks wanted of each algorithm.
-        embedder: As in `search`.
-        model: As in `search`.
-        settings: As in `search`.
-        progress: Told of each question.
-
-    Yields:
-        One query a question; metadata has title, document and, where there is one,
-        address: not the rank, which would sway who judges.
-
-    Raises:
-        KnowtrailError: As `search`.
+    algorithms, of which each gives `count` chunks, take turns: the best of each, then
+    the second best, each chunk once. Metadata has title, document and, where there is
+    one, address: not the rank, which would sway who judges.
     """
     seen: set[str] = set()
     for question in questions:
@@ -209,14 +189,8 @@ def store_annotation(
 
     Questions and chunks are found by what they are, so an annotation of an exported
     file fits as long as its corpus holds the same chunks. Each question is stored in
-    transactions of bounded size, scores first.
-
-    Args:
-        connection: The database.
-        annotated: The annotated file.
-        corpus: Name of the corpus that it was exported from.
-        folder: The working folder of the annotation; None is the one beside the file,
-            `NAME.zelo`. Without one there are scores only.
+    transactions of bounded size, scores first. Without a working folder, which None
+    looks for beside the file, there are scores only.
 
     Raises:
         InputError: If a file is no good, or none of the documents is a chunk of the

@@ -310,7 +310,7 @@ def benchmark_page(
     settings: RankingSettings,
 ) -> str:
     """Return rankings against the truth, and their differences, as HTML."""
-    named = settings.as_dict().items()
+    named = asdict(settings).items()
     return filled(
         "zelo/benchmark.html",
         title=f"Rankings against {truth}",
