@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.battles import Battles
     from knowtrail.eval.zelo.consistency import (
         Agreement,
-        Concordance,
         JudgeFigures,
         Triads,
     )
@@ -86,7 +85,7 @@ class Inspection:
     component: NDArray[np.intp]
     degree: NDArray[np.intp]
     triads: Triads
-    concordance: Concordance
+    kendall_w: float
     agreement: Agreement
     judges: tuple[JudgeFigures, ...]
     first: tuple[float, ...]
@@ -168,7 +167,7 @@ def inspected(judged: JudgedQuery) -> Inspection:
         component=fit.component,
         degree=fit.degree,
         triads=triads(battles),
-        concordance=kendall_w(battles),
+        kendall_w=kendall_w(battles),
         agreement=agreement(battles),
         judges=tuple(judge_figures(battles)),
         first=tuple(_first(judged, judge) for judge in judged.judges),

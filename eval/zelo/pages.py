@@ -107,7 +107,7 @@ def summary(one: Inspection) -> str:
         f"{f'; {n} not judged' if n else ''}.",
         f"Of {counted(one.triads.count, 'triad')} a share of {shown(one.triads.share)} "
         "is transitive. "
-        f"Agreement of the judges: Kendall's W {shown(one.concordance.w)}, "
+        f"Agreement of the judges: Kendall's W {shown(one.kendall_w)}, "
         f"Krippendorff's alpha {shown(one.agreement.alpha)}, unanimous in "
         f"{shown(one.agreement.unanimous)} of the battles that two or more decided.",
     ]
@@ -187,7 +187,7 @@ def queries_table(found: Sequence[Inspection]) -> Table:
                 str(len(one.battles.left)),
                 str(one.components),
                 shown(one.triads.share),
-                shown(one.concordance.w),
+                shown(one.kendall_w),
                 cut(one.judged.query.query, 60),
             )
             for one in found
@@ -224,7 +224,7 @@ def figures(one: Inspection) -> dict[str, Any]:
         "battles": len(one.battles.left),
         "components": one.components,
         "triads": asdict(one.triads),
-        "kendall_w": as_number(one.concordance.w),
+        "kendall_w": as_number(one.kendall_w),
         "krippendorff_alpha": one.agreement.alpha,
         "unanimous": as_number(one.agreement.unanimous),
         "judges": [
