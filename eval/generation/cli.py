@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.eval.cli import options_of
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
         CorpusPassage,
         GeneratedQuestions,
         Grouped,
+        GroupPlan,
         QuestionOptions,
     )
     from knowtrail.eval.generation.generating import Writer
@@ -31,32 +35,22 @@ def write_groups(output: Path, grouped: Grouped, *, as_json: bool) -> None:
     """Write the contexts, one a line."""
     from knowtrail.graph.files import write_file
 
-    rows = [json.dumps(g.as_dict(), ensure_ascii=False) for g in grouped.groups]
+    rows = [json.dumps(asdict(one), ensure_ascii=False) for one in grouped.groups]
     write_file(output, "".join(f"{row}\n" for row in rows))
-    _tell_missing(grouped)
-    emit(
-        {"groups": _by_grouping(grouped), "missing": dict(grouped.missing)},
-        f"{len(rows)} contexts are in {output}.",
-        as_json=as_json,
-    )
+    said = _groups(grouped)
+    emit(said, f"{len(rows)} contexts are in {output}.", as_json=as_json)
 
 
-def _by_grouping(grouped: Grouped) -> dict[str, int]:
-    """Return how many contexts there are of each grouping."""
-    counts: dict[str, int] = {}
-    for group in grouped.groups:
-        counts[group.grouping] = counts.get(group.grouping, 0) + 1
-    return counts
-
-
-def _tell_missing(grouped: Grouped) -> None:
-    """Say which contexts were not found."""
+def _groups(grouped: Grouped) -> dict[str, Any]:
+    """Return how many contexts there are of each grouping; tell which are missing."""
     for grouping, count in grouped.missing.items():
         click.echo(
             f"Warning: {count} contexts of {grouping} were wanted and not found: the "
             "corpus has too few documents or edges for them.",
             err=True,
         )
+    counts = Counter(group.grouping for group in grouped.groups)
+    return {"groups": dict(counts), "missing": dict(grouped.missing)}
 
 
 def write_made(
@@ -68,14 +62,9 @@ def write_made(
     as_json: bool,
 ) -> None:
     """Write questions and passages, and say what came of it."""
-    from knowtrail.eval.generation.files import (
-        generated_questions,
-        passages_beside,
-        write_passages,
-        write_questions,
-    )
+    from knowtrail.eval.generation.files import generated_questions, write_dataset
 
-    _tell_missing(grouped)
+    groups = _groups(grouped)
     for failure in made.failures:
         click.echo(
             f"No question of context {failure.group[:8]} ({failure.grouping}), "
@@ -84,16 +73,12 @@ def write_made(
         )
     if not made.questions:
         _none_came(made)
-    write_questions(output, generated_questions(made.questions, passages))
-    beside = passages_beside(output)
-    if output.suffix.lower() == ".jsonl":
-        write_passages(beside, passages)
+    write_dataset(output, generated_questions(made.questions, passages), passages)
     emit(
         {
             "questions": len(made.questions),
-            "failures": [_failure(one) for one in made.failures],
-            "groups": _by_grouping(grouped),
-            "missing": dict(grouped.missing),
+            "failures": [asdict(one) for one in made.failures],
+            **groups,
             "reused": made.reused,
             "output": str(output),
         },
@@ -121,11 +106,19 @@ def _none_came(made: GeneratedQuestions) -> None:
     raise ModelError(msg)
 
 
-def _failure(failure: Any) -> dict[str, Any]:
-    """Return a failure as JSON values."""
-    from dataclasses import asdict
-
-    return asdict(failure)
+def _weights(
+    _: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> dict[str, float]:
+    """Return what `NAME=NUMBER` options say; a name alone counts 1."""
+    weights: dict[str, float] = {}
+    for text in given:
+        name, _equals, number = text.partition("=")
+        try:
+            weights[name.strip()] = float(number) if number else 1.0
+        except ValueError as error:
+            msg = f"{option.opts[0]} {text}: write NAME or NAME=NUMBER, such as "
+            raise click.UsageError(f"{msg}{name}=0.5.") from error
+    return weights
 
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -173,8 +166,9 @@ def dataset() -> None:
 )
 @click.option(
     "--grouping",
-    "groupings",
+    "weights",
     multiple=True,
+    callback=_weights,
     metavar="NAME[=WEIGHT]",
     help=f"How contexts are gathered, repeatable: {_GROUPINGS}. All without it.",
 )
@@ -182,6 +176,7 @@ def dataset() -> None:
     "--evolution",
     "evolutions",
     multiple=True,
+    callback=_weights,
     metavar="NAME[=SHARE]",
     help=f"How questions are made harder, repeatable: {_EVOLUTIONS}.",
 )
@@ -284,7 +279,7 @@ def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
 
     output: Path = given["output"]
     check_output(output, [".jsonl"] if given["groups_only"] else FORMATS)
-    plan, options, models = _plan(given), _options(given), _models(given)
+    plan, options, models = _chosen(given)
     with open_connection(settings) as connection, progress_bars() as progress:
         name = pick_corpus(corpora(connection), corpus).name
         source = GraphContexts(connection, name)
@@ -318,70 +313,23 @@ def _draw(connection: Connection, groups: Sequence[ContextGroup], folder: Path) 
         write_file(folder / f"context-{number}.png", picture)
 
 
-def _weights(given: tuple[str, ...], what: str) -> dict[str, float]:
-    """Return what `NAME=NUMBER` options say; a name alone counts 1."""
-    weights: dict[str, float] = {}
-    for text in given:
-        name, _, number = text.partition("=")
-        try:
-            weights[name.strip()] = float(number) if number else 1.0
-        except ValueError as error:
-            msg = f"--{what} {text}: write NAME or NAME=NUMBER, such as {name}=0.5."
-            raise click.UsageError(msg) from error
-    return weights
-
-
-def _plan(given: dict[str, Any]) -> Any:
-    """Return which contexts are wanted, checked."""
-    from knowtrail.eval.generation import GroupPlan, WalkParameters
-
-    sizes = WalkParameters(
-        max_sentences=given["max_sentences"],
-        rounds=given["rounds"],
-        round_chunks=given["round_chunks"],
-        round_sentences=given["round_sentences"],
-        native_chunks=given["native_chunks"],
-        theme_targets=given["theme_targets"],
-        fallback=given["fallback"],
-    )
-    weights = _weights(given["groupings"], "grouping")
-    return GroupPlan(
-        goldens=given["goldens"],
-        goldens_per_context=given["goldens_per_context"],
-        seed=given["seed"],
-        sizes=sizes,
-        **({"weights": weights} if weights else {}),
-    )
-
-
-def _options(given: dict[str, Any]) -> QuestionOptions:
-    """Return how questions are made, checked."""
-    from knowtrail.eval.generation import QuestionOptions
-
-    evolutions = _weights(given["evolutions"], "evolution")
-    return QuestionOptions(
-        rounds=given["evolution_rounds"],
-        threshold=given["threshold"],
-        retries=given["retries"],
-        retry_failed=given["retry_failed"],
-        seed=given["seed"],
-        **({"evolutions": evolutions} if evolutions else {}),
-    )
-
-
-def _models(given: dict[str, Any]) -> ModelOptions:
-    """Return how models are asked, checked."""
+def _chosen(
+    given: dict[str, Any],
+) -> tuple[GroupPlan, QuestionOptions, ModelOptions]:
+    """Return which contexts are wanted, and how questions are made, checked."""
+    from knowtrail.eval.generation import GroupPlan, QuestionOptions, WalkParameters
     from knowtrail.eval.models import ModelOptions
 
+    given = {name: value for name, value in given.items() if value != {}}
+    sizes = WalkParameters(**options_of(WalkParameters, given))
+    plan = GroupPlan(**options_of(GroupPlan, given), sizes=sizes)
+    given["rounds"] = given["evolution_rounds"]
+    options = QuestionOptions(**options_of(QuestionOptions, given))
     if given["synthesizer"] == "deepeval" and not given["groups_only"]:
         from knowtrail.eval.judged.judging import need_deepeval
 
         need_deepeval()
-    return ModelOptions(
-        temperature=given["temperature"],
-        tokens=given["tokens"],
-        seconds=given["seconds"],
-    )
+    return plan, options, ModelOptions(**options_of(ModelOptions, given))
 
 
 def _made(
@@ -443,9 +391,7 @@ def convert(source: str, output: Path, *, as_json: bool) -> None:
     from knowtrail.eval.generation.files import (
         FORMATS,
         dataset_questions,
-        passages_beside,
-        write_passages,
-        write_questions,
+        write_dataset,
     )
     from knowtrail.graph.files import check_output
 
@@ -453,9 +399,7 @@ def convert(source: str, output: Path, *, as_json: bool) -> None:
     read = read_specification(source)
     for problem in read.problems:
         click.echo(f"Warning: {problem.message}", err=True)
-    write_questions(output, dataset_questions(read))
-    if output.suffix.lower() == ".jsonl":
-        write_passages(passages_beside(output), read.passages)
+    write_dataset(output, dataset_questions(read), read.passages)
     emit(
         {
             "questions": len(read.questions),

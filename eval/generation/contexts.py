@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from knowtrail.graph.db.connection import Connection
 
@@ -101,42 +101,13 @@ class ContextGroup:
     def passages(self) -> tuple[str, ...]:
         """Return its text: one string for each run of sentences of one document."""
         runs: list[list[ContextSentence]] = []
-        for sentence in self.sentences:
+        for one in self.sentences:
             last = runs[-1][-1] if runs else None
-            follows = (
-                last is not None
-                and last.document == sentence.document
-                and last.index + 1 == sentence.index
-            )
-            if follows:
-                runs[-1].append(sentence)
+            if last and (last.document, last.index + 1) == (one.document, one.index):
+                runs[-1].append(one)
             else:
-                runs.append([sentence])
+                runs.append([one])
         return tuple(" ".join(s.text for s in run) for run in runs)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> ContextGroup:
-        """Return a group from what `as_dict` gave.
-
-        Args:
-            row: The group's fields.
-
-        Raises:
-            KeyError: If a field is missing.
-        """
-        lists = ("chunks", "documents", "titles")
-        return cls(
-            id=row["id"],
-            grouping=row["grouping"],
-            sentences=tuple(ContextSentence(**s) for s in row["sentences"]),
-            hops=row["hops"],
-            fallbacks=row["fallbacks"],
-            **{name: tuple(row[name]) for name in lists},
-        )
 
 
 BATCH = 500
@@ -150,11 +121,7 @@ class GraphContexts:
     """
 
     def __init__(self, connection: Connection, corpus: str) -> None:
-        """Read the ids of a corpus's chunks.
-
-        Args:
-            connection: The database; it is left open.
-            corpus: Name of a corpus that is there.
+        """Read the ids of a corpus's chunks; the connection is left open.
 
         Raises:
             InputError: If it has no chunk.
@@ -173,9 +140,6 @@ class GraphContexts:
 
     def open(self, chunk_id: str) -> ContextChunk:
         """Return a chunk.
-
-        Args:
-            chunk_id: Its id.
 
         Raises:
             KeyError: If it was deleted meanwhile.
@@ -204,12 +168,7 @@ class CorpusPassage:
 
 
 def corpus_passages(connection: Connection, corpus: str) -> Iterator[CorpusPassage]:
-    """Yield a corpus's documents as passages, by id; those without text are left out.
-
-    Args:
-        connection: The database.
-        corpus: Name of the corpus.
-    """
+    """Yield the documents of a corpus that have text as passages, by id."""
     ids = [
         row["id"] for row in connection.read("eval/generation_documents", corpus=corpus)
     ]

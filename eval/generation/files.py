@@ -114,19 +114,20 @@ def passages_beside(path: Path) -> Path:
     return path.with_name(f"{path.stem}.passages.jsonl")
 
 
-def write_passages(path: Path, passages: Iterable[CorpusPassage | Passage]) -> None:
-    """Write passages, one object a line."""
-    rows: list[dict[str, Any]] = []
-    for passage in passages:
-        row: dict[str, Any] = {
-            "id": passage.id,
-            "title": passage.title,
-            "text": passage.text,
-        }
-        if passage.sentences:
-            row["sentences"] = list(passage.sentences)
-        rows.append(row)
-    write_file(path, sendable(_lines(rows)))
+def write_dataset(
+    path: Path,
+    questions: Sequence[ExportedQuestion],
+    passages: Iterable[CorpusPassage | Passage],
+) -> None:
+    """Write questions; in our own form, passages beside them."""
+    write_questions(path, questions)
+    if path.suffix.lower() == ".jsonl":
+        rows = (
+            {"id": one.id, "title": one.title, "text": one.text}
+            | ({"sentences": list(one.sentences)} if one.sentences else {})
+            for one in passages
+        )
+        write_file(passages_beside(path), sendable(_lines(rows)))
 
 
 def write_questions(path: Path, questions: Sequence[ExportedQuestion]) -> None:
@@ -167,40 +168,29 @@ def _ours(one: ExportedQuestion) -> dict[str, Any]:
         row["answer"] = one.answer
     if one.aliases:
         row["aliases"] = list(one.aliases)
-    row["gold_documents"] = list(one.documents)
-    row["gold_sentences"] = [
-        {"document": document, "sentence": number} for document, number in one.sentences
-    ]
+    row |= _gold(one)
     if one.metadata:
         row["metadata"] = dict(one.metadata)
     return row
 
 
-def _golden(one: ExportedQuestion) -> dict[str, Any]:
-    """Return a question as DeepEval's JSON has it."""
+def _gold(one: ExportedQuestion) -> dict[str, Any]:
+    """Return what is needed of the passages."""
     return {
-        "input": one.question,
-        "actual_output": None,
-        "expected_output": one.answer,
-        "context": list(one.context),
-        "retrieval_context": None,
-        "source_file": None,
-        "name": one.id,
-        "additional_metadata": _metadata(one),
+        "gold_documents": list(one.documents),
+        "gold_sentences": [{"document": d, "sentence": n} for d, n in one.sentences],
     }
 
 
-def _metadata(one: ExportedQuestion) -> dict[str, Any]:
-    """Return what DeepEval keeps beside a question and its context."""
-    return {
-        **one.metadata,
-        "id": one.id,
-        "aliases": list(one.aliases),
-        "gold_documents": list(one.documents),
-        "gold_sentences": [
-            {"document": document, "sentence": number}
-            for document, number in one.sentences
-        ],
+def _golden(one: ExportedQuestion) -> dict[str, Any]:
+    """Return a question as DeepEval's JSON has it."""
+    about = {**one.metadata, "id": one.id, "aliases": list(one.aliases), **_gold(one)}
+    return dict.fromkeys(_COLUMNS) | {
+        "input": one.question,
+        "expected_output": one.answer,
+        "context": list(one.context),
+        "name": one.id,
+        "additional_metadata": about,
     }
 
 
@@ -215,9 +205,8 @@ def _table(questions: Sequence[ExportedQuestion]) -> str:
     writer.writeheader()
     for one in questions:
         texts = (text.replace(DELIMITER, STAND_IN) for text in one.context)
-        row = _golden(one) | {
-            "context": DELIMITER.join(texts),
-            "additional_metadata": json.dumps(_metadata(one), ensure_ascii=False),
-        }
+        row = _golden(one) | {"context": DELIMITER.join(texts)}
+        about = json.dumps(row["additional_metadata"], ensure_ascii=False)
+        row["additional_metadata"] = about
         writer.writerow({name: "" if row[name] is None else row[name] for name in row})
     return out.getvalue()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -20,6 +19,9 @@ from knowtrail.eval.zelo.pairs import (
 )
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.rerank.datasets import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 IDS = [f"d{number}" for number in range(10)]
 
