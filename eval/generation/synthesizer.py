@@ -43,9 +43,6 @@ def deepeval_writer(model: str | BaseChatModel | LanguageModel, **given: Any) ->
     gold is the whole context, since DeepEval does not say what an answer rests on.
 
     Takes what `chain_writer` does.
-
-    Raises:
-        MissingExtraError: If the extra `deepeval` is not installed.
     """
     chain = chain_writer(model, **given)
     with quiet_deepeval():

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from knowtrail.eval.generation.contexts import ContextGroup
@@ -20,7 +21,13 @@ from knowtrail.graph.errors import InputError
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from knowtrail.eval.generation.contexts import (
         ContextChunk,
@@ -64,21 +71,11 @@ class WalkParameters:
         Raises:
             InputError: If a number is out of range.
         """
-        for name in _RANGED:
-            value = getattr(self, name)
-            if isinstance(value, bool) or not 1 <= value <= 100:
-                msg = f"{name} is {value!r}: give a whole number from 1 to 100."
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.type == "int" and not (type(value) is int and 1 <= value <= 100):
+                msg = f"{one.name} is {value!r}: give a whole number from 1 to 100."
                 raise InputError(msg)
-
-
-_RANGED = (
-    "max_sentences",
-    "rounds",
-    "round_chunks",
-    "round_sentences",
-    "native_chunks",
-    "theme_targets",
-)
 
 
 @dataclass(slots=True)
@@ -365,11 +362,6 @@ def context_groups(
 
     A context of one chunk, or, where a grouping crosses documents, of one document, is
     not taken, nor is one that was made before: another anchor is tried.
-
-    Args:
-        source: Where chunks come from.
-        plan: What is wanted.
-        progress: Told of each context.
     """
     ids = source.chunk_ids()
     count = math.ceil(plan.goldens / plan.goldens_per_context)
@@ -378,13 +370,13 @@ def context_groups(
     wanted = [name for name, n in shares(count, plan.weights).items() for _ in range(n)]
     chance.shuffle(wanted)
     # Further anchors come after those that each group gets first.
-    anchors = _Anchors(ids, chance)
+    anchors = _anchors(ids, chance)
     groups: dict[str, ContextGroup] = {}
-    missing: dict[str, int] = {}
+    missing: Counter[str] = Counter()
     for number, grouping in enumerate(wanted, start=1):
-        group = _group(source, grouping, anchors, plan.sizes, groups)
+        group = _group(source, grouping, anchors, chance, plan.sizes, groups)
         if group is None:
-            missing[grouping] = missing.get(grouping, 0) + 1
+            missing[grouping] += 1
         else:
             groups[group.id] = group
         if progress is not None:
@@ -392,25 +384,18 @@ def context_groups(
     return Grouped(groups=tuple(groups.values()), missing=missing)
 
 
-class _Anchors:
-    """Chunks at random, each once until all were taken."""
-
-    def __init__(self, ids: Sequence[tuple[str, str]], chance: random.Random) -> None:
-        self.chance = chance
-        self._ids = ids
-        self._left: list[int] = []
-
-    def next(self) -> str:
-        """Return the next anchor."""
-        if not self._left:
-            self._left = self.chance.sample(range(len(self._ids)), len(self._ids))
-        return self._ids[self._left.pop()][0]
+def _anchors(ids: Sequence[tuple[str, str]], chance: random.Random) -> Iterator[str]:
+    """Yield chunks at random, each once until all were taken."""
+    while True:
+        for place in reversed(chance.sample(range(len(ids)), len(ids))):
+            yield ids[place][0]
 
 
 def _group(
     source: ContextSource,
     grouping: str,
-    anchors: _Anchors,
+    anchors: Iterator[str],
+    chance: random.Random,
     sizes: WalkParameters,
     known: Mapping[str, ContextGroup],
 ) -> ContextGroup | None:
@@ -421,19 +406,11 @@ def _group(
     """
     best: ContextGroup | None = None
     for _ in range(ANCHORS_A_GROUP):
-        found = gather(
-            grouping,
-            source,
-            anchors.next(),
-            parameters=sizes,
-            chance=anchors.chance,
-        )
+        found = gather(grouping, source, next(anchors), parameters=sizes, chance=chance)
         group = _as_group(grouping, found)
-        one_document = len(group.documents) < 2
-        too_small = len(found.chunks) < 2
-        if grouping != "intra_document":
-            too_small = one_document
-        if too_small or group.id in known:
+        within = grouping == "intra_document"
+        parts = found.chunks if within else group.documents
+        if len(parts) < 2 or group.id in known:
             continue
         if best is None or _lacks(group, sizes) < _lacks(best, sizes):
             best = group

@@ -78,15 +78,6 @@ def deepeval_model(who: Respondent) -> Any:
 
     An answer is held to the form that DeepEval asks for, and asked for once more where
     it is of another; a second one of no use ends the question or metric.
-
-    Args:
-        who: Who answers; what a `KeptRespondent` says is on disk before it is used.
-
-    Returns:
-        A `deepeval.models.DeepEvalBaseLLM`.
-
-    Raises:
-        MissingExtraError: If the extra `deepeval` is not installed.
     """
     with quiet_deepeval():
         from deepeval.models import DeepEvalBaseLLM
@@ -215,11 +206,7 @@ class Judged:
 
 
 def word_measures(record: JudgedRecord) -> dict[str, float]:
-    """Return exact match and F1 of a case; nothing where no answer is expected.
-
-    Args:
-        record: The case; one without an answer has 0.
-    """
+    """Return exact match and F1 of a case; nothing where no answer is expected."""
     if record.expected is None:
         return {}
     expected = (record.expected, *record.aliases)
@@ -240,24 +227,13 @@ def judge_answers(
     progress: Progress = silent,
     stage: str = "judging",
 ) -> Judged:
-    """Judge cases one after the other.
+    """Judge cases one after the other; what the judge says is kept before it is used.
 
     A case for which nothing was retrieved has 0 throughout. Where no answer came
     although there was something to answer from, what needs one is left out, with the
-    reason.
-
-    Args:
-        records: The cases.
-        model: The judge; what it says is kept before it is used.
-        measures: What it judges, of `JUDGED_MEASURES`.
-        threshold: What all judged measures must reach for a case to pass.
-        reasons: Whether the judge gives reasons, one call more for each measure.
-        progress: Told of each case.
-        stage: What the progress is called.
-
-    Returns:
-        What was judged. Where the judge breaks off, `stopped` says why; calling again
-        with the same state goes on.
+    reason. A case passes where all judged measures reach the threshold; reasons cost
+    one call more for each measure. Where the judge breaks off, `stopped` says why;
+    calling again with the same state goes on.
 
     Raises:
         InputError: If a measure is unknown, or the threshold is no share.
@@ -300,29 +276,18 @@ class _Judge:
 
     def judged(self, record: JudgedRecord) -> JudgedAnswer:
         """Return what comes of a case."""
-        values = word_measures(record)
-        errors: dict[str, str] = {}
-        said: dict[str, str] = {}
-        doubts: dict[str, str] = {}
-        for name in self._measures:
-            one = self._measured(name, record)
-            if one.value is None:
-                errors[name] = one.told
-                continue
-            values[name] = one.value
-            if one.told:
-                said[name] = one.told
-            if one.doubt:
-                doubts[name] = one.doubt
-        judged = [values[name] for name in self._measures if name in values]
-        whole = len(judged) == len(JUDGED_MEASURES)
+        found = {name: self._measured(name, record) for name in self._measures}
+        known = {
+            name: one.value for name, one in found.items() if one.value is not None
+        }
+        whole = len(known) == len(JUDGED_MEASURES)
         return JudgedAnswer(
             id=record.id,
-            values=values,
-            errors=errors,
-            reasons=said,
-            doubts=doubts,
-            passed=min(judged) >= self._threshold if whole else None,
+            values=word_measures(record) | known,
+            errors={n: one.told for n, one in found.items() if n not in known},
+            reasons={n: found[n].told for n in known if found[n].told},
+            doubts={n: found[n].doubt for n in known if found[n].doubt},
+            passed=min(known.values()) >= self._threshold if whole else None,
         )
 
     def _measured(self, name: str, record: JudgedRecord) -> _Measured:

@@ -178,17 +178,6 @@ def judge_row(
 
     A judge that fails says so under `<variant>_judges`, and its verdict is the worst
     there is: wrong, made up, not grounded. An answer that did not come is judged so.
-
-    Args:
-        row: With `raw_text`, `ground_truth`, `answerable` and `<variant>_answer`.
-        variant: Whose answer is judged.
-        verdict: Takes judge, answer and what it is compared with; returns an `Answer`
-            as a dict.
-        abstention: Whether a judge says what refuses to answer, instead of phrases.
-
-    Raises:
-        InputError: If the row lacks something.
-        ModelError: If the judge's server is down or refuses.
     """
     answer = str(_given(row, f"{variant}_answer"))
     source = str(_given(row, "raw_text"))

@@ -67,13 +67,6 @@ def _extractor(variant: str) -> Callable[..., Any]:
 
         It is valid, repaired where that was possible; where the model gave none, after
         a second attempt, it is empty.
-
-        Args:
-            raw_text: Search results, or any text.
-            model: Name of a model, or any LangChain chat model.
-
-        Raises:
-            ModelError: If the model's server is down or refuses.
         """
         if not raw_text.strip():
             return empty_extraction(variant)

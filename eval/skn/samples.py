@@ -214,11 +214,7 @@ def searched(
     recorded_only: bool = False,
     count: int = RESULTS,
 ) -> Found:
-    """Return the search results for a sample, of the web where none are recorded.
-
-    Raises:
-        InputError: If there is no recorded result and the web is left alone.
-    """
+    """Return the search results for a sample, of the web where none are recorded."""
     found = recorded_search(sample, recorded)
     if found is None and recorded_only:
         msg = (

@@ -249,16 +249,7 @@ FULL = "skn"
 def compare_pipelines(
     rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
 ) -> tuple[Difference, ...]:
-    """Compare pipelines with the first one, and ablated ones with the whole.
-
-    Args:
-        rows: Judged rows.
-        pipelines: Their names, the baseline first.
-
-    Returns:
-        A difference for each pair and main metric, over the samples on which both
-        extractions can be used; none for one pipeline, or where it is undefined.
-    """
+    """Compare pipelines with the first one, and ablated ones with the whole."""
     pairs = [(pipelines[0], other) for other in pipelines[1:]]
     if FULL in pipelines:
         known = {frozenset(pair) for pair in pairs}

@@ -121,13 +121,7 @@ _LONGEST_REASONING = 20_000
 
 
 def judge_prompt(matchup: Matchup, prompt_tokens: int) -> tuple[str, bool]:
-    """Return the prompt about two documents, and whether one was shortened.
-
-    Args:
-        matchup: The documents in the order in which they are shown.
-        prompt_tokens: Tokens that the prompt may have by `estimated_tokens`. The
-            longer document is shortened first; a query keeps to a quarter.
-    """
+    """Return the prompt about two documents, and whether one was shortened."""
     room = max(200, prompt_tokens - estimated_tokens(_TEMPLATE) - _OVERHEAD)
     query = fitting(matchup.query.query, room // 4)
     first, second = _text(matchup.left), _text(matchup.right)

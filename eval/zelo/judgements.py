@@ -210,19 +210,7 @@ def battles_of(
     *,
     failed: float = math.nan,
 ) -> Battles:
-    """Return the judgements of one query as battles to be fitted.
-
-    Args:
-        ids: Ids of all its documents, in order.
-        judgements: What was said of them; in any order.
-        judges: Names of the judges, one a column.
-        failed: Score of a judgement that failed; NaN, for none, or 0 as it was
-            published.
-
-    Returns:
-        One row a pair and repetition, sorted by documents; NaN where a judge is
-        missing.
-    """
+    """Return the judgements of one query as battles to be fitted."""
     number = {name: i for i, name in enumerate(ids)}
     column = {name: i for i, name in enumerate(judges)}
     rows: dict[tuple[int, int, int], list[float]] = {}

@@ -149,11 +149,7 @@ def _checked(
 
 
 def read_judge_file(path: Path | None = None) -> JudgeFile:
-    """Read a configuration of judges, the bundled one where none is named.
-
-    Raises:
-        SettingsError: If it cannot be read, or a name or value in it is no good.
-    """
+    """Read a configuration of judges, the bundled one where none is named."""
     where = "the bundled judges" if path is None else str(path)
     try:
         text = bundled_text() if path is None else path.read_text("utf-8-sig")

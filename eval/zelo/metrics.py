@@ -146,9 +146,6 @@ def two_scores(
 
     The true scores may be given as `truth_scores` returns them; the ranking is taken
     one query at a time.
-
-    Raises:
-        InputError: As `benchmark_ndcg`.
     """
     if document_limit is not None and document_limit < 1:
         msg = f"document_limit is {document_limit}: give 1 or more, or None for all."

@@ -122,15 +122,7 @@ class ScoredPairs:
     """
 
     def __init__(self, source: Path) -> None:
-        """Look through the scored pairs.
-
-        Args:
-            source: The file of scored pairs, the working folder that has it, or the
-                annotated file beside that folder.
-
-        Raises:
-            SourceError: If a file is missing or no good; the message says where.
-        """
+        """Look through the scored pairs."""
         folder = source if source.is_dir() else working_folder(source)
         self._path = folder / SCORES if folder.is_dir() else source
         self._rows: dict[str, list[Any]] = {}
@@ -234,12 +226,7 @@ def _fits(path: Path) -> dict[str, dict[str, tuple[float, float]]]:
 def one_judged(
     source: Path, query_id: str | None, documents: Path | None
 ) -> JudgedQuery:
-    """Return one judged query of an annotation; None is the only one.
-
-    Raises:
-        InputError: If there is no such query, or several and none is named.
-        SourceError: As `ScoredPairs`.
-    """
+    """Return one judged query of an annotation; None is the only one."""
     found = read_judged(source, documents=documents, query_id=query_id)
     if len(found) == 1:
         return found[0]

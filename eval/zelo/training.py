@@ -102,23 +102,7 @@ def train(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Training:
-    """Train a pointwise model on annotated queries.
-
-    Args:
-        source: An annotated file, or its queries; those with fewer than two documents
-            teach nothing and are left out.
-        embedder: The model of the features.
-        share: Share of the queries that is held out, above 0 and below 1.
-        seed: Chooses the held-out queries and the folds.
-        progress: Told of each query.
-
-    Returns:
-        The model and what it is worth.
-
-    Raises:
-        InputError: If there are too few queries, or all scores are equal.
-        SourceError: If the file is no good.
-    """
+    """Train a pointwise model on annotated queries."""
     if not 0 < share < 1:
         msg = f"The held-out share is {share}: give a number between 0 and 1."
         raise InputError(msg)
