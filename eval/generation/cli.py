@@ -133,7 +133,7 @@ def dataset() -> None:
     """Make and convert data sets of questions."""
 
 
-@dataset.command()
+@dataset.command(context_settings={"show_default": True})
 @click.argument("corpus")
 @click.option(
     "--output",
@@ -152,17 +152,11 @@ def dataset() -> None:
     "--synthesizer",
     type=click.Choice(["chain", "deepeval"]),
     default="chain",
-    show_default=True,
     help="Our own prompts, or DeepEval's Synthesizer.",
 )
+@click.option("--goldens", default=10, help="Questions wanted, at most.")
 @click.option(
-    "--goldens", default=10, show_default=True, help="Questions wanted, at most."
-)
-@click.option(
-    "--goldens-per-context",
-    default=1,
-    show_default=True,
-    help="Questions asked about one context.",
+    "--goldens-per-context", default=1, help="Questions asked about one context."
 )
 @click.option(
     "--grouping",
@@ -183,61 +177,38 @@ def dataset() -> None:
 @click.option(
     "--evolution-rounds",
     default=1,
-    show_default=True,
     help="How often a question is made harder; 0 for never.",
 )
-@click.option(
-    "--threshold", default=0.8, show_default=True, help="Score that the critic wants."
-)
-@click.option(
-    "--retries",
-    default=5,
-    show_default=True,
-    help="How often the critic looks at a question.",
-)
+@click.option("--threshold", default=0.8, help="Score that the critic wants.")
+@click.option("--retries", default=5, help="How often the critic looks at a question.")
 @click.option(
     "--max-sentences",
     default=10,
-    show_default=True,
     help="Sentences of a context, sequential_multi_hop apart.",
 )
 @click.option(
-    "--rounds",
-    default=3,
-    show_default=True,
-    help="Documents that sequential_multi_hop reads in.",
+    "--rounds", default=3, help="Documents that sequential_multi_hop reads in."
 )
 @click.option(
-    "--round-chunks",
-    default=3,
-    show_default=True,
-    help="Chunks that it reads in each, at most.",
+    "--round-chunks", default=3, help="Chunks that it reads in each, at most."
 )
-@click.option(
-    "--round-sentences",
-    default=5,
-    show_default=True,
-    help="Sentences that it keeps of each.",
-)
+@click.option("--round-sentences", default=5, help="Sentences that it keeps of each.")
 @click.option(
     "--native-chunks",
     default=3,
-    show_default=True,
     help="Chunks of deepeval_native, of different documents.",
 )
 @click.option(
     "--theme-targets",
     default=10,
-    show_default=True,
     help="Documents of like themes that a step to another may lead to.",
 )
 @click.option(
     "--fallback/--no-fallback",
     default=True,
-    show_default=True,
     help="Go to any document where none of like themes is near.",
 )
-@click.option("--seed", default=0, show_default=True, help="Repeats all choices.")
+@click.option("--seed", default=0, help="Repeats all choices.")
 @click.option("--groups-only", is_flag=True, help="Write the contexts, ask no model.")
 @click.option(
     "--pictures",
@@ -250,13 +221,9 @@ def dataset() -> None:
     help="Folder in which an interrupted run goes on; FILE.work without it.",
 )
 @click.option("--retry-failed", is_flag=True, help="Try failed questions again.")
-@click.option("--temperature", default=0.0, show_default=True, help="Of the models.")
-@click.option(
-    "--tokens", default=1_024, show_default=True, help="Most tokens of an answer."
-)
-@click.option(
-    "--seconds", default=120.0, show_default=True, help="Time limit of an answer."
-)
+@click.option("--temperature", default=0.0, help="Of the models.")
+@click.option("--tokens", default=1_024, help="Most tokens of an answer.")
+@click.option("--seconds", default=120.0, help="Time limit of an answer.")
 @json_option
 @click.pass_obj
 def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
@@ -373,7 +340,7 @@ def _made(
         )
 
 
-@dataset.command()
+@dataset.command(context_settings={"show_default": True})
 @click.argument("source", metavar="KIND:FILES")
 @click.argument("output", type=_FILE)
 @json_option

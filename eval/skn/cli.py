@@ -22,7 +22,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.option("--ablation", is_flag=True, help="Compare all six formats.")
 @click.option(
     "--variant",
@@ -45,15 +45,12 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     "--output",
     type=_FOLDER,
     default=Path("results"),
-    show_default=True,
     help="Folder of the result files; an interrupted run goes on there.",
 )
 @click.option("--report", type=_FILE, help="Write a report, as one HTML file.")
 @click.option("--search-results", type=_FILE, help="Recorded search results, JSON.")
 @click.option("--recorded-only", is_flag=True, help="Never search the web.")
-@click.option(
-    "--results", default=5, show_default=True, help="Results taken of a search."
-)
+@click.option("--results", default=5, help="Results taken of a search.")
 @click.option("--question-aware", is_flag=True, help="Tell the extractor the question.")
 @click.option(
     "--judge-abstention",
@@ -68,30 +65,19 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--retry-failed", is_flag=True, help="Ask again for what failed in an earlier run."
 )
-@click.option(
-    "--concurrency",
-    default=1,
-    show_default=True,
-    help="Calls of models side by side, 1 to 32.",
-)
-@click.option(
-    "--temperature", default=0.0, show_default=True, help="Of all models; 0 repeats."
-)
+@click.option("--concurrency", default=1, help="Calls of models side by side, 1 to 32.")
+@click.option("--temperature", default=0.0, help="Of all models; 0 repeats.")
 @click.option(
     "--tokens",
     default=4_096,
-    show_default=True,
     help="Most tokens of an answer; of an extraction half of the context at most.",
 )
 @click.option(
     "--context",
     default=MOST_CONTEXT,
-    show_default=True,
     help="Tokens of prompt and answer together at most, as far as the models offer.",
 )
-@click.option(
-    "--seconds", default=120.0, show_default=True, help="Time limit of an answer."
-)
+@click.option("--seconds", default=120.0, help="Time limit of an answer.")
 @click.option("--no-store", is_flag=True, help="Keep no results in the graph.")
 @json_option
 @click.pass_obj

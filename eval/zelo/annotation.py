@@ -364,16 +364,7 @@ class ZeloAnnotator:
         with Journal(self.folder) as journal:
             before = journal.spent
             self._loop = asyncio.get_running_loop()
-            self._asking = asking = Asking(
-                journal,
-                self.judges,
-                self.pairs,
-                budget=self.budget,
-                retry_failed=self.retry_failed,
-                magnitude=self.fit.magnitude,
-                progress=self.progress,
-                total=total,
-            )
+            self._asking = asking = Asking(self, journal, total)
             try:
                 if not self._partial:
                     await asking.ask_all(read_queries(self.source))
@@ -410,7 +401,7 @@ class ZeloAnnotator:
         """Fit, write and report."""
         tally = _Tally(self.judges)
         finished = asking.stopped is None
-        scored = scored_queries(journal, self.judges, self.pairs, self.fit, self.source)
+        scored = scored_queries(self, journal)
         items = tally.noting(scored)
         if finished:
             write_annotated(self.target, (item.annotated() for item in items))

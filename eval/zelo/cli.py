@@ -71,7 +71,7 @@ _STOPPED = {"budget": 1, "interrupted": 130}
 _NAMED = 5
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 def judges() -> None:
     """Write the configuration of judges: who is asked, how fast, at what price.
 
@@ -82,7 +82,7 @@ def judges() -> None:
     click.echo(bundled_text(), nl=False)
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.argument("source", type=_FILE)
 @click.argument("target", type=_FILE)
 @click.option(
@@ -99,7 +99,6 @@ def judges() -> None:
     "mode",
     type=click.Choice(["cycles", "dense", "adaptive"]),
     default="cycles",
-    show_default=True,
     help="Random circles, every two, or those that tell most.",
 )
 @click.option(
@@ -107,14 +106,12 @@ def judges() -> None:
     "--cycle_num",
     type=click.IntRange(1),
     default=4,
-    show_default=True,
     help="Circles, of as many pairs as a query has documents.",
 )
 @click.option(
     "--cycles",
     type=click.Choice(["distinct", "published"]),
     default="distinct",
-    show_default=True,
     help="Circles without a pair that was judged while others were not; or drawn "
     "without looking at each other.",
 )
@@ -125,13 +122,12 @@ def judges() -> None:
     type=click.IntRange(1),
     help="Judge the first so many documents of each query.",
 )
-@click.option("--seed", default=0, show_default=True, help="Seed of pairs and swaps.")
+@click.option("--seed", default=0, help="Seed of pairs and swaps.")
 @click.option(
     "--fit",
     "method",
     type=click.Choice(["maximum_likelihood", "published"]),
     default="maximum_likelihood",
-    show_default=True,
     help="How scores are found.",
 )
 @click.option("--magnitude", is_flag=True, help="Count judges' scores by their size.")
@@ -318,7 +314,7 @@ def _why_stopped(done: Annotation) -> str:
     )
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.argument("target", type=_FILE)
 @click.option("--corpus", help="Corpus to ask; needed where there are several.")
 @click.option(
@@ -326,7 +322,6 @@ def _why_stopped(done: Annotation) -> str:
     "algorithms",
     multiple=True,
     default=("basic_retrieval",),
-    show_default=True,
     shell_complete=complete_algorithm,
     help="How candidates are found; several take turns.",
 )
@@ -335,7 +330,6 @@ def _why_stopped(done: Annotation) -> str:
     "count",
     type=click.IntRange(1),
     default=20,
-    show_default=True,
     help="Chunks wanted of each algorithm.",
 )
 @click.option("--questions", type=_FILE, help="Questions, one a line, text or JSON.")

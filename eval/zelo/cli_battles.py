@@ -102,7 +102,7 @@ def _number(one: Inspection, document_id: str) -> int:
     raise InputError(msg + ".")
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @_annotation
 @_query
 @_documents
@@ -111,7 +111,6 @@ def _number(one: Inspection, document_id: str) -> int:
     "--output",
     type=_FILE,
     default=Path("knowtrail-battles.html"),
-    show_default=True,
     help="File to write; its suffix says the kind: .html, .png or .svg.",
 )
 def battles(

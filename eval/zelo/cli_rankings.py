@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path)
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.argument("truth", type=_FILE)
 @click.argument("rankings", metavar="RANKING...", type=_FILE, nargs=-1, required=True)
-@click.option("--k", default=10, show_default=True, help="Best ones of a ranking.")
+@click.option("--k", default=10, help="Best ones of a ranking.")
 @click.option("--k-gt", type=int, help="Best ones of the truth looked for; k if unset.")
 @click.option(
     "--document-limit", type=int, help="Only the first N documents of each query."
@@ -34,7 +34,6 @@ _FILE = click.Path(path_type=Path)
     "--ties",
     type=click.Choice(["wrong", "half"]),
     default="wrong",
-    show_default=True,
     help="How pairs with equal scores count in the accuracy.",
 )
 @click.option(
@@ -43,7 +42,7 @@ _FILE = click.Path(path_type=Path)
     type=float,
     help="True scores above it are relevant to nDCG@k, RR and R@k.",
 )
-@click.option("--seed", default=0, show_default=True, help="Seed of the intervals.")
+@click.option("--seed", default=0, help="Seed of the intervals.")
 @click.option("--report", type=_FILE, help="Write a report, as one HTML file.")
 @click.option("--histogram", type=_FILE, help="Draw the nDCGs, as .png or .svg.")
 @click.option("--store", is_flag=True, help="Keep the results in the graph.")
@@ -134,7 +133,7 @@ def _stored(
     return ids
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.argument("source", type=_FILE)
 @click.argument("target", type=_FILE)
 @click.option(
@@ -176,17 +175,16 @@ def rerank(
     emit(answer, f"{name} scored {count} queries: {target}.", as_json=as_json)
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.argument("annotated", type=_FILE)
 @click.argument("model", type=_FILE)
 @click.option(
     "--held-out",
     type=float,
     default=0.2,
-    show_default=True,
     help="Share of the queries that the model is measured on, not trained on.",
 )
-@click.option("--seed", default=0, show_default=True, help="Chooses these queries.")
+@click.option("--seed", default=0, help="Chooses these queries.")
 @json_option
 @click.pass_obj
 def train(

@@ -33,8 +33,8 @@ from knowtrail.retrieval.rerank.datasets import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
+    from knowtrail.eval.zelo.annotation import ZeloAnnotator
     from knowtrail.eval.zelo.battles import Battles
     from knowtrail.eval.zelo.fit import Fit, Method
     from knowtrail.eval.zelo.journal import Journal
@@ -151,26 +151,19 @@ def pairs_of(
     yield from matchups(query, documents, pairs)
 
 
-def scored_queries(
-    journal: Journal,
-    judges: Sequence[Judge],
-    pairs: PairSettings,
-    fit: FitSettings,
-    source: Path,
-) -> Iterator[ScoredQuery]:
+def scored_queries(of: ZeloAnnotator, journal: Journal) -> Iterator[ScoredQuery]:
     """Yield the queries of a file with their scores; write the files of the folder.
 
     These take their places at the end.
     """
-    folder, items = journal.folder, read_queries(source)
+    folder, items, fit = journal.folder, read_queries(of.source), of.fit
     with ExitStack() as stack:
         asked = PairFile(stack.enter_context(whole_file(folder / PAIRS)), "pairs")
         file = stack.enter_context(whole_file(folder / SCORES))
         scores = PairFile(file, "scored_pairs")
         fits = stack.enter_context(whole_file(folder / FITS))
         while batch := [
-            _known(journal, judges, pairs, fit, item)
-            for item in islice(items, _FITTED_AT_ONCE)
+            _known(of, journal, item) for item in islice(items, _FITTED_AT_ONCE)
         ]:
             fitted = fit_many(
                 [battles for _, battles in batch],
@@ -191,21 +184,17 @@ def scored_queries(
 
 
 def _known(
-    journal: Journal,
-    judges: Sequence[Judge],
-    settings: PairSettings,
-    fit: FitSettings,
-    item: QueryDocuments,
+    of: ZeloAnnotator, journal: Journal, item: QueryDocuments
 ) -> tuple[dict[str, Any], Battles]:
     """Return what is known of a query, the fit apart, and its battles."""
-    taken = settings.considered(item.documents)
-    pairs = tuple(pairs_of(journal, settings, judges, item.query, taken))
-    said = tuple(tuple(known_judgements(journal, pair, judges)) for pair in pairs)
+    taken = of.pairs.considered(item.documents)
+    pairs = tuple(pairs_of(journal, of.pairs, of.judges, item.query, taken))
+    said = tuple(tuple(known_judgements(journal, pair, of.judges)) for pair in pairs)
     battles = battles_of(
         [document.id for document in taken],
         (one for each in said for one in each),
-        [judge.name for judge in judges],
-        failed=0.0 if fit.method == "published" else math.nan,
+        [judge.name for judge in of.judges],
+        failed=0.0 if of.fit.method == "published" else math.nan,
     )
     known = {
         "query": item.query,

@@ -11,9 +11,8 @@ A line is on the disk after a second at most, see `knowtrail.eval.journal`.
 from __future__ import annotations
 
 import json
-import logging
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.journal import LineJournal
 from knowtrail.eval.zelo.judgements import Judgement
@@ -25,13 +24,8 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.zelo.judgements import Judge, Matchup
 
-_LOG = logging.getLogger(__name__)
-
 JOURNAL = "judgements.jsonl"
 SYNC_SECONDS = 1.0
-
-State = Literal["scored", "useless", "unanswered"]
-"""What became of a judgement: an answer may have come and be of no use."""
 
 _FIELDS = tuple(field.name for field in fields(Judgement))
 
@@ -70,7 +64,7 @@ class Journal(LineJournal):
         self.folder = folder
         self.spent = 0.0
         self._places: dict[str, int] = {}
-        self._failed: dict[str, State] = {}
+        self._failed: dict[str, bool] = {}
         self._rounds: dict[str, list[list[tuple[int, int]]]] = {}
         self.read(self._take)
 
@@ -79,14 +73,6 @@ class Journal(LineJournal):
         for place in sorted(self._places.values()):
             yield _judgement(self.row_at(place))
 
-    def __contains__(self, key: str) -> bool:
-        """Return whether there is a judgement of a key."""
-        return key in self._places
-
-    def __len__(self) -> int:
-        """Return how many judgements there are."""
-        return len(self._places)
-
     def get(self, key: str) -> Judgement | None:
         """Return a judgement, None where there is none."""
         place = self._places.get(key)
@@ -94,20 +80,20 @@ class Journal(LineJournal):
             return None
         return _judgement(self.row_at(place))
 
-    def state(self, key: str) -> State | None:
-        """Return what became of a judgement, None where it was never asked for."""
-        if key not in self._places:
-            return None
-        return self._failed.get(key, "scored")
-
     def settled(self, key: str, *, retry_failed: bool = False) -> bool:
-        """Return whether a judgement need not be asked for."""
-        state = self.state(key)
-        return state == "scored" or (state == "useless" and not retry_failed)
+        """Return whether a judgement need not be asked for.
+
+        Where an answer came and was of no use, it is asked again if that is wanted;
+        where none came, always.
+        """
+        if key not in self._places:
+            return False
+        came = self._failed.get(key)
+        return came is None or (came and not retry_failed)
 
     def add(self, key: str, judgement: Judgement) -> None:
         """Append a judgement."""
-        self._note(key, self.append(_row_of(key, judgement)), judgement)
+        self._note(key, self.append({"key": key, **asdict(judgement)}), judgement)
 
     def _note(self, key: str, place: int, judgement: Judgement) -> None:
         """Take note of a judgement, which takes the place of an earlier one."""
@@ -115,7 +101,7 @@ class Journal(LineJournal):
         self.spent += judgement.cost
         self._failed.pop(key, None)
         if judgement.score is None:
-            self._failed[key] = "useless" if judgement.came else "unanswered"
+            self._failed[key] = judgement.came
 
     def rounds(self, plan: str) -> list[list[tuple[int, int]]]:
         """Return the rounds of pairs that were chosen for a query before."""
@@ -134,11 +120,6 @@ class Journal(LineJournal):
             self._rounds.setdefault(row["plan"], []).append(pairs)
         else:
             self._note(row["key"], place, _judgement(row))
-
-
-def _row_of(key: str, judgement: Judgement) -> dict[str, Any]:
-    """Return the line of a judgement."""
-    return {"key": key, **{name: getattr(judgement, name) for name in _FIELDS}}
 
 
 def _judgement(row: dict[str, Any]) -> Judgement:

@@ -10,7 +10,7 @@ begins with `(SWAPPED)`. A judgement that failed has no score.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -48,13 +48,7 @@ class Matchup:
 
     def turned(self) -> Matchup:
         """Return the same with left and right changed."""
-        return Matchup(
-            query=self.query,
-            left=self.right,
-            right=self.left,
-            repetition=self.repetition,
-            candidates=self.candidates,
-        )
+        return replace(self, left=self.right, right=self.left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
