@@ -116,25 +116,28 @@ def summary(one: Inspection) -> str:
 
 def inspection_tables(one: Inspection) -> list[Table]:
     """Return documents, judges and their agreement as tables."""
-    rows = [
-        (
+    documents = [
+        _cells(
             one.document(number).id,
-            shown(one.scores[number]),
-            shown(one.errors[number]),
-            str(one.degree[number]),
+            one.scores[number],
+            one.errors[number],
+            int(one.degree[number]),
             "-" if one.component[number] < 0 else str(one.component[number] + 1),
-            str(number + 1),
+            number + 1,
             cut(one.document(number).content, 60),
         )
         for number in one.order()
+    ]
+    judges = [
+        _cells(*(getattr(judge, name) for name in _COUNTS), first, judge.triads.share)
+        for judge, first in zip(one.judges, one.first, strict=True)
     ]
     tables = [
         Table(
             title="Documents",
             note="By falling zELO score; a score holds within its part.",
-            columns=("document", "zELO", "standard error", "battles", "part", "place",
-                     "text"),
-            rows=rows,
+            columns=("document", "zELO", "stderr", "battles", "part", "place", "text"),
+            rows=documents,
         ),
         Table(
             title="Judges",
@@ -142,22 +145,10 @@ def inspection_tables(one: Inspection) -> list[Table]:
                 "Shares of the decided answers that prefer the left document, and the "
                 "one that was shown first; 0.5 is without bias."
             ),
-            columns=("judge", "answered", "missing", "ties", "left", "first",
-                     "transitive"),
-            rows=[
-                (
-                    judge.name,
-                    str(judge.answered),
-                    str(judge.missing),
-                    str(judge.ties),
-                    shown(judge.left),
-                    shown(first),
-                    shown(judge.triads.share),
-                )
-                for judge, first in zip(one.judges, one.first, strict=True)
-            ],
+            columns=("judge", *_COUNTS[1:], "first", "transitive"),
+            rows=judges,
         ),
-    ]  # fmt: skip
+    ]
     if one.agreement.pairs:
         names = one.judged.judges
         tables.append(
@@ -166,12 +157,22 @@ def inspection_tables(one: Inspection) -> list[Table]:
                 note="Battles that both decided, and where they name the same side.",
                 columns=("judges", "battles", "same side"),
                 rows=[
-                    (f"{names[a]}, {names[b]}", str(count), shown(share))
+                    _cells(f"{names[a]}, {names[b]}", count, share)
                     for (a, b), (count, share) in one.agreement.pairs.items()
                 ],
             )
         )
     return tables
+
+
+_COUNTS = ("name", "answered", "missing", "ties", "left")
+
+
+def _cells(*values: Any) -> tuple[str, ...]:
+    """Return texts and counts as they are, other numbers as people read them."""
+    return tuple(
+        str(value) if isinstance(value, str | int) else shown(value) for value in values
+    )
 
 
 def queries_table(found: Sequence[Inspection]) -> Table:
@@ -181,13 +182,13 @@ def queries_table(found: Sequence[Inspection]) -> Table:
         note="Name one with --query to see its documents and judges.",
         columns=("query", "documents", "battles", "parts", "transitive", "W", "text"),
         rows=[
-            (
+            _cells(
                 one.judged.query.id,
-                str(one.battles.n),
-                str(len(one.battles.left)),
-                str(one.components),
-                shown(one.triads.share),
-                shown(one.kendall_w),
+                one.battles.n,
+                len(one.battles.left),
+                one.components,
+                one.triads.share,
+                one.kendall_w,
                 cut(one.judged.query.query, 60),
             )
             for one in found
