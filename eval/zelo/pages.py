@@ -136,7 +136,7 @@ def inspection_tables(one: Inspection) -> list[Table]:
         Table(
             title="Documents",
             note="By falling zELO score; a score holds within its part.",
-            columns=("document", "zELO", "stderr", "battles", "part", "place", "text"),
+            columns=_DOCUMENT,
             rows=documents,
         ),
         Table(
@@ -165,6 +165,7 @@ def inspection_tables(one: Inspection) -> list[Table]:
     return tables
 
 
+_DOCUMENT = ("document", "zELO", "standard error", "battles", "part", "place", "text")
 _COUNTS = ("name", "answered", "missing", "ties", "left")
 
 
