@@ -10,7 +10,7 @@ begins with `(SWAPPED)`. A judgement that failed has no score.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -118,17 +118,15 @@ class Judge(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Judgement(Answer):
     """One judge on one pair, turned back to the order of the pair.
 
+    The score is below 0 for the left document, A; the reasoning begins with `(SWAPPED)`
+    where the judge saw the other order.
+
     Attributes:
-        left_id: Id of the left document, A.
-        right_id: Id of the right document, B.
         repetition: How often the query had the pair before.
-        score: In [-1, 1], below 0 for the left document; None where it failed.
-        reasoning: Why; begins with `(SWAPPED)` where the judge saw the other order.
-        cost: What they cost in USD, as far as the price is known.
-        shortened: Whether a document was shortened to fit.
+        cost: What it cost in USD, as far as the price is known.
     """
 
     query_id: str
@@ -136,15 +134,8 @@ class Judgement:
     right_id: str
     judge: str
     repetition: int = 0
-    score: float | None = None
-    reasoning: str = ""
     swapped: bool = False
-    error: str | None = None
-    came: bool = True
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
     cost: float = 0.0
-    shortened: bool = False
 
 
 def swaps(matchup: Matchup, judge: str, *, seed: int = 0) -> bool:
@@ -179,21 +170,21 @@ def judgement_of(
     if swapped and score is not None:
         score = 0.0 - score
     price = judge.price or Price()
+    said = {
+        **asdict(answer),
+        "score": score,
+        "error": error,
+        "reasoning": SWAPPED + answer.reasoning if swapped else answer.reasoning,
+    }
     return Judgement(
+        **said,
         query_id=matchup.query.id,
         left_id=matchup.left.id,
         right_id=matchup.right.id,
         repetition=matchup.repetition,
         judge=judge.name,
-        score=score,
-        reasoning=SWAPPED + answer.reasoning if swapped else answer.reasoning,
         swapped=swapped,
-        error=error,
-        came=answer.came,
-        prompt_tokens=answer.prompt_tokens,
-        completion_tokens=answer.completion_tokens,
         cost=price.of(answer.prompt_tokens, answer.completion_tokens),
-        shortened=answer.shortened,
     )
 
 
