@@ -246,7 +246,7 @@ def _show(
 ) -> None:
     """Write what was found."""
     from knowtrail.eval.report import json_text
-    from knowtrail.eval.skn.results import summary_text
+    from knowtrail.eval.skn.report import summary_text
     from knowtrail.eval.skn.scoring import difference_row
 
     if as_json:

@@ -1,4 +1,4 @@
-"""The report of a benchmark: formats with intervals, differences, the worst samples."""
+"""A benchmark for people: a summary as text, a page with the worst samples besides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from knowtrail.eval.skn.metrics import MEASURES, scored
 from knowtrail.eval.skn.scoring import NUMBERS, ahead
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from knowtrail.eval.skn.benchmark import ModelOutcome
     from knowtrail.eval.skn.metrics import Measure, Scored
@@ -63,7 +63,7 @@ def _best(samples: Mapping[str, Sequence[Scored]], measure: Measure) -> list[str
     return found if len(found) < len(values) else []
 
 
-def _differences(outcome: ModelOutcome, prefix: str) -> Table:
+def _differences(outcome: ModelOutcome, prefix: str = "") -> Table:
     """Return the paired differences as a table."""
     labels = {measure.name: measure.label for measure in MEASURES}
     rows = []
@@ -94,7 +94,7 @@ def _differences(outcome: ModelOutcome, prefix: str) -> Table:
     )
 
 
-def _costs(outcome: ModelOutcome, prefix: str) -> Table:
+def _costs(outcome: ModelOutcome, prefix: str = "") -> Table:
     """Return means of tokens, times and failures as a table."""
     return Table(
         title=f"{prefix}Cost, and what went wrong",
@@ -129,3 +129,97 @@ def _badness(row: dict[str, Any], pipelines: Sequence[str]) -> float:
         total += wrong + row[f"{v}_hallucination"]["hallucination_severity"]
         total += 1 - row[f"{v}_groundedness"]["groundedness_score"]
     return total
+
+
+VERDICT = ["accuracy", "ece", "hallucination_rate", "groundedness", "abstention_f1"]
+"""The metrics by which two formats are set against each other."""
+
+
+def summary_text(outcome: ModelOutcome) -> str:
+    """Return the summary of a run."""
+    lines = [
+        f"Extraction formats compared: {', '.join(outcome.pipelines)}",
+        f"Model {outcome.model}, judge {outcome.judge}, {len(outcome.rows)} samples, "
+        f"{sum(bool(row['answerable']) for row in outcome.rows)} of them answerable",
+        "",
+        *_metric_lines(outcome),
+        "",
+        *_table(_costs(outcome)),
+        *_ratio(outcome),
+        "",
+        *_verdict(outcome),
+        *(_table(_differences(outcome)) if outcome.differences else ()),
+        "",
+        "A judge that gives no verdict counts as the worst one; metrics.json has the "
+        "metrics without them too (judged_only). Quality figures mean little below a "
+        "model of 7 billion parameters.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _table(table: Table) -> Iterator[str]:
+    """Yield a table with its columns aligned; the first is text."""
+    rows = [table.columns, *table.rows]
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    for row in rows:
+        first = row[0].ljust(widths[0])
+        rest = [
+            cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)
+        ]
+        yield "  ".join([first, *rest]).rstrip()
+
+
+def _metric_lines(outcome: ModelOutcome) -> Iterator[str]:
+    """Yield the metrics with their intervals."""
+    rows = []
+    for measure in MEASURES:
+        found = [outcome.metrics[v][f"{measure.name}_ci"] for v in outcome.pipelines]
+        rows.append([measure.label, *map(_interval, found)])
+    columns = ["metric (95 % interval)", *outcome.pipelines]
+    yield from _table(Table(title="", note="", columns=columns, rows=rows))
+
+
+def _interval(ci: Mapping[str, float] | None) -> str:
+    """Return a number with its interval; a dash for none."""
+    return f"{ci['mean']:.4f} [{ci['ci_low']:.4f}, {ci['ci_high']:.4f}]" if ci else "-"
+
+
+def _ratio(outcome: ModelOutcome) -> Iterator[str]:
+    """Yield how many tokens SKN has of those of JSON."""
+    if efficiency := outcome.metrics["efficiency"]:
+        ratio, n = (efficiency[f"token_ratio_{of}"] for of in ("skn_vs_json", "n"))
+        said = "-" if ratio is None else f"{ratio:.4g}"
+        yield f"Context tokens of skn / json: {said}, of {n} samples with both"
+
+
+def _verdict(outcome: ModelOutcome) -> Iterator[str]:
+    """Yield which format each metric speaks for, the first against the last."""
+    if len(outcome.pipelines) < 2:
+        return
+    first, second = outcome.pipelines[0], outcome.pipelines[-1]
+    found = {
+        one.metric: one
+        for one in outcome.differences
+        if (one.base, one.name) == (first, second)
+    }
+    rows = []
+    for name in VERDICT:
+        label, one = name.replace("_", " "), found.get(name)
+        if one is None:
+            rows.append([label, "-", "-", "-", "-"])
+            continue
+        values = [f"{value:.4f}" for value in (one.found.first, one.found.second)]
+        rows.append([label, str(one.found.n), *values, ahead(one) or "tie"])
+    columns = ("metric, both extractions usable", "n", first, second, "ahead")
+    yield from _table(Table(title="", note="", columns=columns, rows=rows))
+    won = [ahead(found[name]) for name in VERDICT if name in found]
+    if won:
+        counted = [won.count(name) for name in (first, second, "")]
+        yield (
+            f"{first} {counted[0]}, {second} {counted[1]}, ties {counted[2]}: by the "
+            "values alone; the tests below say what is more than chance"
+        )
+    else:
+        yield f"{first} and {second} have no usable extraction of the same sample"
+    yield ""

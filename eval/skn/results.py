@@ -1,4 +1,4 @@
-"""What a benchmark gave: a summary for people, files, and a run in the graph a format.
+"""What a benchmark gave, as files and as runs in the graph, one for each format.
 
 So the saved queries that set two runs side by side set two formats side by side. The
 metrics of a category have its name as their path; a difference between formats is a
@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.skn.metrics import MEASURES, scored
-from knowtrail.eval.skn.scoring import NUMBERS, ahead, difference_row
+from knowtrail.eval.skn.report import summary_text
+from knowtrail.eval.skn.scoring import NUMBERS, difference_row
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, sendable, store_run
 from knowtrail.graph.errors import StorageError
 from knowtrail.graph.files import write_file
@@ -27,121 +27,6 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.skn.benchmark import ModelOutcome
     from knowtrail.graph.db.connection import Connection
-
-VERDICT = ["accuracy", "ece", "hallucination_rate", "groundedness", "abstention_f1"]
-"""The metrics by which two formats are set against each other."""
-
-
-def summary_text(outcome: ModelOutcome) -> str:
-    """Return the summary of a run."""
-    lines = [
-        f"Extraction formats compared: {', '.join(outcome.pipelines)}",
-        f"Model {outcome.model}, judge {outcome.judge}, {len(outcome.rows)} samples, "
-        f"{sum(bool(row['answerable']) for row in outcome.rows)} of them answerable",
-        "",
-        *_metric_lines(outcome),
-        "",
-        *_costs(outcome),
-        "",
-        *_verdict(outcome),
-        *_tests(outcome),
-        "",
-        "A judge that gives no verdict counts as the worst one; metrics.json has the "
-        "metrics without them too (judged_only). Quality figures mean little below a "
-        "model of 7 billion parameters.",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield rows with their columns aligned; the first is text."""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    for row in rows:
-        first = row[0].ljust(widths[0])
-        rest = [
-            cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)
-        ]
-        yield "  ".join([first, *rest]).rstrip()
-
-
-def _metric_lines(outcome: ModelOutcome) -> Iterator[str]:
-    """Yield the metrics with their intervals."""
-    rows = [["metric (95 % interval)", *outcome.pipelines]]
-    for measure in MEASURES:
-        cells = []
-        for v in outcome.pipelines:
-            ci = outcome.metrics[v][f"{measure.name}_ci"]
-            cells.append(
-                f"{ci['mean']:.4f} [{ci['ci_low']:.4f}, {ci['ci_high']:.4f}]"
-                if ci
-                else "-"
-            )
-        rows.append([measure.label, *cells])
-    yield from _table(rows)
-
-
-def _costs(outcome: ModelOutcome) -> Iterator[str]:
-    """Yield mean costs and what went wrong."""
-    rows = [["mean of a sample", *outcome.pipelines]]
-    for name, label in NUMBERS.items():
-        values = [outcome.metrics[v][name] for v in outcome.pipelines]
-        shown = ["-" if value is None else f"{value:.4g}" for value in values]
-        rows.append([label, *shown])
-    yield from _table(rows)
-    yield "Tokens are means over the extractions that can be used."
-    if efficiency := outcome.metrics["efficiency"]:
-        ratio, n = (efficiency[f"token_ratio_{of}"] for of in ("skn_vs_json", "n"))
-        said = "-" if ratio is None else f"{ratio:.4g}"
-        yield f"Context tokens of skn / json: {said}, of {n} samples with both"
-
-
-def _verdict(outcome: ModelOutcome) -> Iterator[str]:
-    """Yield which format each metric speaks for, the first against the last."""
-    if len(outcome.pipelines) < 2:
-        return
-    first, second = outcome.pipelines[0], outcome.pipelines[-1]
-    found = {
-        one.metric: one
-        for one in outcome.differences
-        if (one.base, one.name) == (first, second)
-    }
-    rows = [["metric, both extractions usable", "n", first, second, "ahead"]]
-    for name in VERDICT:
-        label, one = name.replace("_", " "), found.get(name)
-        if one is None:
-            rows.append([label, "-", "-", "-", "-"])
-            continue
-        values = [f"{value:.4f}" for value in (one.found.first, one.found.second)]
-        rows.append([label, str(one.found.n), *values, ahead(one) or "tie"])
-    yield from _table(rows)
-    won = [ahead(found[name]) for name in VERDICT if name in found]
-    if won:
-        counted = [won.count(name) for name in (first, second, "")]
-        yield (
-            f"{first} {counted[0]}, {second} {counted[1]}, ties {counted[2]}: by the "
-            "values alone; the tests below say what is more than chance"
-        )
-    else:
-        yield f"{first} and {second} have no usable extraction of the same sample"
-    yield ""
-
-
-def _tests(outcome: ModelOutcome) -> Iterator[str]:
-    """Yield the paired differences and their p-values."""
-    if not outcome.differences:
-        return
-    rows = [["paired difference (95 % interval)", "value", "p", "p by Holm"]]
-    for one in outcome.differences:
-        apart = one.found.difference
-        ends = "" if isnan(apart.low) else f" [{apart.low:.4f}, {apart.high:.4f}]"
-        rows.append([
-            f"{one.metric}: {one.name} less {one.base}",
-            f"{apart.value:+.4f}{ends}",
-            f"{one.found.p_value:.4f}",
-            f"{one.p_value:.4f}",
-        ])
-    yield from _table(rows)
 
 
 def write_results(folder: Path, name: str, value: Any) -> None:
