@@ -262,61 +262,59 @@ class ModelRun:
         names = ("calls", "prompt_tokens", "completion_tokens")
         return {name: getattr(self.phases, name) for name in names}
 
-    def _each(
-        self,
-        stage: str,
-        do: Callable[[Sample, dict[str, Any], str], None],
-    ) -> None:
-        """Do something for each sample and format; add what is new in their order."""
+    def _each(self, stage: str, do: Callable[..., dict[str, Any]]) -> None:
+        """Add what something gives for each sample and format, in their order."""
         jobs = [
             (sample, row, variant)
             for sample, row in self.samples
             for variant in self.options.pipelines
         ]
-
-        def added(sample: Sample, row: dict[str, Any], variant: str) -> dict[str, Any]:
-            before = dict(row)
-            after = dict(before)
-            do(sample, after, variant)
-            return {name: after[name] for name in after if name not in before}
-
         pool = ThreadPoolExecutor(self.options.concurrency, "knowtrail-skn")
         # Alone, a call is made in this thread, which Ctrl-C ends at once.
-        asked: Iterator[dict[str, Any]] = (added(*job) for job in jobs)
+        asked: Iterator[dict[str, Any]] = (do(*job) for job in jobs)
         try:
             if self.options.concurrency > 1:
-                asked = pool.map(added, *zip(*jobs, strict=True))
-            for done, (new, (_, row, _)) in enumerate(
+                asked = pool.map(do, *zip(*jobs, strict=True))
+            for done, (new, (_, row, variant)) in enumerate(
                 zip(asked, jobs, strict=True), start=1
             ):
-                row |= new
+                row |= {f"{variant}_{name}": value for name, value in new.items()}
                 self.progress(stage, done, len(jobs))
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _extract(self, sample: Sample, row: dict[str, Any], variant: str) -> None:
-        """Add an extraction to a row."""
+    def _extract(
+        self, sample: Sample, row: dict[str, Any], variant: str
+    ) -> dict[str, Any]:
+        """Return what a row has of an extraction."""
         made = self.phases.extraction(self.who, sample, variant, row["raw_text"])
-        row[f"{variant}_context"] = made["context"]
-        row[f"{variant}_tokens_est"] = made["tokens_est"]
-        row[f"{variant}_extraction_time_s"] = made.get("seconds", 0.0)
-        for name in _KEPT:
-            row[f"{variant}_extraction_{name}"] = made.get(name)
+        return {
+            "context": made["context"],
+            "tokens_est": made["tokens_est"],
+            "extraction_time_s": made.get("seconds", 0.0),
+            **{f"extraction_{name}": made.get(name) for name in _KEPT},
+        }
 
-    def _reason(self, sample: Sample, row: dict[str, Any], variant: str) -> None:
-        """Add an answer to a row."""
+    def _reason(
+        self, sample: Sample, row: dict[str, Any], variant: str
+    ) -> dict[str, Any]:
+        """Return what a row has of an answer."""
         made = self.phases.reasoning(self.who, sample, row[f"{variant}_context"])
-        none = {**no_reply(), "confidence": None}
-        for name in none:
-            row[f"{variant}_{name}"] = (made["value"] or none)[name]
-        row[f"{variant}_reasoning_time_s"] = made["seconds"]
-        for name in ("error", "raw", "attempts", *_TOKENS):
-            row[f"{variant}_reasoning_{name}"] = made[name]
+        names = ("error", "raw", "attempts", *_TOKENS)
+        return {
+            **(made["value"] or no_reply() | {"confidence": None}),
+            "reasoning_time_s": made["seconds"],
+            **{f"reasoning_{name}": made[name] for name in names},
+        }
 
-    def _judge(self, sample: Sample, row: dict[str, Any], variant: str) -> None:
-        """Add verdicts to a row."""
-        verdict = partial(self.phases.verdict, self.judge, sample)
-        judge_row(row, variant, verdict, abstention=self.options.judge_abstention)
+    def _judge(
+        self, sample: Sample, row: dict[str, Any], variant: str
+    ) -> dict[str, Any]:
+        """Return what a row has of verdicts."""
+        judged, verdict = dict(row), partial(self.phases.verdict, self.judge, sample)
+        judge_row(judged, variant, verdict, abstention=self.options.judge_abstention)
+        new = judged.keys() - row.keys()
+        return {n.removeprefix(f"{variant}_"): judged[n] for n in judged if n in new}
 
 
 _TOKENS = ("prompt_tokens", "completion_tokens")

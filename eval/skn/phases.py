@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -249,7 +249,7 @@ class Phases:
             self._first_call()
         found = searched(sample, self.recorded, recorded_only=only, count=count)
         if live and found.error is None:
-            self.state.put(key, found.as_dict(), phase="search", sample=sample.id)
+            self.state.put(key, asdict(found), phase="search", sample=sample.id)
         return found
 
     def extraction(

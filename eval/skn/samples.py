@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,16 +37,17 @@ class Sample:
     answerable: bool = True
 
 
+_DATA = Path(str(resources.files("knowtrail.eval.skn") / "data"))
+
+
 def bundled_samples() -> Path:
     """Return the file with the questions that come with Knowtrail."""
-    return Path(str(resources.files("knowtrail.eval.skn") / "data" / "samples.json"))
+    return _DATA / "samples.json"
 
 
 def bundled_search_results() -> Path:
     """Return the file with the search results written for these questions."""
-    return Path(
-        str(resources.files("knowtrail.eval.skn") / "data" / "search_results.json")
-    )
+    return _DATA / "search_results.json"
 
 
 def load_samples(
@@ -85,24 +86,19 @@ def _sample(entry: Any, where: str) -> Sample:
     if not isinstance(entry.get("id"), str | int) or isinstance(entry["id"], bool):
         msg = f"{where}: give it an id, a number or a text."
         raise SourceError(msg)
-    for name in ("question", "ground_truth"):
-        if not isinstance(entry.get(name), str) or not entry[name].strip():
-            msg = f"{where}: {name} is {entry.get(name)!r}, not a text; write one."
+    entry = {"category": UNKNOWN_CATEGORY, "answerable": True} | entry
+    texts = {name: entry.get(name) for name in ("category", "question", "ground_truth")}
+    for name, value in texts.items():
+        if not isinstance(value, str) or not value.strip():
+            msg = f"{where}: {name} is {value!r}, not a text; write one."
             raise SourceError(msg)
-    answerable = entry.get("answerable", True)
-    if not isinstance(answerable, bool):
-        msg = f"{where}: answerable is {answerable!r}: write true or false."
-        raise SourceError(msg)
-    category = entry.get("category", UNKNOWN_CATEGORY)
-    if not isinstance(category, str) or not category.strip():
-        msg = f"{where}: category is {category!r}: write a text or leave it out."
+    if not isinstance(entry["answerable"], bool):
+        msg = f"{where}: answerable is {entry['answerable']!r}: write true or false."
         raise SourceError(msg)
     return Sample(
         id=entry["id"],
-        category=category.strip(),
-        question=entry["question"].strip(),
-        ground_truth=entry["ground_truth"].strip(),
-        answerable=answerable,
+        answerable=entry["answerable"],
+        **{name: str(value).strip() for name, value in texts.items()},
     )
 
 
@@ -142,10 +138,6 @@ class Found:
     error: str | None = None
     failed: bool = False
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
-
     @classmethod
     def of(cls, results: Sequence[WebResult], **about: Any) -> Found:
         """Return results with their text; of a page only text is taken."""
@@ -154,7 +146,7 @@ class Found:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Found:
-        """Return what `as_dict` gave."""
+        """Return what `asdict` gave."""
         results = tuple(WebResult(**result) for result in value["results"])
         return cls(**{**value, "results": results})
 
