@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         JudgeFigures,
         Triads,
     )
+    from knowtrail.eval.zelo.fit import Fit
     from knowtrail.eval.zelo.scored_pairs import JudgedQuery
     from knowtrail.retrieval.rerank.datasets import Document
 
@@ -54,15 +55,12 @@ class Fought:
 
     @property
     def verdict(self) -> str:
-        """Return how it ended."""
-        return verdict(self.share)
-
-
-def verdict(share: float) -> str:
-    """Return in words what a share of the votes comes to."""
-    if isnan(share):
-        return "not judged against"
-    return "even with" if share == 0.5 else "won over" if share > 0.5 else "lost to"
+        """Return how it ended, in words."""
+        if isnan(self.share):
+            return "not judged against"
+        if self.share == 0.5:
+            return "even with"
+        return "won over" if self.share > 0.5 else "lost to"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,8 +69,6 @@ class Inspection:
 
     Attributes:
         scores: Score of each document, NaN for one without.
-        component: Of each document the number of its connected component; -1 without.
-        degree: In how many battles each document was judged.
         triads: Triads by the majority of the judges.
         first: For each judge the share of its decided answers that prefer the document
             it was shown first; NaN if there is none.
@@ -82,18 +78,12 @@ class Inspection:
     battles: Battles
     scores: NDArray[np.float64]
     errors: NDArray[np.float64]
-    component: NDArray[np.intp]
-    degree: NDArray[np.intp]
+    fit: Fit
     triads: Triads
     kendall_w: float
     agreement: Agreement
     judges: tuple[JudgeFigures, ...]
     first: tuple[float, ...]
-
-    @property
-    def components(self) -> int:
-        """Return how many connected components there are."""
-        return int(self.component.max(initial=-1)) + 1
 
     def order(self) -> list[int]:
         """Return the documents by falling score, those without one last."""
@@ -164,8 +154,7 @@ def inspected(judged: JudgedQuery) -> Inspection:
         battles=battles,
         scores=scores,
         errors=errors,
-        component=fit.component,
-        degree=fit.degree,
+        fit=fit,
         triads=triads(battles),
         kendall_w=kendall_w(battles),
         agreement=agreement(battles),

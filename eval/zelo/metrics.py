@@ -150,8 +150,11 @@ def two_scores(
     if document_limit is not None and document_limit < 1:
         msg = f"document_limit is {document_limit}: give 1 or more, or None for all."
         raise InputError(msg)
-    given = isinstance(ground_truth, Mapping)
-    truth = ground_truth if given else truth_scores(ground_truth)
+    truth = (
+        ground_truth
+        if isinstance(ground_truth, Mapping)
+        else truth_scores(ground_truth)
+    )
     for item in _queries(ranking):
         name = item.query.id
         if name not in truth:

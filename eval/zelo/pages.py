@@ -95,10 +95,10 @@ def interval_text(interval: Interval | None, sign: str = "") -> str:
 
 def summary(one: Inspection) -> str:
     """Return in a sentence or two what was judged and how consistent it is."""
-    n = int((one.component < 0).sum())
+    n = int((one.fit.component < 0).sum())
     parts = {0: "nothing was judged", 1: "all judged documents are connected"}.get(
-        one.components,
-        f"they fall into {one.components} parts that cannot be compared",
+        one.fit.components,
+        f"they fall into {one.fit.components} parts that cannot be compared",
     )
     lines = [
         f"{counted(one.battles.n, 'document')}, "
@@ -121,8 +121,10 @@ def inspection_tables(one: Inspection) -> list[Table]:
             one.document(number).id,
             one.scores[number],
             one.errors[number],
-            int(one.degree[number]),
-            "-" if one.component[number] < 0 else str(one.component[number] + 1),
+            int(one.fit.degree[number]),
+            "-"
+            if one.fit.component[number] < 0
+            else str(one.fit.component[number] + 1),
             number + 1,
             cut(one.document(number).content, 60),
         )
@@ -187,7 +189,7 @@ def queries_table(found: Sequence[Inspection]) -> Table:
                 one.judged.query.id,
                 one.battles.n,
                 len(one.battles.left),
-                one.components,
+                one.fit.components,
                 one.triads.share,
                 one.kendall_w,
                 cut(one.judged.query.query, 60),
@@ -224,7 +226,7 @@ def figures(one: Inspection) -> dict[str, Any]:
         "text": one.judged.query.query,
         "documents": one.battles.n,
         "battles": len(one.battles.left),
-        "components": one.components,
+        "components": one.fit.components,
         "triads": asdict(one.triads),
         "kendall_w": as_number(one.kendall_w),
         "krippendorff_alpha": one.agreement.alpha,
@@ -267,7 +269,7 @@ def details(one: Inspection, wanted: int | None) -> dict[str, Any]:
             "document": one.document(number).id,
             "zelo": as_number(one.scores[number]),
             "standard_error": as_number(one.errors[number]),
-            "component": int(one.component[number]),
+            "component": int(one.fit.component[number]),
             "battles": battles,
         })
     return {"ranking": ranking}
