@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +156,7 @@ def scored_queries(of: ZeloAnnotator, journal: Journal) -> Iterator[ScoredQuery]
 
     These take their places at the end.
     """
-    folder, items, fit = journal.folder, read_queries(of.source), of.fit
+    folder, items = journal.folder, read_queries(of.source)
     with ExitStack() as stack:
         asked = PairFile(stack.enter_context(whole_file(folder / PAIRS)), "pairs")
         file = stack.enter_context(whole_file(folder / SCORES))
@@ -165,12 +165,7 @@ def scored_queries(of: ZeloAnnotator, journal: Journal) -> Iterator[ScoredQuery]
         while batch := [
             _known(of, journal, item) for item in islice(items, _FITTED_AT_ONCE)
         ]:
-            fitted = fit_many(
-                [battles for _, battles in batch],
-                method=fit.method,
-                magnitude=fit.magnitude,
-                regularisation=fit.regularisation,
-            )
+            fitted = fit_many([battles for _, battles in batch], **asdict(of.fit))
             for (known, _), found in zip(batch, fitted, strict=True):
                 item = ScoredQuery(**known, fit=found)
                 for pair, said in zip(item.pairs, item.judgements, strict=True):

@@ -93,17 +93,9 @@ class Fit:
         return self.components <= 1
 
 
-def fit_battles(
-    battles: Battles,
-    *,
-    magnitude: bool = False,
-    method: Method = "maximum_likelihood",
-    regularisation: float = REGULARISATION,
-) -> Fit:
+def fit_battles(battles: Battles, **options: Any) -> Fit:
     """Return the scores of the documents of one query; see `fit_many`."""
-    (fit,) = fit_many(
-        [battles], magnitude=magnitude, method=method, regularisation=regularisation
-    )
+    (fit,) = fit_many([battles], **options)
     return fit
 
 
