@@ -159,11 +159,14 @@ class Respondent:
         model: The model.
         options: Temperature, answer tokens, time limit.
         digest: What Ollama calls the model's content, as a tag may be pulled anew.
+        take: Another number asks again for what was answered; where the model can be
+            told (as Ollama's), it is told to answer otherwise.
     """
 
     model: LanguageModel
     options: ModelOptions = ModelOptions()
     digest: str | None = None
+    take: int = 0
 
     @property
     def name(self) -> str:
@@ -186,14 +189,20 @@ class Respondent:
         Raises:
             ModelError: If the server is down after three tries, or refuses.
         """
+        return self._asked(system, prompt, schema)
+
+    def _asked(self, system: str, prompt: str, schema: AnswerForm) -> ModelReply:
+        """Return an answer of the model; another take is another seed."""
+        options, take = self.options, self.take
         return patiently(
             lambda: self.model.reply(
                 prompt,
                 system=system or None,
                 schema=schema,
-                seconds=self.options.seconds,
-                tokens=self.options.tokens,
-                temperature=self.options.temperature,
+                seconds=options.seconds,
+                tokens=options.tokens,
+                temperature=None if take else options.temperature,
+                seed=take or None,
             )
         )
 
@@ -295,8 +304,7 @@ def checked_reply(raw: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     if errors:
         error = errors[0]
         where = ".".join(str(part) for part in error.absolute_path) or "the answer"
-        msg = f"{where}: {error.message[:200]}"
-        raise InputError(msg)
+        raise InputError(f"{where}: {error.message[:200]}")
     answer: dict[str, Any] = value
     return answer
 
@@ -436,12 +444,9 @@ class KeptRespondent(Respondent):
 
     Attributes:
         state: What it said before.
-        take: Another number asks again for what was kept; where the model can be told
-            (as Ollama's), it is told to answer otherwise.
     """
 
     state: State
-    take: int = 0
 
     def reply(self, system: str, prompt: str, *, schema: AnswerForm) -> ModelReply:
         """Return an answer, the one that is kept where there is one.
@@ -454,27 +459,9 @@ class KeptRespondent(Respondent):
         known = self.state.get(key)
         if known is not None:
             return ModelReply(**known)
-        options = self.options
-        reply = patiently(
-            lambda: self.model.reply(
-                prompt,
-                system=system or None,
-                schema=schema,
-                seconds=options.seconds,
-                tokens=options.tokens,
-                temperature=options.temperature if not self.take else None,
-                seed=self.take or None,
-            )
-        )
+        reply = self._asked(system, prompt, schema)
         if reply.text and not reply.late:
-            row = {
-                "text": reply.text,
-                "prompt_tokens": reply.prompt_tokens,
-                "completion_tokens": reply.completion_tokens,
-                "error": reply.error,
-                "cut": reply.cut,
-            }
-            self.state.put(key, row, model=self.name)
+            self.state.put(key, asdict(reply), model=self.name)
         return reply
 
 

@@ -88,8 +88,7 @@ def krippendorff_alpha(
         return _alpha_nominal(pairable)
     if level == "interval":
         return _alpha_interval(pairable)
-    msg = f"No level {level!r}: use 'nominal' or 'interval'."
-    raise InputError(msg)
+    raise InputError(f"No level {level!r}: use 'nominal' or 'interval'.")
 
 
 def _alpha_nominal(units: list[list[Hashable]]) -> float | None:

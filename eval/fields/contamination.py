@@ -38,7 +38,6 @@ class FieldContamination:
     """How much of one field's gold values stands in the text.
 
     Attributes:
-        field: Its schema path.
         values: How many values have at least one word.
         verbatim: Share of values of which all runs stand in the text.
         overlap: Mean share of a value's runs that stand there.

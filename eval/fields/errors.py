@@ -37,12 +37,7 @@ class SchemaError(InputError):
     """
 
     def __init__(self, message: str, path: str = "") -> None:
-        """Keep the place.
-
-        Args:
-            message: What is wrong.
-            path: Where in the schema; it is put before the message.
-        """
+        """Keep the place."""
         super().__init__(f"{path}: {message}" if path else message)
         self.path = path
 
@@ -56,13 +51,7 @@ class GoldValidationError(InputError):
     """
 
     def __init__(self, message: str, record_id: str | int = "", path: str = "") -> None:
-        """Keep record and place.
-
-        Args:
-            message: What is wrong; it names both.
-            record_id: Which record.
-            path: Schema path of the field.
-        """
+        """Keep record and place."""
         super().__init__(message)
         self.record_id = record_id
         self.path = path

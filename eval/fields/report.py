@@ -5,14 +5,14 @@ What it keeps of the records that pass by is bounded, however many there are.
 
 from __future__ import annotations
 
-import heapq
 import re
-from dataclasses import dataclass, field
+from bisect import insort
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from knowtrail.eval.fields.paths import schema_path
-from knowtrail.eval.fields.results import MATCH, SCORED
+from knowtrail.eval.fields.results import HALLUCINATION, MATCH, OMISSION, SCORED
 from knowtrail.eval.report import Table, filled, shown_text
 from knowtrail.eval.store import value_text
 
@@ -55,33 +55,10 @@ _REASON_TEXT = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownField:
-    """One field of a record, its values as text of a bounded length.
-
-    Attributes:
-        path: Where in the record.
-        status: Its status.
-        gold: The gold value as JSON; None where gold lacks the field.
-        extracted: The extracted value as JSON, or None.
-        reason: Why it is not a match.
-    """
-
-    path: str
-    status: str
-    gold: str | None
-    extracted: str | None
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WorstRecord:
     """One of the records with the lowest F1.
 
     Attributes:
-        record_id: Its id.
-        precision: Its precision.
-        recall: Its recall.
-        f1: Its F1.
         wrong: Fields that are no match, the first of them.
         right: Fields that match, the first of them.
         more_wrong: How many fields that are no match are not among `wrong`.
@@ -92,8 +69,8 @@ class WorstRecord:
     precision: float
     recall: float
     f1: float
-    wrong: tuple[ShownField, ...]
-    right: tuple[ShownField, ...]
+    wrong: tuple[FieldResult, ...]
+    right: tuple[FieldResult, ...]
     more_wrong: int
     more_right: int
 
@@ -188,22 +165,14 @@ class ReportGatherer:
             r.status == MATCH or r.status not in SCORED for r in record.field_results
         ):
             return
-        # A heap of the least bad on top: what is pushed out is shown least.
-        place = (-record.f1, -number)
-        if len(self._worst) == WORST and place < self._worst[0][:2]:
-            return
-        entry = (*place, _shown_record(record))
-        if len(self._worst) < WORST:
-            heapq.heappush(self._worst, entry)
-        else:
-            heapq.heapreplace(self._worst, entry)
+        if len(self._worst) < WORST or record.f1 < self._worst[-1][0]:
+            insort(self._worst, (record.f1, number, _shown_record(record)))
+            del self._worst[WORST:]
 
     @property
     def worst(self) -> tuple[WorstRecord, ...]:
         """The records with the lowest F1, the worst first, then by their order."""
-        return tuple(
-            entry[2] for entry in sorted(self._worst, key=lambda e: (-e[0], -e[1]))
-        )
+        return tuple(entry[2] for entry in self._worst)
 
 
 def _shown_record(record: RecordResult) -> WorstRecord:
@@ -223,16 +192,17 @@ def _shown_record(record: RecordResult) -> WorstRecord:
     )
 
 
-def _shown_field(result: FieldResult) -> ShownField:
-    """Return what is shown of a field."""
-    return ShownField(
+def _shown_field(result: FieldResult) -> FieldResult:
+    """Return what is shown of a field: JSON of a bounded length, None for nothing."""
+    gold, extracted = _cut(result.gold_value), _cut(result.extracted_value)
+    return replace(
+        result,
         path=result.path[:SHOWN_TEXT] or "(the whole record)",
-        status=result.status,
-        gold=None if result.status == "hallucination" else _cut(result.gold_value),
-        extracted=(
-            None if result.status == "omission" else _cut(result.extracted_value)
-        ),
+        gold_value=None if result.status == HALLUCINATION else gold,
+        extracted_value=None if result.status == OMISSION else extracted,
         reason=(result.reason or "")[:_REASON_TEXT],
+        gold_compared=None,
+        extracted_compared=None,
     )
 
 
@@ -281,9 +251,9 @@ def by_position_text(found: Mapping[str, int]) -> str:
     )
 
 
-def _marked_values(field: ShownField) -> tuple[str, str]:
+def _marked_values(field: FieldResult) -> tuple[str, str]:
     """Return both values of a field as HTML."""
-    gold, extracted = field.gold or "", field.extracted or ""
-    if field.status == "match" or field.gold is None or field.extracted is None:
-        return shown_text(gold), shown_text(extracted)
+    gold, extracted = field.gold_value, field.extracted_value
+    if field.status == MATCH or gold is None or extracted is None:
+        return shown_text(gold or ""), shown_text(extracted or "")
     return marked_difference(gold, extracted)

@@ -50,11 +50,8 @@ class BenchChunk:
     """A chunk of the stored corpus, in terms of the data set.
 
     Attributes:
-        id: Id of the chunk in the graph.
-        document: Id of its passage.
         first: Number of its first sentence within the passage.
         last: Number of its last sentence.
-        text: Its text.
     """
 
     id: str
@@ -69,12 +66,7 @@ class Bench:
     """A data set in the graph.
 
     Attributes:
-        dataset: The data set.
-        connection: The database.
-        corpus: The corpus in it.
-        embedder: The model that embeds passages and questions.
         settings: Where snapshots, models and working files are found.
-        unit: What a chunk is.
         reader: Where walks read.
         record: Whether walks are stored.
         chunks: Chunk id -> the chunk, by id.
@@ -159,7 +151,7 @@ class Bench:
     @property
     def embedding_milliseconds(self) -> float | None:
         """Return how long a question took to embed; None where none was embedded."""
-        return self._embedding[0] if self._embedding else None
+        return round(self._embedding[0], 3) if self._embedding else None
 
     def number(self, passage: str, index: int) -> int | None:
         """Return the number that a sentence has in the data set; None for a title."""
@@ -200,10 +192,23 @@ def open_bench(
         SnapshotError: If a snapshot is wanted and cannot be made.
     """
     name = corpus_name(dataset, unit, embedder_name(embedder))
-    _store(dataset, connection, embedder, settings, unit, name, progress)
+    report = ingest_corpus(
+        connection,
+        [PassageSource(dataset, title=unit.title)],
+        corpus=name,
+        embedder=embedder,
+        settings=settings,
+        options=unit.options(),
+        cleanup="full",
+        progress=progress,
+    )
+    if report.failures:
+        raise IngestError(
+            f"{report.failed} passages were not stored, such as {report.failures[0]}."
+        )
     if reader == "snapshot":
-        blocks = CorpusSource(connection, name)
-        build_snapshot(settings.home, blocks, progress=progress)
+        source = CorpusSource(connection, name)
+        build_snapshot(settings.home, source, progress=progress)
     passages = {document_id(name, each.id): each.id for each in dataset.passages}
     title = unit.title
     numbers = {p.id: sentence_numbers(p, title=title) for p in dataset.passages}
@@ -224,31 +229,6 @@ def open_bench(
         by_id={each.id: each for each in dataset.passages},
         unreadable=tuple(p.id for p in dataset.passages if p.id not in there),
     )
-
-
-def _store(
-    dataset: RetrievalDataset,
-    connection: Connection,
-    embedder: Embedder,
-    settings: Settings,
-    unit: Unit,
-    corpus: str,
-    progress: Progress,
-) -> None:
-    """Bring the passages into the graph."""
-    report = ingest_corpus(
-        connection,
-        [PassageSource(dataset, title=unit.title)],
-        corpus=corpus,
-        embedder=embedder,
-        settings=settings,
-        options=unit.options(),
-        cleanup="full",
-        progress=progress,
-    )
-    if report.failures:
-        msg = f"{report.failed} passages were not stored, such as {report.failures[0]}."
-        raise IngestError(msg)
 
 
 def _chunks(

@@ -126,8 +126,12 @@ def retrieval(
     """
     from knowtrail.eval.datasets import read_specification
     from knowtrail.eval.retrieval.evaluation import evaluate_retrieval
-    from knowtrail.eval.retrieval.output import as_dict, lines, rankings_of
-    from knowtrail.eval.retrieval.report import retrieval_page
+    from knowtrail.eval.retrieval.output import (
+        as_dict,
+        lines,
+        rankings_of,
+        retrieval_page,
+    )
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.files import check_output, write_file
     from knowtrail.graph.models.embedders import named_embedder
@@ -237,11 +241,10 @@ def _check_base(base: str, algorithms: str) -> None:
     source = click.get_current_context().get_parameter_source("base")
     given = source is not click.core.ParameterSource.DEFAULT
     if given and base not in asked_names(algorithms):
-        msg = (
+        raise click.UsageError(
             f"--base {base} is not measured: add it to --algorithms, such as "
             f"--algorithms {base},{algorithms}."
         )
-        raise click.UsageError(msg)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ from knowtrail.eval.statistics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from knowtrail.eval.differences import Difference
     from knowtrail.eval.retrieval.dataset import RetrievalQuestion
@@ -149,8 +149,6 @@ class SystemSummary:
     """A system's means.
 
     Attributes:
-        name: The system.
-        n: How many questions it was asked.
         measures: Measure -> mean with interval, over the questions that have it.
         latency: `p50` and `p95` -> milliseconds with interval.
         quantities: What was counted -> mean with interval.
@@ -165,6 +163,14 @@ class SystemSummary:
     quantities: Mapping[str, Interval] = field(default_factory=dict)
     empty: int = 0
     filled: float = 0.0
+
+
+_COUNTED: dict[str, Callable[[Ranking], float]] = {
+    "documents": lambda ranking: len(ranking.documents),
+    "sentences": lambda ranking: len(ranking.sentences),
+    "hops": lambda ranking: ranking.hops,
+    "documents_crossed": lambda ranking: ranking.crossed,
+}
 
 
 def summarise(
@@ -191,22 +197,12 @@ def summarise(
             "p95": quantile_interval(times, 0.95, seed=seed),
         },
         quantities={
-            name: bootstrap_interval(counts, seed=seed)
-            for name, counts in _counted(rankings).items()
+            name: bootstrap_interval([count(each) for each in rankings], seed=seed)
+            for name, count in _COUNTED.items()
         },
         empty=sum(not ranking.documents for ranking in rankings),
         filled=sum(ranking.filled for ranking in rankings) / shown if shown else 0.0,
     )
-
-
-def _counted(rankings: Sequence[Ranking]) -> dict[str, list[float]]:
-    """Return what is counted of each ranking."""
-    return {
-        "documents": [float(len(ranking.documents)) for ranking in rankings],
-        "sentences": [float(len(ranking.sentences)) for ranking in rankings],
-        "hops": [float(ranking.hops) for ranking in rankings],
-        "documents_crossed": [float(ranking.crossed) for ranking in rankings],
-    }
 
 
 def quantile_interval(

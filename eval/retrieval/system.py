@@ -126,20 +126,11 @@ class System(Protocol):
     name: str
 
     def prepare(self, bench: Bench) -> None:
-        """Make what is needed for all questions; not a part of the time measured.
-
-        Args:
-            bench: The stored corpus.
-        """
+        """Make what is needed for all questions; not a part of the time measured."""
         ...
 
     def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
-        """Rank passages for a question.
-
-        Args:
-            question: The question; its gold is not to be looked at.
-            k: Passages wanted.
-        """
+        """Return k passages at most for a question, whose gold is not looked at."""
         ...
 
 
