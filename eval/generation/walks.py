@@ -174,13 +174,12 @@ def _theme_step(
     """Return where a theme leads from a chunk, None where it leads nowhere."""
     closed = {chunk.document for chunk in found.chunks} if onward else set()
     for target in current.themed[: sizes.theme_targets]:
-
-        def leads(neighbour: Neighbour, target: str = target) -> bool:
-            if neighbour.intra or neighbour.document in closed:
-                return False
-            return neighbour.document == target
-
-        best = _best(current, found, leads, overlapping=onward)
+        best = _best(
+            current,
+            found,
+            lambda n, to=target: not n.intra and n.document == to and to not in closed,
+            overlapping=onward,
+        )
         if best is not None:
             return _opened(source, best)
     if not sizes.fallback:
