@@ -19,7 +19,7 @@ from knowtrail.eval.zelo.judgements import Judgement
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     from knowtrail.eval.zelo.judgements import Judge, Matchup
@@ -67,11 +67,6 @@ class Journal(LineJournal):
         self._failed: dict[str, bool] = {}
         self._rounds: dict[str, list[list[tuple[int, int]]]] = {}
         self.read(self._take)
-
-    def __iter__(self) -> Iterator[Judgement]:
-        """Yield the judgements, the last of each key, in the order they were made."""
-        for place in sorted(self._places.values()):
-            yield _judgement(self.row_at(place))
 
     def get(self, key: str) -> Judgement | None:
         """Return a judgement, None where there is none."""

@@ -101,8 +101,9 @@ _Rules = Mapping[str, tuple["Callable[[Any], bool]", str]]
 
 def _is_number(value: object) -> bool:
     """Return whether a value is a finite number from 0 up."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value) and value >= 0  # type: ignore[arg-type,operator,no-any-return]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) and value >= 0
 
 
 def _is_text(value: object) -> bool:
