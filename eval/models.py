@@ -13,7 +13,7 @@ import json
 import logging
 import re
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from knowtrail.eval.journal import LineJournal
@@ -29,7 +29,7 @@ from knowtrail.graph.models.prompts import estimated_tokens, fitting, whole_char
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from langchain_core.language_models import BaseChatModel
@@ -350,20 +350,10 @@ class Answer:
         return asdict(self)
 
 
-@dataclass(slots=True)
-class _Spent:
-    """What a request has cost so far."""
-
-    start: float = field(default_factory=time.monotonic)
-    prompt: int | None = None
-    completion: int | None = None
-
-    def add(self, reply: ModelReply) -> None:
-        """Add an attempt; what the server does not count stays unknown."""
-        if reply.prompt_tokens is not None:
-            self.prompt = (self.prompt or 0) + reply.prompt_tokens
-        if reply.completion_tokens is not None:
-            self.completion = (self.completion or 0) + reply.completion_tokens
+def _total(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of what a server counted, None where it counted nothing."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def ask(
@@ -376,35 +366,35 @@ def ask(
 ) -> Answer:
     """Ask for an object; a bad answer is asked for once more, told what is wrong.
 
+    After a late answer there is no other.
+
     Raises:
         ModelError: If the model's server is down after all tries, or refuses.
     """
-    spent, error, raw = _Spent(), "", ""
-    for attempt in range(1, ATTEMPTS + 1):
+    start, value, error = time.monotonic(), None, ""
+    replies: list[ModelReply] = []
+    while len(replies) < ATTEMPTS:
         again = f"\nYour last answer was refused: {error}" if error else ""
         reply = who.reply(system, prompt + again, schema=schema)
-        spent.add(reply)
-        raw = reply.text
+        replies.append(reply)
         try:
-            value = checked_reply(raw, schema)
+            value = checked_reply(reply.text, schema)
             if check is not None:
                 check(value)
-            return _answer(spent, attempt, value=value, raw=raw)
+            error = ""
+            break
         except InputError as problem:
-            error = reply.error or str(problem)
+            value, error = None, reply.error or str(problem)
         if reply.late:
             break
-    return _answer(spent, attempt, value=None, raw=raw, error=error)
-
-
-def _answer(spent: _Spent, attempts: int, **said: Any) -> Answer:
-    """Return an answer with what it cost."""
     return Answer(
-        **said,
-        prompt_tokens=spent.prompt,
-        completion_tokens=spent.completion,
-        seconds=time.monotonic() - spent.start,
-        attempts=attempts,
+        value=value,
+        raw=replies[-1].text,
+        error=error or None,
+        prompt_tokens=_total(one.prompt_tokens for one in replies),
+        completion_tokens=_total(one.completion_tokens for one in replies),
+        seconds=time.monotonic() - start,
+        attempts=len(replies),
     )
 
 

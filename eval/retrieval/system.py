@@ -154,18 +154,11 @@ def chunks_of(
     bench: Bench, chunks: Iterable[tuple[str, float]]
 ) -> tuple[ReturnedChunk, ...]:
     """Return chunks in terms of the data set, in their order."""
-    found = []
-    for chunk_id, score in chunks:
-        if (chunk := bench.chunks.get(chunk_id)) is not None:
-            found.append(
-                ReturnedChunk(
-                    document=chunk.document,
-                    first=chunk.first,
-                    last=chunk.last,
-                    score=score,
-                )
-            )
-    return tuple(found)
+    return tuple(
+        ReturnedChunk(document=at.document, first=at.first, last=at.last, score=score)
+        for chunk_id, score in chunks
+        if (at := bench.chunks.get(chunk_id)) is not None
+    )
 
 
 def sentences_of(
