@@ -14,6 +14,7 @@ import math
 import random
 from collections import Counter
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import TYPE_CHECKING
 
 from knowtrail.eval.generation.contexts import ContextGroup
@@ -173,13 +174,10 @@ def _theme_step(
 ) -> ContextChunk | None:
     """Return where a theme leads from a chunk, None where it leads nowhere."""
     closed = {chunk.document for chunk in found.chunks} if onward else set()
-    for target in current.themed[: sizes.theme_targets]:
-        best = _best(
-            current,
-            found,
-            lambda n, to=target: not n.intra and n.document == to and to not in closed,
-            overlapping=onward,
-        )
+    near = current.themed[: sizes.theme_targets]
+    for target in (document for document in near if document not in closed):
+        leads = partial(_leads_to, target)
+        best = _best(current, found, leads, overlapping=onward)
         if best is not None:
             return _opened(source, best)
     if not sizes.fallback:
@@ -187,6 +185,11 @@ def _theme_step(
     best = _best(current, found, lambda n: not n.intra and n.document not in closed)
     found.fallbacks += best is not None
     return _opened(source, best)
+
+
+def _leads_to(document: str, neighbour: Neighbour) -> bool:
+    """Return whether a neighbour is in another document, and in this one."""
+    return not neighbour.intra and neighbour.document == document
 
 
 def _sequential_multi_hop(

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -194,21 +195,18 @@ class _Sums:
 
     @classmethod
     def of(cls, rows: Iterable[_Rows]) -> _Sums:
-        """Return the sums of rows."""
-        found: _Sums | None = None
-        for row in rows:
-            own, target = row.centred
-            one = cls(
-                products=own.T @ own,
-                answers=own.T @ target,
-                features=row.features.sum(axis=0, dtype=np.float64),
-                count=len(target),
-            )
-            found = one if found is None else found.plus(one)
-        if found is None:
-            msg = "There are no rows to sum."
-            raise InputError(msg)
-        return found
+        """Return the sums of rows, of which there is one at least."""
+        return reduce(cls.plus, map(cls._one, rows))
+
+    @classmethod
+    def _one(cls, row: _Rows) -> _Sums:
+        own, target = row.centred
+        return cls(
+            products=own.T @ own,
+            answers=own.T @ target,
+            features=row.features.sum(axis=0, dtype=np.float64),
+            count=len(target),
+        )
 
     def plus(self, other: _Sums, sign: int = 1) -> _Sums:
         """Return the sums of both, or those without the other's."""
@@ -246,9 +244,7 @@ def _chosen_penalty(rows: Sequence[_Rows], seed: int) -> float:
     order = sorted(rows, key=lambda row: content_key("fold", seed, row.query_id))
     folds = [order[fold::FOLDS] for fold in range(min(FOLDS, len(order)))]
     sums = [_Sums.of(fold) for fold in folds]
-    whole = sums[0]
-    for one in sums[1:]:
-        whole = whole.plus(one)
+    whole = reduce(_Sums.plus, sums)
     totals = dict.fromkeys(PENALTIES, 0.0)
     for fold, own in zip(folds, sums, strict=True):
         others = whole.plus(own, -1)
