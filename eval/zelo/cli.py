@@ -24,39 +24,22 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.annotation import Annotation, Estimate, ZeloAnnotator
     from knowtrail.graph.settings import Settings
 
+_HERE = "knowtrail.eval.zelo"
 _COMMANDS = {
-    "export": (
-        "knowtrail.eval.zelo.cli:export",
-        "Queries with candidates of a corpus.",
-    ),
-    "annotate": (
-        "knowtrail.eval.zelo.cli:annotate",
-        "Judge pairs, fit scores.",
-    ),
+    "export": (f"{_HERE}.cli:export", "Queries with candidates of a corpus."),
+    "annotate": (f"{_HERE}.cli:annotate", "Judge pairs, fit scores."),
     "benchmark": (
-        "knowtrail.eval.zelo.cli_rankings:benchmark",
+        f"{_HERE}.cli_rankings:benchmark",
         "Measure rerankers against annotated queries.",
     ),
     "inspect": (
-        "knowtrail.eval.zelo.cli_battles:inspect",
+        f"{_HERE}.cli_battles:inspect",
         "Battles, scores and reasonings of an annotation.",
     ),
-    "rerank": (
-        "knowtrail.eval.zelo.cli_rankings:rerank",
-        "Rank queries by a reranker.",
-    ),
-    "train": (
-        "knowtrail.eval.zelo.cli_rankings:train",
-        "Fit a reranker to annotated queries.",
-    ),
-    "import": (
-        "knowtrail.eval.zelo.cli:import_",
-        "Put judgements into the graph.",
-    ),
-    "judges": (
-        "knowtrail.eval.zelo.cli:judges",
-        "Write the judges' configuration.",
-    ),
+    "rerank": (f"{_HERE}.cli_rankings:rerank", "Rank queries by a reranker."),
+    "train": (f"{_HERE}.cli_rankings:train", "Fit a reranker to annotated queries."),
+    "import": (f"{_HERE}.cli:import_", "Put judgements into the graph."),
+    "judges": (f"{_HERE}.cli:judges", "Write the judges' configuration."),
 }
 """Command -> (where it lives, one line for the list)."""
 
@@ -71,7 +54,7 @@ _STOPPED = {"budget": 1, "interrupted": 130}
 _NAMED = 5
 
 
-@click.command(context_settings={"show_default": True})
+@click.command()
 def judges() -> None:
     """Write the configuration of judges: who is asked, how fast, at what price.
 
@@ -133,6 +116,7 @@ def judges() -> None:
 @click.option("--magnitude", is_flag=True, help="Count judges' scores by their size.")
 @click.option(
     "--work",
+    "folder",
     type=click.Path(file_okay=False, path_type=Path),
     help="Working folder; TARGET.zelo without it.",
 )
@@ -162,6 +146,7 @@ def annotate(settings: Settings, /, **given: Any) -> None:
     if not given["source"].exists():
         msg = f"There is no file {given['source']}: make one with eval zelo export."
         raise InputError(msg)
+    names = ("folder", "budget", "retry_failed", "partial")
     annotator = ZeloAnnotator(
         given["source"],
         given["target"],
@@ -170,10 +155,7 @@ def annotate(settings: Settings, /, **given: Any) -> None:
         ),
         pairs=PairSettings(**options_of(PairSettings, given)),
         fit=FitSettings(**options_of(FitSettings, given)),
-        folder=given["work"],
-        budget=given["budget"],
-        retry_failed=given["retry_failed"],
-        partial=given["partial"],
+        **{name: given[name] for name in names},
     )
     if given["dry_run"]:
         _show_estimate(annotator.estimate(), as_json=given["as_json"])
