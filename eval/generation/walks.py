@@ -24,6 +24,7 @@ from knowtrail.ingest.keys import content_key
 if TYPE_CHECKING:
     from collections.abc import (
         Callable,
+        Collection,
         Iterable,
         Iterator,
         Mapping,
@@ -322,17 +323,23 @@ class GroupPlan:
             if isinstance(value, bool) or not 1 <= value <= most:
                 msg = f"{name} is {value!r}: give a whole number from 1 to {most:,}."
                 raise InputError(msg)
-        unknown = [name for name in self.weights if name not in GROUPINGS]
-        if unknown:
-            msg = f"No grouping {unknown[0]!r}: use one of {', '.join(GROUPINGS)}."
-            raise InputError(msg)
-        wrong = [w for w in self.weights.values() if not math.isfinite(w) or w < 0]
-        if wrong or not sum(self.weights.values()) > 0:
-            msg = (
-                f"The weights of groupings are {dict(self.weights)}: give numbers of "
-                "0 or more, not all 0."
-            )
-            raise InputError(msg)
+        check_weights(self.weights, GROUPINGS, "grouping")
+
+
+def check_weights(
+    weights: Mapping[str, float], known: Collection[str], what: str
+) -> None:
+    """Refuse a name that is not known, and weights that are none."""
+    if unknown := [name for name in weights if name not in known]:
+        msg = f"No {what} {unknown[0]!r}: use one of {', '.join(known)}."
+        raise InputError(msg)
+    wrong = any(not math.isfinite(w) or w < 0 for w in weights.values())
+    if wrong or not sum(weights.values()) > 0:
+        msg = (
+            f"The weights of {what}s are {dict(weights)}: give numbers of 0 or more, "
+            "not all 0."
+        )
+        raise InputError(msg)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
