@@ -46,7 +46,7 @@ _INDEXES = (
 )
 _MOVED = ((10, "schema/identifies"),)
 """Schema version and statement of what was stored otherwise before."""
-SCHEMA_VERSION = max(since for since, *_ in (*_BY_VALUE, *_MOVED))
+SCHEMA_VERSION = max([*(row[0] for row in _BY_VALUE), *(row[0] for row in _MOVED)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
