@@ -276,7 +276,7 @@ $columns
 
 
 def page(procedures: Iterable[Procedure]) -> str:
-    """Return the page as HTML."""
+    """Return the page as HTML, with the procedures in order."""
     return _PAGE.substitute(sections="".join(map(_section, procedures)))
 
 
