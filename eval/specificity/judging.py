@@ -102,7 +102,16 @@ def says(
             return all(_told(one, facts, said) for one in found)
         return _listed(said, answer.ids, institutions)
     if answer.kind == "count":
-        return _counted(question, said, answer.value or 0)
+        return _counted(question, said, int(answer.value or 0))
+    if answer.kind == "first":
+        heads = (_named(line, institutions) for line in said.splitlines())
+        first = {_plain(institutions[one].name) for one in answer.ids}
+        return next((names for names in heads if names), set()) == first
+    if answer.kind == "amount":
+        return round(answer.value or 0.0, 2) in _numbers(said)
+    if answer.kind == "ambiguous":
+        regions = {_plain(institutions[one].region or "") for one in answer.ids}
+        return all(region in said for region in regions)
     if answer.kind == "comparison":
         return all(
             _beside(said, _places(place, institutions), number)
@@ -330,6 +339,7 @@ class Outcome:
         all_classes: How many classes there were; 0 where none were filtered, as in
             sessions of the control group.
         seconds: How long the pipeline took.
+        told: Whether the user was told that something was left out or not certain.
     """
 
     question: Question
@@ -346,6 +356,12 @@ class Outcome:
     kept_classes: tuple[str, ...]
     all_classes: int
     seconds: float
+    told: bool = False
+
+    @property
+    def wrong_without_notice(self) -> bool:
+        """Return whether a wrong answer looks like a right one."""
+        return self.status == "answered" and not (self.answer_right or self.told)
 
 
 def judge(
@@ -367,7 +383,7 @@ def judge(
     return Outcome(
         question=question,
         template=result.template_id,
-        template_right=result.template_id == question.template,
+        template_right=question.template in {None, result.template_id},
         ended_right=_ended_right(question, result),
         slots_right=len(wanted & found),
         slots_found=len(found),
@@ -379,6 +395,7 @@ def judge(
         kept_classes=kept,
         all_classes=len(kept) + dropped,
         seconds=seconds,
+        told=bool(result.left_out or result.slots.doubts),
     )
 
 
@@ -432,11 +449,18 @@ def _ended_right(question: Question, result: PipelineResult) -> bool:
         return result.status == "irrelevant"
     if kind == "ask":
         return result.status in {"lost", "missing"}
+    if kind == "unanswered":
+        return result.execution is None and result.status != "failed"
     if kind == "none":
         return result.execution is None and result.status in {"none", "answered"}
+    if kind == "ambiguous" and result.status in {"lost", "missing"}:
+        return True
     if _says_unknown(question, result):
         return True
     return result.status == "answered" and result.execution is not None
+
+
+_ENDINGS = frozenset({"refusal", "ask", "none", "unanswered"})
 
 
 def _answer_right(question: Question, result: PipelineResult, key: Key) -> bool:
@@ -444,7 +468,10 @@ def _answer_right(question: Question, result: PipelineResult, key: Key) -> bool:
     if not _ended_right(question, result):
         return False
     found = result.execution
-    if question.answer.kind in {"refusal", "ask", "none"} or result.status == "missing":
+    if question.answer.kind == "ambiguous":
+        text = "\n".join([result.answer, *result.notes])
+        return says(question, text, key.institutions)
+    if question.answer.kind in _ENDINGS or result.status == "missing":
         return True
     if found is None or found.cut:
         return False
@@ -458,6 +485,8 @@ def _rows_right(
 ) -> bool:
     """Return whether the rows are the right ones."""
     answer = question.answer
+    if answer.kind in {"first", "amount"}:
+        return True
     if answer.kind == "list":
         named = {str(iri) for iri in found.column("custodian")}
         return {key.ghcids.get(iri, iri) for iri in named} == answer.ids

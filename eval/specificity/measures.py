@@ -10,7 +10,13 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.statistics import SHARE, bootstrap_interval, first_mean, ratio_f1
+from knowtrail.eval.statistics import (
+    SHARE,
+    bootstrap_interval,
+    first_mean,
+    ratio_f1,
+    wilson_interval,
+)
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, StoredField, store_run
 from knowtrail.ingest.keys import content_key
 
@@ -34,6 +40,8 @@ METRICS = (
     "slot_f1",
     "ending_accuracy",
     "answer_accuracy",
+    "right_ending",
+    "wrong_without_notice",
     *FILTER_METRICS,
 )
 
@@ -91,9 +99,15 @@ def measure(
             ],
         )
 
+    labelled = [one for one in outcomes if one.question.template is not None]
     for name, right in _RIGHT.items():
-        add(name, [(one, (float(right(one)),)) for one in outcomes])
-    add("slot_f1", [(one, _slots(one)) for one in outcomes], ratio_f1)
+        some = labelled if name == "template_accuracy" else outcomes
+        if some:
+            add(name, [(one, (float(right(one)),)) for one in some])
+    for name, holds in _ENDS.items():
+        found[name] = wilson_interval(sum(map(holds, outcomes)), len(outcomes))
+    if labelled:
+        add("slot_f1", [(one, _slots(one)) for one in labelled], ratio_f1)
     scored = [(one, s) for one in outcomes if (s := class_scores(one)) is not None]
     for name in FILTER_METRICS if scored else ():
         add(name, [(one, (scores[name],)) for one, scores in scored])
@@ -105,6 +119,12 @@ def _slots(outcome: Outcome) -> Row:
     counts = outcome.slots_right, outcome.slots_found, outcome.slots_wanted
     return tuple(map(float, counts))
 
+
+_ENDS: Mapping[str, Callable[[Outcome], bool]] = {
+    "right_ending": lambda outcome: outcome.answer_right,
+    "wrong_without_notice": lambda outcome: outcome.wrong_without_notice,
+}
+"""Shares of single questions, whose intervals are Wilson's: few are turns of talks."""
 
 _RIGHT: Mapping[str, Callable[[Outcome], bool]] = {
     "template_accuracy": lambda outcome: outcome.template_right,
@@ -172,7 +192,10 @@ def _record(outcome: Outcome) -> EvalRecord:
         scores=scores | {_camel(name): value for name, value in measured.items()},
         fields=(
             _field(
-                "template", question.template, outcome.template, outcome.template_right
+                "template",
+                question.template or "",
+                outcome.template,
+                outcome.template_right,
             ),
             StoredField(
                 path="answer",
