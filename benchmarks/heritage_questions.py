@@ -1,8 +1,8 @@
 """Questions about institutions, half of them made by rule: what is only reported on.
 
 Writes three files beside the bundled questions: the bundled institutions with others in
-towns that are words or share a name (`custodians_fresh.jsonl`), 300 questions for reporting
-(`questions_fresh.jsonl`) and fewer, worded otherwise, to mend causes with
+towns that are words or share a name (`custodians_fresh.jsonl`), 300 questions for
+reporting (`questions_fresh.jsonl`) and fewer, worded otherwise, to mend causes with
 (`questions_hard.jsonl`). Labels are computed from the institutions alone; nothing of
 the pipeline is asked.
 

@@ -81,13 +81,7 @@ def says(
     text: str,
     institutions: Mapping[str, Custodian],
 ) -> bool:
-    """Return whether the text of an answer says what the labels say.
-
-    Args:
-        question: The question, with its labels.
-        text: What was answered.
-        institutions: What there is, by GHCID.
-    """
+    """Return whether the text of an answer says what the labels say."""
     answer, said = question.answer, _plain(text)
     if answer.kind == "list":
         if not answer.ids:
@@ -127,10 +121,6 @@ def asked_facts(question: Question) -> tuple[str, ...]:
     """Return what a question about one institution asks for, by its words.
 
     Words of the institution's own name ask for nothing.
-
-    Returns:
-        Names of fields of an institution; none where it asks whether there is one, or
-        for whatever is known of it.
     """
     text = _plain(question.question)
     for slot in ("name", "identifier"):
@@ -304,12 +294,7 @@ class Key:
 
     @classmethod
     def of(cls, custodians: Iterable[Custodian], iris: Mapping[str, str]) -> Key:
-        """Return the key of institutions that all have a GHCID.
-
-        Args:
-            custodians: The institutions.
-            iris: IRI -> GHCID.
-        """
+        """Return the key of institutions that all have a GHCID."""
         found = tuple(custodians)
         return cls(
             ghcids=dict(iris),
@@ -367,14 +352,7 @@ class Outcome:
 def judge(
     question: Question, result: PipelineResult, key: Key, *, seconds: float
 ) -> Outcome:
-    """Return what became of a question.
-
-    Args:
-        question: The question with its labels.
-        result: What the pipeline made of it.
-        key: What the institutions are.
-        seconds: How long the pipeline took.
-    """
+    """Return what became of a question."""
     wanted = _wanted_slots(question, key)
     found = _found_slots(result, key)
     classes = None if result.group == "control" else result.classes
@@ -450,7 +428,9 @@ def _ended_right(question: Question, result: PipelineResult) -> bool:
     if kind == "ask":
         return result.status in {"lost", "missing"}
     if kind == "unanswered":
-        return result.execution is None and result.status != "failed"
+        return result.status != "failed" and bool(
+            result.execution is None or result.left_out
+        )
     if kind == "none":
         return result.execution is None and result.status in {"none", "answered"}
     if kind == "ambiguous" and result.status in {"lost", "missing"}:
@@ -524,13 +504,6 @@ def ask_questions(
 
     Questions of one conversation follow each other; each is asked with what the
     pipeline itself made of those before it, right or wrong.
-
-    Args:
-        pipeline: What is measured.
-        questions: With their labels.
-        key: What the institutions of its graph are.
-        clock: Tells seconds.
-        progress: Told of each question.
     """
     outcomes = []
     current, said = None, Conversation()

@@ -47,14 +47,7 @@ METRICS = (
 
 
 def class_scores(outcome: Outcome) -> dict[str, float] | None:
-    """Return the four numbers of the class filter for one question.
-
-    Args:
-        outcome: What became of it.
-
-    Returns:
-        None where no class is relevant, or the filter was not reached.
-    """
+    """Return the four numbers of the class filter for one question."""
     if not outcome.expected_classes or not outcome.all_classes:
         return None
     kept = set(outcome.kept_classes)
@@ -74,11 +67,6 @@ def measure(
 
     Conversations are what is drawn, since the turns of one are not independent; a
     question that stands alone is drawn by itself.
-
-    Args:
-        outcomes: One for each question, at least one.
-        resamples: How many times they are drawn.
-        seed: Seed of the drawing.
     """
     found: dict[str, Interval] = {}
 
@@ -141,15 +129,7 @@ def store_outcomes(
     dataset: str,
     configuration: Mapping[str, Any],
 ) -> str:
-    """Store what was measured; return the id of the run, see `EvalRun`.
-
-    Args:
-        connection: The database.
-        outcomes: One for each question.
-        metrics: Metrics with their intervals.
-        dataset: Name of the questions.
-        configuration: How they were asked, and about what.
-    """
+    """Store what was measured; return the id of the run, see `EvalRun`."""
     run = EvalRun(
         kind="specificity",
         dataset=dataset,
@@ -166,11 +146,7 @@ def store_outcomes(
 
 
 def labels_key(outcomes: Sequence[Outcome]) -> str:
-    """Return a digest of the questions with their labels.
-
-    Args:
-        outcomes: One for each question.
-    """
+    """Return a digest of the questions with their labels."""
     labels = [asdict(one.question) for one in outcomes]
     return content_key(json.dumps(labels, sort_keys=True, default=sorted))
 
@@ -233,15 +209,7 @@ def _camel(name: str) -> str:
 def stored_groups(
     connection: Connection, sessions: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the groups in which sessions were answered, by their stored turns.
-
-    Args:
-        connection: The database.
-        sessions: Ids of sessions, which are those of their conversations.
-
-    Returns:
-        Session -> groups; a session without a turn of an experiment is left out.
-    """
+    """Return the groups in which sessions were answered, by their stored turns."""
     rows = connection.read("eval/experiment_groups", sessions=list(sessions))
     return {row["session"]: tuple(row["groups"]) for row in rows}
 
@@ -255,16 +223,7 @@ def store_experiment(
     key: str,
     seed: int = 0,
 ) -> str:
-    """Store the result of an experiment; return the id of the run, see `EvalRun`.
-
-    Args:
-        connection: The database.
-        table: The result.
-        experiment: What dealt the sessions.
-        dataset: Where their qualities come from.
-        key: Digest of the qualities.
-        seed: Seed of the table's interval.
-    """
+    """Store the result of an experiment; return the id of the run, see `EvalRun`."""
     run = EvalRun(
         kind="specificity-experiment",
         dataset=dataset,

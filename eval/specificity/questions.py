@@ -57,7 +57,7 @@ class Answer:
             type, `first` of several institutions, `amount` in euro, `ambiguous` (asked
             back, or all with a notice), `none` (no template fits), `ask` (something is
             missing), `refusal` (nothing to do with heritage) or `unanswered` (any of
-            those three).
+            those three, or told which words were not heeded).
         ids: GHCIDs of a list.
         value: The number of a count, or an amount.
         values: Numbers by place or by type letter.
@@ -97,11 +97,7 @@ class Question:
 
 
 def bundled_questions(half: str) -> Path:
-    """Return the file of a half of the questions that come with Knowtrail.
-
-    Args:
-        half: `dev`, `more` or `hard`, for tuning; `test` or `fresh`, for reporting only.
-    """
+    """Return the file of a half of the questions that come with Knowtrail."""
     return _data(f"questions_{half}.jsonl")
 
 
@@ -117,9 +113,6 @@ def _data(name: str) -> Path:
 
 def load_questions(path: Path) -> tuple[Question, ...]:
     """Return the questions of a file.
-
-    Args:
-        path: JSON Lines as `data/questions_dev.jsonl`.
 
     Raises:
         SourceError: If the file or a line of it cannot be used; says which.
@@ -175,11 +168,7 @@ _CORPUS = "fixture"
 
 
 def custodians_of(path: Path) -> tuple[Custodian, ...]:
-    """Return the institutions of a file, with nothing guessed.
-
-    Args:
-        path: CSV or JSON Lines, as `ingest custodians` reads them.
-    """
+    """Return the institutions of a file, with nothing guessed."""
     file = CustodianFile(path)
     return tuple(
         custodian_of(
@@ -229,12 +218,7 @@ def graph_of(custodians: Iterable[Custodian]) -> Graph:
 
 
 def key_of(custodians: Sequence[Custodian], corpus: str = _CORPUS) -> Key:
-    """Return what answers about institutions are judged by.
-
-    Args:
-        custodians: The institutions; those without a GHCID cannot be judged.
-        corpus: The corpus that they are stored in; left out for `graph_of`.
-    """
+    """Return what answers about institutions are judged by."""
     from knowtrail.eval.specificity.judging import Key
     from knowtrail.graph.rdf.mapping import Mapping
 
@@ -248,11 +232,7 @@ def key_of(custodians: Sequence[Custodian], corpus: str = _CORPUS) -> Key:
 
 
 def memory_pipeline(custodians: Sequence[Custodian]) -> TemplatePipeline:
-    """Return a pipeline over institutions in memory, which searches no chunks.
-
-    Args:
-        custodians: The institutions.
-    """
+    """Return a pipeline over institutions in memory, which searches no chunks."""
     from knowtrail.retrieval.specificity.execution import DEFAULT_BASE
     from knowtrail.retrieval.specificity.gazetteer import gazetteer_of_graph
     from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline

@@ -42,13 +42,6 @@ def left_out(
     A word is heeded that is named in a slot or told as doubtful, that the examples of
     templates are made of, or that carries nothing. A negator, comparative, superlative,
     number or distance is heeded only by queries that it changes.
-
-    Args:
-        question: A question that stands alone.
-        mentions: What it names.
-        template: Whose query is run.
-        slots: Its values.
-        gazetteer: Names that are known.
     """
     aims = _aims(template, slots)
     said = set(_said(mentions, slots))

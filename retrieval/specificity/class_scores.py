@@ -79,13 +79,7 @@ class SPARQLToContextMapper:
     def map(
         self, sparql_template_id: str, extracted_slots: Mapping[str, str] | None = None
     ) -> ContextTemplate:
-        """Return the context template of a classified question.
-
-        Args:
-            sparql_template_id: Id of a query template; an unknown one is general.
-            extracted_slots: Slot values; `institution_type`, where its letter is in
-                the table, goes before the template.
-        """
+        """Return the context template of a classified question."""
         letter = (extracted_slots or {}).get("institution_type", "")
         return INSTITUTION_TYPE_TO_CONTEXT.get(letter) or SPARQL_TO_CONTEXT.get(
             sparql_template_id, ContextTemplate.GENERAL_HERITAGE
@@ -169,12 +163,7 @@ class WithOtherClasses:
     """Scores of a source, and the default for classes that it does not know."""
 
     def __init__(self, source: ScoreSource, names: Iterable[str]) -> None:
-        """Take a source.
-
-        Args:
-            source: What is asked first.
-            names: Classes that the graph has.
-        """
+        """Take a source."""
         self._source = source
         self._names = tuple(names)
 
@@ -190,11 +179,6 @@ def write_scores(
     """Store the classes of a schema with their scores as (:OntologyClass).
 
     What is stored already as it is, is not written again.
-
-    Args:
-        connection: The database.
-        lookup: The classes.
-        base: Where the IRIs of the graph begin.
     """
     rows = [
         {
@@ -416,16 +400,7 @@ class CachedScores:
         seconds: float = SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take a source.
-
-        Args:
-            source: What is asked where nothing fresh is known.
-            seconds: How long scores are fresh; 0 keeps nothing.
-            clock: Seconds that never go back.
-
-        Raises:
-            InputError: If `seconds` is below 0.
-        """
+        """Take a source."""
         if not seconds >= 0:
             msg = f"seconds is {seconds}: give 0 or more."
             raise InputError(msg)
@@ -516,13 +491,7 @@ class ClassFilter:
         scores: Mapping[str, float],
         boosts: Mapping[str, float] | None = None,
     ) -> FilteredClasses:
-        """Return the classes at or above the threshold, and the others.
-
-        Args:
-            scores: Score of every class.
-            boosts: What is added for classes of the conversation; a score never goes
-                over 1, and a class that is not among the scores is left out.
-        """
+        """Return the classes at or above the threshold, and the others."""
         added = boosts or {}
         boosted = {
             name: min(1.0, round(score + added.get(name, 0.0), 9))
@@ -540,11 +509,7 @@ class SpecificityRanker:
     """Ranks chunks by their likeness to the question and their class."""
 
     def __init__(self, *, similarity: float = 0.7, specificity: float = 0.3) -> None:
-        """Take the weights.
-
-        Raises:
-            InputError: If one is below 0, or both are 0.
-        """
+        """Take the weights."""
         if not (similarity >= 0 and specificity >= 0 and similarity + specificity > 0):
             msg = (
                 f"The weights are {similarity} and {specificity}: give numbers from 0, "
@@ -577,13 +542,6 @@ def diagram(
     suffix: str = ".svg",
 ) -> str:
     """Return the class diagram of a schema.
-
-    Args:
-        schema: Folder of a LinkML schema; None takes that of the product.
-        context: Context template; None takes the general scores.
-        threshold: Classes with a lower score are faint.
-        only_kept: Leave these out.
-        suffix: `.svg`, or `.html` for a page that works without network.
 
     Raises:
         InputError: If context or threshold are no good, or the schema is none.

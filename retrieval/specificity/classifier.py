@@ -60,13 +60,7 @@ class TemplateClassifier(Protocol):
     def classify(
         self, question: str, mentions: Sequence[Mention] = (), *, language: str = "en"
     ) -> Classification:
-        """Return the template of a question.
-
-        Args:
-            question: A question that stands alone.
-            mentions: What it names.
-            language: `en` or `nl`.
-        """
+        """Return the template of a question."""
         ...
 
 
@@ -76,15 +70,7 @@ class TrainedTemplateClassifier:
     def __init__(
         self, templates: Mapping[str, Template], *, threshold: float = THRESHOLD
     ) -> None:
-        """Take templates; weights are fitted now unless they are stored.
-
-        Args:
-            templates: By id; `none` must be among them.
-            threshold: Confidence below which a question is `none`.
-
-        Raises:
-            InputError: If the threshold is not from 0 to 1.
-        """
+        """Take templates; weights are fitted now unless they are stored."""
         check_threshold(threshold)
         self.threshold = threshold
         self._families: dict[str, list[Template]] = {}

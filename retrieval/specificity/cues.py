@@ -93,12 +93,7 @@ _CODE = re.compile(
 
 
 def intents_of(question: str, mentions: Sequence[Mention]) -> frozenset[str]:
-    """Return what a question is plainly after, of `templates.INTENTS`.
-
-    Args:
-        question: The question.
-        mentions: What it names.
-    """
+    """Return what a question is plainly after, of `templates.INTENTS`."""
     kinds = {m.kind for m in mentions}
     places = [m for m in mentions if m.kind in _PLACES]
     found = set()
@@ -137,12 +132,7 @@ def _for_each_type(question: str) -> bool:
 
 
 def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
-    """Return whether a question has a word that no template can answer.
-
-    Args:
-        question: The question.
-        mentions: What it names: of one institution, no person is known.
-    """
+    """Return whether a question has a word that no template can answer."""
     places = sum(m.kind in _PLACES for m in mentions)
     if (beyond := _OTHERWISE.search(question)) and not (
         places > 1 and _COMPARE.search(beyond[0])
@@ -165,12 +155,7 @@ def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
 
 
 def residue(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
-    """Return the words that are neither names nor words that questions are made of.
-
-    Args:
-        question: The question.
-        mentions: What it names.
-    """
+    """Return the words that are neither names nor words that questions are made of."""
     return tuple(
         token.form
         for token in tokens_of(question)
@@ -224,12 +209,7 @@ class FykeFilter:
         self._asking = re.compile("|".join(words["asking"]), re.IGNORECASE)
 
     def check(self, question: str, mentions: Sequence[Mention]) -> Relevance:
-        """Return whether a question is about heritage.
-
-        Args:
-            question: A question that stands alone.
-            mentions: What it names.
-        """
+        """Return whether a question is about heritage."""
         forms = [token.form for token in tokens_of(question)]
         pairs = [f"{a} {b}" for a, b in pairwise(forms)]
         named = [m for m in mentions if m.kind in {"name", "identifier", "budget"}]

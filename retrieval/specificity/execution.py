@@ -58,9 +58,6 @@ class Execution:
 def namespaces(base: str = DEFAULT_BASE) -> dict[str, Any]:
     """Return the prefixes that queries of templates may use.
 
-    Args:
-        base: What the IRIs of ours begin with, with or without a slash at its end.
-
     Raises:
         SettingsError: If the base is not an absolute IRI.
     """
@@ -91,10 +88,6 @@ def variables_found(sparql: str, base: str = DEFAULT_BASE) -> frozenset[str]:
 
     Those of filters, of OPTIONAL and of only one side of a UNION are left out, and
     those that a query within the query keeps to itself.
-
-    Args:
-        sparql: A SELECT query.
-        base: Where the graph's own names begin.
 
     Raises:
         InputError: If it is none.
@@ -189,13 +182,6 @@ def execute(
 ) -> Execution:
     """Run an instantiated template, once for each place that it compares.
 
-    Args:
-        graph: Where to ask: in memory, or live over the database.
-        query: The query with what its variables are bound to.
-        base: Where the graph's own names begin.
-        seconds: Time limit of all runs together.
-        rows: Rows that are returned at most.
-
     Raises:
         QueryTimeoutError: If the time is over.
         InputError: If the query is none.
@@ -231,10 +217,6 @@ def in_order(found: Execution, *, newest: bool = False) -> Execution:
 
     Rows are ordered by year of founding or, the largest first, by amount; others stay,
     or are ordered by name where nothing tells of which query they are.
-
-    Args:
-        found: Rows of one query after those of another.
-        newest: Whether the latest year comes first.
     """
     columns, rows = found.columns, found.rows
     if "founded" in columns:
@@ -250,12 +232,7 @@ def in_order(found: Execution, *, newest: bool = False) -> Execution:
 
 
 def first_of(found: Execution, number: int) -> Execution:
-    """Return the first rows; where one is asked for, all that share its date.
-
-    Args:
-        found: Rows in order.
-        number: How many.
-    """
+    """Return the first rows; where one is asked for, all that share its date."""
     rows = found.rows[:number]
     if number == 1 and "founded" in found.columns:
         at = found.columns.index("founded")

@@ -55,11 +55,6 @@ def limited(
     To each query the pattern is added that its `?custodian` belongs to `?in_corpus`,
     which is bound to the name as every other value is.
 
-    Args:
-        query: What would be run.
-        corpus: Name of the corpus.
-        base: Where the IRIs of the graph begin.
-
     Raises:
         InputError: If a query does not find a `?custodian`; names the template.
     """
@@ -85,10 +80,6 @@ def paired(query: Instantiated, mentions: Sequence[Mention]) -> Instantiated:
     """Return queries for each type in its own place, where each has one.
 
     `Archives from Rotterdam and museums from Leiden` asks for no archives from Leiden.
-
-    Args:
-        query: One query for each type in each place.
-        mentions: What the question names.
     """
     named = [m for m in mentions if m.kind == "institution_type" or m.kind in PLACES]
     types, places = named[::2], named[1::2]
@@ -130,12 +121,6 @@ def without(
 ) -> Instantiated:
     """Return queries that find no institutions of some types and places.
 
-    Args:
-        query: What would be run.
-        excluded: The types and places.
-        meant: Slot -> value -> values that are meant by it.
-        base: Where the IRIs of the graph begin.
-
     Raises:
         InputError: If a query does not find a `?custodian`; names the template.
     """
@@ -165,14 +150,7 @@ def without(
 def _extended(
     sparql: str, pattern: str, needed: frozenset[str], base: str
 ) -> str | None:
-    """Return a query with a pattern at the end of its body; None where none fits.
-
-    Args:
-        sparql: The query; it must find a `?custodian`.
-        pattern: What is added.
-        needed: Variables that the result must always have a value for.
-        base: Where the graph's own names begin.
-    """
+    """Return a query with a pattern at the end of its body; None where none fits."""
     body = body_of(sparql)
     if body is None or SUBJECT not in variables_found(sparql, base):
         return None
@@ -220,18 +198,7 @@ def total_of(
     base: str = DEFAULT_BASE,
     seconds: float = SECONDS,
 ) -> int | None:
-    """Return how many institutions there are of what a query asks for.
-
-    Args:
-        graph: Where to ask, if the rows do not tell.
-        query: What was run.
-        found: Its rows.
-        base: Where the graph's own names begin.
-        seconds: Time limit.
-
-    Returns:
-        The number; None where it cannot be told, or not in time.
-    """
+    """Return how many institutions there are of what a query asks for."""
     if SUBJECT not in found.columns:
         return None
     if not found.cut:
@@ -299,19 +266,7 @@ def told_apart(
     base: str = DEFAULT_BASE,
     seconds: float = SECONDS,
 ) -> dict[str, str]:
-    """Return what tells rows of equal names apart: a town, an identifier.
-
-    Args:
-        graph: Where the rows come from.
-        found: Rows with `custodian` and `name`.
-        language: `en` or `nl`.
-        shown: Only so many of the rows are shown.
-        base: Where the graph's own names begin.
-        seconds: Time limit of all queries; what takes longer is left out.
-
-    Returns:
-        By the IRI of the institution; the end of the IRI where nothing else differs.
-    """
+    """Return what tells rows of equal names apart: a town, an identifier."""
     if not {"custodian", "name"} <= set(found.columns):
         return {}
     iris, names = found.column("custodian"), found.column("name")

@@ -313,12 +313,7 @@ _PLACES = frozenset({"city", "region", "country", "place"})
 def without_excluded(
     question: str, mentions: Sequence[Mention]
 ) -> tuple[str, tuple[Mention, ...]]:
-    """Return a question without the types and places that it excludes, and those.
-
-    Args:
-        question: A question that stands alone.
-        mentions: All that it names, negated or not.
-    """
+    """Return a question without the types and places that it excludes, and those."""
     left: list[Mention] = []
     spans = []
     for mention in mentions:
@@ -732,17 +727,7 @@ class MentionFinder:
     def nearest(
         self, text: str, kinds: Sequence[str], *, cutoff: float = TYPO
     ) -> tuple[tuple[Entry, ...], float]:
-        """Return what a misspelt name can stand for, and how near it is.
-
-        Args:
-            text: A name.
-            kinds: Kinds of entries that it may be.
-            cutoff: How near at least, of 100.
-
-        Returns:
-            The entries of the nearest names, also of those nearly as near, and the
-            score of the nearest; nothing where none is near.
-        """
+        """Return what a misspelt name can stand for, and how near it is."""
         from rapidfuzz import fuzz, process
 
         form = normal(text)

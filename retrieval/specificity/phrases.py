@@ -355,15 +355,7 @@ def plain_answer(
     *,
     asked: Asked = NOTHING,
 ) -> str:
-    """Return an answer made of the rows of a query.
-
-    Args:
-        template_id: What was asked.
-        found: The rows.
-        slots: What was asked for.
-        language: `en` or `nl`.
-        asked: What is known beside the rows.
-    """
+    """Return an answer made of the rows of a query."""
     if template_id == "compare_locations":
         return _comparison(found, slots, language)
     if "count" in found.columns:
@@ -559,13 +551,7 @@ _SCHEMA: dict[str, Any] = {
 def build_context(
     found: Execution | None, chunks: Sequence[RankedChunk], *, tokens: int = TOKENS
 ) -> str:
-    """Return what an answer may rest on: rows of the query first, then chunks.
-
-    Args:
-        found: Rows of the query; None where none was run.
-        chunks: The best first; those that do not fit are left out.
-        tokens: How long it may be, by estimate.
-    """
+    """Return what an answer may rest on: rows of the query first, then chunks."""
     lines: list[str] = []
     if found is not None:
         lines.append(f"Query result, {len(found.rows)} rows:")

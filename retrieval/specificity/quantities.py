@@ -453,13 +453,7 @@ def _relation(before: str, after: str) -> str:
 
 
 def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Found]:
-    """Return what looks like an ISIL or a GHCID.
-
-    Args:
-        text: A question.
-        known: Identifiers of the graph in lower case; they are taken in any case,
-            others only where they begin with capitals and are more than a word.
-    """
+    """Return what looks like an ISIL or a GHCID."""
     found = []
     for match in _IDENTIFIER.finditer(text):
         word = match.group()
@@ -480,12 +474,7 @@ _AND = re.compile(r"\s*(?:and|en)(?:\s+(?:the|de))?\s*", re.IGNORECASE)
 
 
 def ranged(text: str, found: Sequence[Found]) -> list[Found]:
-    """Return amounts in which `between 1 and 2 million` is one, `1000000/2000000`.
-
-    Args:
-        text: Where they stand.
-        found: Amounts in their order.
-    """
+    """Return amounts in which `between 1 and 2 million` is one, `1000000/2000000`."""
     joined: list[Found] = []
     for one in found:
         last = joined[-1] if joined else None

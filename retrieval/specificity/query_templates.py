@@ -420,14 +420,6 @@ class TemplateInstantiator:
     ) -> Instantiated:
         """Return the queries of a template for slot values.
 
-        Args:
-            template: Which template; not `none`.
-            slots: Values by slot name; a tuple for slots that have several. A date is
-                a year, or `first/last` years; a budget is a number of euro,
-                or `first/last` numbers.
-            meant: Slot -> value -> values that are asked for in its place, such as
-                the parts of a region or the spellings of a town.
-
         Raises:
             InputError: If a required slot has no value, or a value has not the form
                 of its slot; names the slot.

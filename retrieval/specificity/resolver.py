@@ -321,12 +321,7 @@ def _measured(frame: Frame) -> str | None:
 
 
 def sentence(frame: Frame, language: str) -> str | None:
-    """Return a question that says what a frame does; None where it says too little.
-
-    Args:
-        frame: What it says.
-        language: `en` or `nl`.
-    """
+    """Return a question that says what a frame does; None where it says too little."""
     dutch = language == "nl"
     what = _things(frame, language)
     which = _WHICH[language][frame.counted]
@@ -516,13 +511,7 @@ class ConversationContextResolver:
         *,
         language: str = "en",
     ) -> Resolution:
-        """Return a question that stands alone.
-
-        Args:
-            question: What was asked.
-            conversation: What was said before.
-            language: Language of the question.
-        """
+        """Return a question that stands alone."""
         question = _plain_wording(question)
         last = conversation.last if conversation else None
         if last is not None and "budget" in last.slots:

@@ -105,13 +105,7 @@ class SlotExtractor:
         template: Template,
         mentions: Sequence[Mention] | None = None,
     ) -> Slots:
-        """Return the slot values of a question.
-
-        Args:
-            question: A question that stands alone.
-            template: Whose slots.
-            mentions: What the question names, if that is known already.
-        """
+        """Return the slot values of a question."""
         if mentions is None:
             mentions = self._finder.find(question)
         values: SlotValues = {}

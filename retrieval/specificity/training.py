@@ -57,11 +57,7 @@ _FILLERS = {
 
 
 def fitted(templates: Mapping[str, Template]) -> Weights:
-    """Fit weights to the examples of templates.
-
-    Args:
-        templates: By id.
-    """
+    """Fit weights to the examples of templates."""
     finder = MentionFinder(build_gazetteer([{"city": "Amsterdam", "country": "NL"}]))
     bags, families = [], []
     for text, family, language in examples_of(templates):
@@ -124,11 +120,7 @@ def _filled(text: str, fillers: Mapping[str, str]) -> str:
 
 
 def write_weights(path: Path | None = None) -> Path:
-    """Fit the weights of the product's own templates and write them.
-
-    Args:
-        path: Where to; None writes beside the templates.
-    """
+    """Fit the weights of the product's own templates and write them."""
     path = path or Path(__file__).with_name("data") / WEIGHTS
     path.write_bytes(fitted(load_templates()).packed())
     return path
