@@ -36,6 +36,7 @@ def left_out(
     template: Template,
     slots: Slots,
     gazetteer: Gazetteer,
+    added: Sequence[Mention] = (),
 ) -> tuple[str, ...]:
     """Return the words that a query does not heed, in the order of the question.
 
@@ -43,12 +44,12 @@ def left_out(
     templates are made of, or that carries nothing. A negator, comparative, superlative,
     number or distance is heeded only by queries that it changes.
     """
-    aims = _aims(template, slots)
+    aims = _aims(template, slots) | {m.kind for m in added}
     said = set(_said(mentions, slots))
     found = [
         (m.start, m.text)
         for m in mentions
-        if not _fits(m, template) or _beside(m, slots, said)
+        if not (m in added or _fits(m, template)) or _beside(m, slots, said)
     ]
     for token in tokens_of(question):
         if any(m.start < token.end and token.start < m.end for m in mentions):
@@ -63,8 +64,8 @@ def left_out(
 def _aims(template: Template, slots: Slots) -> set[str]:
     """Return what a query with values is after."""
     aims = {str(template.intent)}
-    if slots.values.keys() & {"date", "order", "limit"}:
-        aims.add("date")
+    if slots.values.keys() & {"date", "order", "limit", "aggregate"}:
+        aims |= {"date", "budget", "order"}
     if "budget" in slots.values:
         aims.add("budget")
     return aims

@@ -24,7 +24,7 @@ from knowtrail.retrieval.specificity.features import (
     features_of,
     log_odds,
 )
-from knowtrail.retrieval.specificity.mention import excludes, named_kind
+from knowtrail.retrieval.specificity.mention import named_kind
 from knowtrail.retrieval.specificity.query_templates import NONE
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class TrainedTemplateClassifier:
             for n in order
         )
         confidence = calibrated(scores[0][1], self._weights.calibration)
-        sure = confidence >= self.threshold and not excludes(question, mentions)
+        sure = confidence >= self.threshold
         return Classification(
             template_id=scores[0][0] if sure else NONE,
             confidence=confidence,

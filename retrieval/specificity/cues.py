@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from knowtrail.retrieval.specificity.quantities import asked_order
 from knowtrail.retrieval.specificity.vocabulary import (
     data_file,
     normal,
@@ -63,20 +64,16 @@ _SUPERLATIVE = re.compile(
     re.IGNORECASE,
 )
 _OTHERWISE = re.compile(
-    r"\b(?:second|third|fourth|fifth|\d+(?:st|nd|rd|th|e|de|ste)|tweede|derde|vierde|vijfde"
-    r"|last but one|(?:one )?but one|op (?:\u00e9\u00e9n|een|twee) na)[ -]"
-    r"(?:oldest|newest|youngest|earliest|latest|oudste|nieuwste|jongste)\b"
-    r"|\b(?:within|binnen|less than|minder dan)\s+(?:een straal van\s+)?\d+\s*"
+    r"\b(?:within|binnen|less than|minder dan)\s+(?:een straal van\s+)?\d+\s*"
     r"(?:km|kilomet\w+|miles?|mijl|met(?:er|re)s?|minut\w+)\b"
-    r"|\b(?:nearest|closest|dichtstbij\w*|dichtst)\b"
-    r"|\b(?:average|mean budget|median|gemiddelde?|mediaan)\b"
+    r"|\b(?:nearest|closest|dichtstbij\w*|dichtst|median|mediaan)\b"
     r"|\b(?:per|each|every|elke?|iedere?) "
     r"(?:country|city|town|region|province|land|stad|plaats|regio|provincie)\b"
     r"|\b(?:which|what|welke?) "
     r"(?:country|city|town|region|province|land|stad|plaats|regio|provincie)\b.{0,40}\b(?:most|fewest|least|meeste|minste)\b",
     re.IGNORECASE,
 )
-"""An order, a distance, a mean or a division that no query gives."""
+"""A distance, a median or a division that no query gives."""
 
 _PERSON = re.compile(
     r"\W*(?:by whom|door wie|van wie|(?:who|wie)\b(?!\s+(?:is|are|has|zijn|heeft|zit"
@@ -99,7 +96,10 @@ def intents_of(question: str, mentions: Sequence[Mention]) -> frozenset[str]:
     found = set()
     if _COUNT.search(question) and "name" not in kinds:
         found.add("count")
+    names = sum(m.kind == "name" for m in mentions) > 1
     if (len(places) > 1 and _compares(question, places)) or _COMPARING.search(question):
+        found.add("compare")
+    if names and asked_order(question, compared=True):
         found.add("compare")
     if "date" in kinds or (_AGE.search(question) and "name" not in kinds):
         found.add("date")
@@ -138,7 +138,8 @@ def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
         places > 1 and _COMPARE.search(beyond[0])
     ):
         return True
-    superlatives = _SUPERLATIVE.finditer(question) if len(mentions) < MANY else ()
+    plain = len(mentions) < MANY and asked_order(question) is None
+    superlatives = _SUPERLATIVE.finditer(question) if plain else ()
     if any(
         not any(m.start < found.end() and found.start() < m.end for m in mentions)
         for found in superlatives

@@ -18,7 +18,7 @@ import numpy as np
 
 from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.specificity.cues import intents_of, residue, unanswerable
-from knowtrail.retrieval.specificity.mention import excludes
+from knowtrail.retrieval.specificity.quantities import asked_aggregate, asked_order
 from knowtrail.retrieval.specificity.query_templates import LANGUAGES
 from knowtrail.retrieval.specificity.vocabulary import tokens_of
 
@@ -166,7 +166,12 @@ def _features(
     for intent in sorted(intents_of(question, mentions)):
         yield f"=after {intent}", 1.0
     yield f"=left {min(3, len(residue(question, mentions)))}", 1.0
-    if unanswerable(question, mentions) or excludes(question, mentions):
+    order = asked_order(question, compared=sum(m.kind == "name" for m in mentions) > 1)
+    if order is not None:
+        yield f"=order {'age' if order.by in {'oldest', 'newest'} else 'budget'}", 1.5
+    if asked_aggregate(question):
+        yield "=aggregate", 2.0
+    if unanswerable(question, mentions):
         yield "=beyond", 2.0
 
 

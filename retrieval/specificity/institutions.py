@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,12 @@ from knowtrail.retrieval.specificity.execution import (
 )
 from knowtrail.retrieval.specificity.features import PLACES
 from knowtrail.retrieval.specificity.gazetteer import place_name
-from knowtrail.retrieval.specificity.query_templates import Binding, Instantiated, Run
+from knowtrail.retrieval.specificity.query_templates import (
+    Binding,
+    Instantiated,
+    Run,
+    year_bounds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,30 +117,47 @@ _PREDICATES = {
 _CODED = re.compile(r"[A-Z]{2}-[A-Z0-9]{1,3}")
 
 
-def without(
+_TESTS = {
+    "below": "<",
+    "at_most": "<=",
+    "equal": "=",
+    "": "=",
+    "at_least": ">=",
+    "above": ">",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What institutions must be, or must not be, beside the slots of a template.
+
+    Attributes:
+        excluded: Types, places and dates that are left out.
+        added: Places, dates and budgets that must hold too.
+    """
+
+    excluded: tuple[Mention, ...] = ()
+    added: tuple[Mention, ...] = ()
+
+
+def narrowed(
     query: Instantiated,
-    excluded: Sequence[Mention],
+    limits: Limits,
     meant: Mapping[str, Mapping[str, tuple[str, ...]]],
     *,
     base: str = DEFAULT_BASE,
 ) -> Instantiated:
-    """Return queries that find no institutions of some types and places.
+    """Return queries that heed what no slot of their template says.
+
+    What has no date, or no budget, meets no limit of either.
 
     Raises:
         InputError: If a query does not find a `?custodian`; names the template.
     """
-    values = [
-        (m.kind, value)
-        for m in excluded
-        for value in meant.get(m.kind, {}).get(m.value, (m.value,))
-    ]
-    bound = {f"without_{n}": Binding(value=v) for n, (_, v) in enumerate(values)}
-    coded = "hc:subregionCode"
-    pattern = "".join(
-        f"\n  FILTER NOT EXISTS {{ ?{SUBJECT} "
-        f"{coded if _CODED.fullmatch(value) else _PREDICATES[kind]} ?without_{n} }}"
-        for n, (kind, value) in enumerate(values)
-    )
+    pattern, bound = "", dict[str, Binding]()
+    for n, mention in enumerate((*limits.excluded, *limits.added)):
+        text, values = _limit(mention, n, n < len(limits.excluded), meant)
+        pattern, bound = pattern + text, bound | values
     runs = []
     for run in query.runs:
         sparql = _extended(run.sparql, f"{pattern}\n", frozenset({SUBJECT}), base)
@@ -144,6 +166,48 @@ def without(
             raise InputError(msg)
         runs.append(replace(run, sparql=sparql, bindings={**run.bindings, **bound}))
     return replace(query, runs=tuple(runs))
+
+
+def _limit(
+    mention: Mention,
+    n: int,
+    excluded: bool,
+    meant: Mapping[str, Mapping[str, tuple[str, ...]]],
+) -> tuple[str, dict[str, Binding]]:
+    """Return the pattern of one limit with what its variables are bound to."""
+    no = "!" if excluded else ""
+    if mention.kind == "date":
+        bound = year_bounds(mention.value, mention.relation)
+        return (
+            f"\n  ?{SUBJECT} schema:foundingDate ?date_{n} ."
+            f"\n  BIND(xsd:integer(SUBSTR(STR(?date_{n}), 1, 4)) AS ?year_{n})"
+            f"\n  FILTER({no}(?year_{n} >= ?from_{n} && ?year_{n} <= ?to_{n}))",
+            {f"from_{n}": bound["date_from"], f"to_{n}": bound["date_to"]},
+        )
+    if mention.kind == "budget":
+        low, _, high = mention.value.partition("/")
+        test = _TESTS.get(mention.relation, ">=")
+        ends = {f"low_{n}": Binding(value=low, datatype="decimal")}
+        more = f" && ?euro_{n} <= ?high_{n}" if high else ""
+        if high:
+            ends[f"high_{n}"] = Binding(value=high, datatype="decimal")
+        return (
+            f"\n  ?{SUBJECT} hc:annualBudget ?euro_{n} ."
+            f"\n  FILTER({no}(?euro_{n} {test} ?low_{n}{more}))",
+            ends,
+        )
+    values = meant.get(mention.kind, {}).get(mention.value, (mention.value,))
+    tests = []
+    for k, value in enumerate(values):
+        coded = _CODED.fullmatch(value)
+        predicate = "hc:subregionCode" if coded else _PREDICATES[mention.kind]
+        tests.append(f"EXISTS {{ ?{SUBJECT} {predicate} ?limit_{n}_{k} }}")
+    return (
+        f"\n  FILTER({' && '.join('NOT ' + t for t in tests)})"
+        if excluded
+        else f"\n  FILTER({' || '.join(tests)})",
+        {f"limit_{n}_{k}": Binding(value=v) for k, v in enumerate(values)},
+    )
 
 
 @lru_cache(maxsize=256)

@@ -439,7 +439,7 @@ class TemplateInstantiator:
             return Instantiated(template_id=template.id, runs=runs)
         rest = {n: _one(n, v) for n, v in slots.items() if n not in template.each}
         runs = tuple(
-            _run(template, given, label={"place": value})
+            _run(template, given, label={_LABELS.get(name, "asked"): value})
             for name, value in _each(template, slots)
             for given in _as_meant({**rest, name: value}, meant or {})
         )
@@ -521,7 +521,7 @@ def _run(
     if "region_code" in known:
         bindings["region_code"] = bindings.pop("region")
     if any(slot.type == "date" for slot in template.slots.values()):
-        bindings |= _years(slots.get("date"), slots.get("date_relation", "in"))
+        bindings |= year_bounds(slots.get("date"), slots.get("date_relation", "in"))
     return Run(sparql=variant.sparql, bindings=bindings, label=label or {})
 
 
@@ -558,7 +558,7 @@ def _bindings(slot: Slot, value: str | None) -> dict[str, Binding]:
     return {slot.name: Binding(value=value)}
 
 
-def _years(value: str | None, relation: str) -> dict[str, Binding]:
+def year_bounds(value: str | None, relation: str) -> dict[str, Binding]:
     """Return the range of years that a date means."""
     first, last = ALWAYS
     if value is not None:
