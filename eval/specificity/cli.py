@@ -246,7 +246,7 @@ def _tell(
             what
             for what, right in (
                 ("template", one.template_right),
-                ("slots", slots),
+                ("slots", slots or one.question.template is None),
                 ("ending", one.ended_right),
                 ("answer", one.answer_right),
             )

@@ -73,7 +73,8 @@ def _aims(template: Template, slots: Slots) -> set[str]:
 
 def _said(mentions: Sequence[Mention], slots: Slots) -> Iterator[str]:
     """Yield the words of slot values and doubts."""
-    values = [v for v in slots.values.values() if isinstance(v, str)]
+    each = ((v,) if isinstance(v, str) else v for v in slots.values.values())
+    values = [value for several in each for value in several]
     for text in (*values, *(doubt.text for doubt in slots.doubts)):
         yield from (token.form for token in tokens_of(text))
 

@@ -152,7 +152,11 @@ def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
         typed = any(m.kind in {"institution_type", "generic"} for m in mentions)
         if counted and not typed and normal(counted[1]) not in _COUNTABLE:
             return True
-    return any(token.form in _BEYOND for token in tokens_of(question))
+    return any(
+        token.form in _BEYOND
+        for token in tokens_of(question)
+        if not any(m.start <= token.start < m.end for m in mentions)
+    )
 
 
 def residue(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:

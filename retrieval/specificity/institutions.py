@@ -109,6 +109,7 @@ def paired(query: Instantiated, mentions: Sequence[Mention]) -> Instantiated:
 
 
 _PREDICATES = {
+    "name": "schema:name",
     "institution_type": "hc:institutionType",
     "city": "schema:addressLocality",
     "region": "schema:addressRegion",

@@ -315,7 +315,7 @@ def _exclusion(question: str, mention: Mention, *, alone: bool) -> tuple[int, bo
     """
     if mention.kind == "date":
         return mention.lead, False
-    if mention.kind not in {"institution_type", *PLACES} or not mention.value:
+    if mention.kind not in {"institution_type", "name", *PLACES} or not mention.value:
         return -1, False
     found = _NEGATED.search(question[: mention.start])
     if found is None:

@@ -206,6 +206,9 @@ def years(text: str) -> list[Found]:
             operator, lead = _operator(before, view.text[end:])
         if operator == "ge" and first != last and _RANGE.search(before):
             operator = "eq"  # `from the 1950s`
+        excluded = _NOT_IN.search(before)
+        if excluded and first != last:  # `not from the 1950s`
+            operator, lead = "", excluded.start()
         found.append(
             Found(
                 value=value,
@@ -292,8 +295,7 @@ def amounts(text: str) -> list[Found]:
             scale = match["scale"]
         if number is None or (match["word"] and not scale):
             continue
-        year = not scale and not currency and 1000 <= number <= 2100
-        spoken = bool(cue) and (bool(scale) or not year)
+        spoken = bool(cue) and (bool(scale) or number > 2100)
         if not currency and not spoken and scale not in _LARGE:
             continue
         whole = number * Decimal(10) ** _SCALES.get((scale or "").casefold(), 0)
