@@ -81,31 +81,38 @@ def limited(
     return replace(query, runs=tuple(runs))
 
 
-def paired(query: Instantiated, mentions: Sequence[Mention]) -> Instantiated:
-    """Return queries for each type in its own place, where each has one.
+def pairs_of(mentions: Sequence[Mention]) -> set[tuple[str, str]]:
+    """Return types and their own places, where each type has one; none otherwise.
 
     `Archives from Rotterdam and museums from Leiden` asks for no archives from Leiden.
     """
     named = [m for m in mentions if m.kind == "institution_type" or m.kind in PLACES]
     types, places = named[::2], named[1::2]
-    apart = len(types) == len(places) and all(
+    apart = len(types) == len(places) > 1 and all(
         one.kind == "institution_type" and other.kind in PLACES
         for one, other in zip(types, places, strict=True)
     )
-    if not apart:
-        return query
-    pairs = {
-        (one.value, value)
-        for one, other in zip(types, places, strict=True)
-        for value in (other.value, *(option.value for option in other.options))
-    }
+    return (
+        {
+            (one.value, value)
+            for one, other in zip(types, places, strict=False)
+            for value in (other.value, *(option.value for option in other.options))
+        }
+        if apart
+        else set()
+    )
+
+
+def paired(query: Instantiated, mentions: Sequence[Mention]) -> Instantiated:
+    """Return queries for each type in its own place, where each has one."""
+    pairs = pairs_of(mentions)
     runs = tuple(
         run
         for run in query.runs
         if len(run.label) < len(("type", "place"))
         or (run.label["type"], run.label["place"]) in pairs
     )
-    return replace(query, runs=runs or query.runs)
+    return replace(query, runs=runs) if pairs and runs else query
 
 
 _PREDICATES = {

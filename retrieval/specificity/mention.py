@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from knowtrail.retrieval.specificity.gazetteer import Entry, Gazetteer
+    from knowtrail.retrieval.specificity.quantities import Found
     from knowtrail.retrieval.specificity.vocabulary import Token
 
 PLACES = frozenset({"city", "region", "country", "place"})
@@ -49,6 +50,7 @@ class Mention:
         relation: Of a date or a budget: how it is compared, such as `before`.
         foreign: Whether an amount is in another currency than euro.
         lead: Where the words begin that exclude it; -1 where none do.
+        around: Where the words begin and end that say how it is compared.
         within: Region or country that tells a town from others of its name.
     """
 
@@ -62,6 +64,7 @@ class Mention:
     relation: str = "in"
     foreign: bool = False
     lead: int = -1
+    around: tuple[int, int] = (0, 0)
     within: Mention | None = None
 
     @property
@@ -365,6 +368,21 @@ def named_kind(question: str) -> str | None:
     return next((kind for kind in kinds if kind), None)
 
 
+def _measure(kind: str, question: str, found: Found) -> Mention:
+    """Return the mention of a date or of an amount."""
+    return mention_of(
+        kind,
+        found.value,
+        question,
+        found.start,
+        found.end,
+        foreign=found.foreign,
+        relation=found.relation,
+        lead=found.lead,
+        around=found.around,
+    )
+
+
 def _named_mention(
     question: str, start: int, end: int, options: tuple[Entry, ...], **more: Any
 ) -> Mention:
@@ -512,9 +530,8 @@ class MentionFinder:
         kinds = {m.kind for m in taken.in_order()}
         text = asked_name(question)
         start = question.find(text)
-        if not text or (text == question.strip(" ?!.,;:") and not kinds):
-            options: tuple[Entry, ...] = ()
-        elif not kinds and any(c.isupper() for c in text):  # such as `the Tate`
+        led = bool(text) and text != question.strip(" ?!.,;:") and not kinds
+        if led and any(c.isupper() for c in text):  # such as `the Tate`
             options = tuple(dict.fromkeys(self._gazetteer.named_with(text)))
             if options:
                 end = start + len(text)
@@ -535,21 +552,9 @@ class MentionFinder:
             kind = "region" if region else "identifier"
             yield mention_of(kind, value, question, f.start, f.end)
         for f in ranged(question, amounts(question)):
-            yield mention_of(
-                "budget",
-                f.value,
-                question,
-                f.start,
-                f.end,
-                foreign=f.foreign,
-                relation=f.relation,
-                lead=f.lead,
-            )
+            yield _measure("budget", question, f)
         for f in years(question):
-            span = f.start, f.end
-            yield mention_of(
-                "date", f.value, question, *span, relation=f.relation, lead=f.lead
-            )
+            yield _measure("date", question, f)
 
     def _names(
         self, question: str, tokens: Sequence[Token], taken: Taken

@@ -72,6 +72,7 @@ class Found:
         foreign: Whether an amount is in another currency than euro.
         relation: Of a year, of `DATES`; of an amount, of `AMOUNTS` or empty.
         lead: Where a negator begins that excludes it; -1 without one.
+        around: Where the words begin and end that say how it is compared.
     """
 
     value: str
@@ -80,6 +81,7 @@ class Found:
     foreign: bool = False
     relation: str = "in"
     lead: int = -1
+    around: tuple[int, int] = (0, 0)
 
 
 _PROTECTED = frozenset({"een", "\u00e9\u00e9n", "one", "a", "first", "eerste", "eerst"})
@@ -113,10 +115,6 @@ class Digits:
         """Return the place in the text itself."""
         return self._places[at]
 
-    def end(self, at: int) -> int:
-        """Return the place behind what ends at a place."""
-        return self._places[at] if at < len(self._places) else self._places[-1]
-
 
 @lru_cache(maxsize=4096)
 def _numeral(run: str, language: str) -> tuple[str, int]:
@@ -140,20 +138,29 @@ def _numeral(run: str, language: str) -> tuple[str, int]:
     return "", 0
 
 
-def _operator(before: str, after: str) -> tuple[str, int]:
-    """Return how a quantity is compared, and where a negator excludes it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Compared:
+    """How a quantity is compared, and by what words beside it."""
 
-    Returns:
-        The operator, empty without one, and -1 or the place of the negator.
-    """
-    if found := _SUFFIX.match(after):
-        return ("ge" if found["onwards"] else str(found.lastgroup)), -1
+    operator: str = ""
+    begin: int
+    end: int
+    excluded: bool = False
+
+
+def _operator(text: str, start: int, end: int) -> _Compared:
+    """Return how a quantity at a place in a text is compared."""
+    before = text[:start]
+    if found := _SUFFIX.match(text, end):
+        name = "ge" if found["onwards"] else str(found.lastgroup)
+        return _Compared(operator=name, begin=start, end=found.end())
     if found := _OPERATOR.search(before):
         name = next(op for op in _DATA["operators"] if found[op])
-        return (OPPOSITE.get(name, "eq") if found["not"] else name), -1
+        name = OPPOSITE.get(name, "eq") if found["not"] else name
+        return _Compared(operator=name, begin=found.start(), end=end)
     if found := _NOT_IN.search(before):
-        return "", found.start()
-    return "", -1
+        return _Compared(begin=found.start(), end=end, excluded=True)
+    return _Compared(begin=start, end=end)
 
 
 _CENTURY = _compiled(
@@ -187,12 +194,9 @@ def years(text: str) -> list[Found]:
         if skip:
             skip = False
             continue
-        before, following = (
-            view.text[:start],
-            spans[n + 1] if n + 1 < len(spans) else None,
-        )
+        following = spans[n + 1] if n + 1 < len(spans) else None
         value = str(first) if first == last else f"{first}/{last}"
-        opening = _RANGE.search(before)
+        opening = _RANGE.search(view.text[:start])
         between = view.text[end : following[0]] if following else ""
         if (
             opening
@@ -200,22 +204,21 @@ def years(text: str) -> list[Found]:
             and (_TO.fullmatch(between) or _AND.fullmatch(between))
         ):
             value, end, skip = f"{first}/{following[3]}", following[1], True
-            lead = _operator(before[: opening.end()], "")[1]
-            operator = ""
-        else:
-            operator, lead = _operator(before, view.text[end:])
-        if operator == "ge" and first != last and _RANGE.search(before):
-            operator = "eq"  # `from the 1950s`
-        excluded = _NOT_IN.search(before)
-        if excluded and first != last:  # `not from the 1950s`
-            operator, lead = "", excluded.start()
+        compared = _operator(view.text, start, end)
+        ranged = opening and "/" in value  # `from the 1950s`, `between 1900 and 1950`
+        if ranged and not compared.excluded and (skip or compared.operator == "ge"):
+            compared = _Compared(operator="eq", begin=opening.start(), end=end)
+        excluded = _NOT_IN.search(view.text[:start]) if "/" in value else None
+        if excluded:  # `not from the 1950s`
+            compared = _Compared(begin=excluded.start(), end=end, excluded=True)
         found.append(
             Found(
                 value=value,
                 start=view.place(start),
-                end=view.end(end),
-                relation=DATES[operator or "eq"],
-                lead=-1 if lead < 0 else view.place(lead),
+                end=view.place(end),
+                relation=DATES[compared.operator or "eq"],
+                lead=view.place(compared.begin) if compared.excluded else -1,
+                around=(view.place(compared.begin), view.place(compared.end)),
             )
         )
     return _narrowed(found, text)
@@ -302,16 +305,17 @@ def amounts(text: str) -> list[Found]:
         piece = match[0]
         start = match.start() + len(piece) - len(piece.lstrip())
         end = match.end() - len(piece) + len(piece.rstrip())
-        operator, lead = _operator(view.text[:start], view.text[end:])
+        compared = _operator(view.text, start, end)
         shown = format(whole.quantize(Decimal("0.01")), "f").rstrip("0").rstrip(".")
         found.append(
             Found(
                 value=shown,
                 start=view.place(start),
-                end=view.end(end),
+                end=view.place(end),
                 foreign=bool(currency and _FOREIGN.search(currency)),
-                relation=AMOUNTS.get(operator, ""),
-                lead=-1 if lead < 0 else view.place(lead),
+                relation=AMOUNTS.get(compared.operator, ""),
+                lead=view.place(compared.begin) if compared.excluded else -1,
+                around=(view.place(compared.begin), view.place(compared.end)),
             )
         )
     return found
@@ -337,6 +341,7 @@ def ranged(text: str, found: Sequence[Found]) -> list[Found]:
                 foreign=one.foreign or last.foreign,
                 relation="between",
                 lead=last.lead,
+                around=(min(last.around[0], last.start), one.end),
             )
         else:
             joined.append(one)
@@ -460,6 +465,17 @@ def asked_order(question: str, *, compared: bool = False) -> Order | None:
         return Order(by=found[0], limit=1, skip=skip)
     limit = asked_limit(question)
     return Order(by=found[0], limit=None if limit is None else int(limit))
+
+
+def order_spans(question: str) -> list[tuple[int, int]]:
+    """Return where words stand that say in which order, how many, or add up."""
+    view = Digits(question)
+    patterns = (_LIMIT, _RANK, *_MOST.values(), *_MORE.values(), *_WHOLE.values())
+    return [
+        (view.place(found.start()), view.place(found.end()))
+        for pattern in patterns
+        for found in pattern.finditer(view.text)
+    ]
 
 
 def asked_limit(question: str) -> str | None:
