@@ -76,21 +76,25 @@ def _spans(
         yield mention.start, mention.end
         if mention in added or mention.kind in slots.values:
             yield mention.around
-    ordered = _ORDERED & (slots.values.keys() | template.slots.keys())
-    if ordered and not (pairs_of(mentions) and "order" in slots.values):
-        yield from order_spans(question)
+    ordered = _ORDERED & slots.values.keys()
+    if ordered and not (pairs_of(mentions) and "order" in ordered):
+        yield from order_spans(question, compared="name" in template.each)
 
 
 def _aims(template: Template, slots: Slots) -> set[str]:
     """Return what a query with values is after."""
     order = slots.values.get("order")
     aims = {str(template.intent), *(slots.values.keys() & {"date", "budget"})}
-    return aims | ({"budget"} if order in {"richest", "poorest"} else set())
+    return aims | ({"budget", "ranked"} if order in {"richest", "poorest"} else set())
 
 
 def _said(slots: Slots) -> Iterator[str]:
     """Yield the words of slot values and doubts."""
-    each = ((v,) if isinstance(v, str) else v for v in slots.values.values())
+    each = (
+        (v,) if isinstance(v, str) else v
+        for name, v in slots.values.items()
+        if name not in _ORDERED
+    )
     values = [value for several in each for value in several]
     for text in (*values, *(doubt.text for doubt in slots.doubts)):
         yield from (token.form for token in tokens_of(text))

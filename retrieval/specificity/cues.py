@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from knowtrail.retrieval.specificity.quantities import asked_order
+from knowtrail.retrieval.specificity.quantities import asked_aggregate, asked_order
 from knowtrail.retrieval.specificity.vocabulary import (
     data_file,
     normal,
@@ -221,6 +221,8 @@ class FykeFilter:
         others = [w for w in (*forms, *pairs) if w in self._others]
         if named:
             return Relevance(relevant=True, reason=named[0].text)
+        if aggregate := asked_aggregate(question):
+            return Relevance(relevant=True, reason=aggregate)
         types = [m.text for m in mentions if m.kind in {"institution_type", "generic"}]
         heritage = [
             w

@@ -316,6 +316,9 @@ def _exclusion(question: str, mention: Mention, *, alone: bool) -> tuple[int, bo
         mention: What may be excluded.
         alone: Whether nothing else is asked for that it could be left out of.
     """
+    if mention.kind == "date" and mention.lead < 0:  # `behalve die van na 1970`
+        found = _NEGATED.search(question[: mention.around[0]])
+        return (found.start() if found and found["strong"] else -1), False
     if mention.kind == "date":
         return mention.lead, False
     if mention.kind not in {"institution_type", "name", *PLACES} or not mention.value:

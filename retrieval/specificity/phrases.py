@@ -364,6 +364,8 @@ def _details(values: Mapping[str, Value], language: str, asked: Asked) -> str:
     for column in dict.fromkeys([*first, *labels]):
         value = values.get(column)
         if value is None or value == "":
+            if column in first:
+                lines.append(f"- {labels[column]}: {_said(language)['unrecorded']}")
             continue
         shown = str(value)
         if column == "institution_type":

@@ -467,10 +467,11 @@ def asked_order(question: str, *, compared: bool = False) -> Order | None:
     return Order(by=found[0], limit=None if limit is None else int(limit))
 
 
-def order_spans(question: str) -> list[tuple[int, int]]:
+def order_spans(question: str, *, compared: bool = False) -> list[tuple[int, int]]:
     """Return where words stand that say in which order, how many, or add up."""
     view = Digits(question)
-    patterns = (_LIMIT, _RANK, *_MOST.values(), *_MORE.values(), *_WHOLE.values())
+    patterns = [_LIMIT, _RANK, *_MOST.values(), *_WHOLE.values()]
+    patterns += _MORE.values() if compared else ()
     return [
         (view.place(found.start()), view.place(found.end()))
         for pattern in patterns

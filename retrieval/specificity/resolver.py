@@ -35,7 +35,7 @@ _GREETING = re.compile(
 )
 _TAIL = re.compile(
     r"[\s,.!]*\b(?:please|pls|plz|thanks|thx|thank you|bedankt|alsjeblieft|alstublieft|"
-    r"aub|svp|a\.u\.b|s\.v\.p|if you (?:can|could|would)|for me)\b(?P<end>[\s.!?]*)$",
+    r"aub|svp|a\.u\.b|s\.v\.p|or not|of niet|if you (?:can|could|would)|for me)\b(?P<end>[\s.!?]*)$",
     re.IGNORECASE,
 )
 _QUESTION = (
