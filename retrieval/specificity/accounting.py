@@ -64,6 +64,18 @@ def left_out(
     return tuple(dict.fromkeys(text for _, text in sorted(found)))
 
 
+def loose_words(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
+    """Return words of a follow-up that change what is asked, and name nothing."""
+    spans = [(m.start, m.end) for m in mentions] + [m.around for m in mentions]
+    spans += order_spans(question, compared=True)
+    return tuple(
+        token.text
+        for token in tokens_of(question)
+        if not any(a < token.end and token.start < b for a, b in spans)
+        and not _heeded(token.form, {"count", "compare", "name", "budget"})
+    )
+
+
 def _spans(
     question: str,
     mentions: Sequence[Mention],
@@ -72,7 +84,7 @@ def _spans(
     added: Sequence[Mention],
 ) -> Iterator[tuple[int, int]]:
     """Yield where words stand that name things, or say how those are meant."""
-    for mention in mentions:
+    for mention in (*mentions, *added):
         yield mention.start, mention.end
         if mention in added or mention.kind in slots.values:
             yield mention.around

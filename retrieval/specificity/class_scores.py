@@ -56,6 +56,9 @@ SPARQL_TO_CONTEXT: Mapping[str, ContextTemplate] = {
     "find_institution_by_identifier": _C.IDENTIFIER_LOOKUP,
     "compare_locations": _C.LOCATION_BROWSE,
     "find_custodians_by_budget_threshold": _C.GENERAL_HERITAGE,
+    "rank_institutions_by_budget": _C.GENERAL_HERITAGE,
+    "total_budgets": _C.GENERAL_HERITAGE,
+    "compare_institutions": _C.GENERAL_HERITAGE,
     "none": _C.GENERAL_HERITAGE,
 }
 """Id of a query template -> context template."""

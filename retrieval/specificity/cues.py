@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from knowtrail.retrieval.specificity.quantities import asked_aggregate, asked_order
+from knowtrail.retrieval.specificity.quantities import (
+    asked_aggregate,
+    asked_order,
+    is_number,
+)
 from knowtrail.retrieval.specificity.vocabulary import (
     data_file,
     normal,
@@ -99,7 +103,7 @@ def intents_of(question: str, mentions: Sequence[Mention]) -> frozenset[str]:
     names = sum(m.kind == "name" for m in mentions) > 1
     if (len(places) > 1 and _compares(question, places)) or _COMPARING.search(question):
         found.add("compare")
-    if names and asked_order(question, compared=True):
+    if names and asked_order(question, mentions):
         found.add("compare")
     if "date" in kinds or (_AGE.search(question) and "name" not in kinds):
         found.add("date")
@@ -138,7 +142,7 @@ def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
         places > 1 and _COMPARE.search(beyond[0])
     ):
         return True
-    plain = len(mentions) < MANY and asked_order(question) is None
+    plain = len(mentions) < MANY and asked_order(question, mentions) is None
     superlatives = _SUPERLATIVE.finditer(question) if plain else ()
     if any(
         not any(m.start < found.end() and found.start() < m.end for m in mentions)
@@ -166,7 +170,7 @@ def residue(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
         for token in tokens_of(question)
         if not any(m.start < token.end and token.start < m.end for m in mentions)
         and len(token.form) > 1
-        and not token.form.isdigit()
+        and not is_number(token.form)
         and spelling_of(token.form) is None
     )
 

@@ -166,7 +166,7 @@ def _features(
     for intent in sorted(intents_of(question, mentions)):
         yield f"=after {intent}", 1.0
     yield f"=left {min(3, len(residue(question, mentions)))}", 1.0
-    order = asked_order(question, compared=sum(m.kind == "name" for m in mentions) > 1)
+    order = asked_order(question, mentions)
     if order is not None:
         yield f"=order {'age' if order.by in {'oldest', 'newest'} else 'budget'}", 1.5
     if asked_aggregate(question):

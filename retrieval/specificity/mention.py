@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.retrieval.specificity.quantities import (
@@ -134,9 +135,16 @@ def asked_name(question: str) -> str:
 
 def _carries_nothing(token: Token, *, first: bool) -> bool:
     """Return whether a word at the edge of a question is no part of a name."""
-    words = type_words()
-    typed = token.form in words.letters or token.form in words.generic
+    typed = token.form in _type_parts()
     return (first or token.text[0].islower()) and is_asking(token.form) and not typed
+
+
+@lru_cache(maxsize=1)
+def _type_parts() -> frozenset[str]:
+    """Return the words that words for types are made of, small ones apart."""
+    words = type_words()
+    parts = {part for form in (*words.letters, *words.generic) for part in form.split()}
+    return frozenset(parts - _FUNCTION)
 
 
 _OF = frozenset({"of", "the", "van", "voor", "de", "het", "der", "des", "und", "for"})
@@ -333,8 +341,8 @@ def _exclusion(question: str, mention: Mention, *, alone: bool) -> tuple[int, bo
 
 
 def _group(mention: Mention) -> str:
-    """Return the kind of a mention, one for all places."""
-    return "place" if mention.kind in PLACES else mention.kind
+    """Return the kind of a mention, one for all places and institutions."""
+    return "place" if mention.kind in {*PLACES, "name"} else mention.kind
 
 
 _PREPOSITIONS = word_list("prepositions")

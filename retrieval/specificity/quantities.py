@@ -19,6 +19,8 @@ from knowtrail.retrieval.specificity.vocabulary import data_file, language_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from knowtrail.retrieval.specificity.mention import Mention
+
 _DATA = data_file("quantities.yaml")
 OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 """Operator -> what it is where it is negated."""
@@ -136,6 +138,12 @@ def _numeral(run: str, language: str) -> tuple[str, int]:
         if re.fullmatch(r"\d+(?:st|nd|rd|th|e|de|ste)?", said):
             return said + tail, end
     return "", 0
+
+
+def is_number(form: str) -> bool:
+    """Return whether a word is a number, in digits or in words of either language."""
+    said = form.isalpha() and any(_numeral(form, one)[1] for one in ("en", "nl"))
+    return form.isdigit() or said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -442,13 +450,17 @@ class Order:
     skip: int = 0
 
 
-def asked_order(question: str, *, compared: bool = False) -> Order | None:
+def asked_order(question: str, mentions: Sequence[Mention] = ()) -> Order | None:
     """Return the order that a question asks for; None without one.
 
-    Args:
-        question: The question.
-        compared: Whether a word such as `older` is one, as it is between two names.
+    Between the names of two institutions, a word such as `older` is one; words in a
+    name are none.
     """
+    names = [m for m in mentions if m.kind == "name"]
+    for name in names:
+        blank = " " * (name.end - name.start)
+        question = f"{question[: name.start]}{blank}{question[name.end :]}"
+    compared = len(names) > 1
     text = Digits(question).text
     spent = [by for by in ("richest", "poorest") if _MOST[by].search(text)]
     found = [*spent, *(by for by in ("newest", "oldest") if _MOST[by].search(text))]

@@ -103,7 +103,7 @@ class SlotExtractor:
         if slot.type == "choice":
             return _choice(slot, question, mentions), []
         if slot.type == "number":
-            order = asked_order(question)
+            order = asked_order(question, mentions)
             number = order and (order.skip if slot.name == "skip" else order.limit)
             return (str(number) if number else None), []
         if slot.type == "name":
@@ -285,8 +285,7 @@ def _choice(slot: Slot, question: str, mentions: Sequence[Mention]) -> str | Non
     """Return what a question says of a choice, None where it says nothing."""
     said: str | None = None
     if slot.name == "order":
-        names = sum(m.kind == "name" for m in mentions)
-        order = asked_order(question, compared=names > 1)
+        order = asked_order(question, mentions)
         said = order.by if order else None
     elif slot.name == "aggregate":
         said = asked_aggregate(question)

@@ -315,7 +315,10 @@ class Run:
             "added": added,
             "left_out": ()
             if template.id == NONE
-            else left_out(question, mentions, template, slots, gazetteer, added),
+            else (
+                *self.known["resolution"].left_out,
+                *left_out(question, mentions, template, slots, gazetteer, added),
+            ),
         }
         return missing
 

@@ -194,6 +194,9 @@ TABLE = {
     "find_institution_by_identifier": "identifier_lookup",
     "compare_locations": "location_browse",
     "find_custodians_by_budget_threshold": "general_heritage",
+    "rank_institutions_by_budget": "general_heritage",
+    "total_budgets": "general_heritage",
+    "compare_institutions": "general_heritage",
     "none": "general_heritage",
     "something_else": "general_heritage",
 }
