@@ -6,9 +6,10 @@ The scores of classes are read from LinkML files, by context template.
 from __future__ import annotations
 
 import difflib
+import json
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from importlib import resources
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from knowtrail.graph.db.driver import Counters
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.extras import extra
+from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.specificity.execution import DEFAULT_BASE
 from knowtrail.retrieval.specificity.yaml_lines import read_lines
 
@@ -241,11 +243,43 @@ def load_lookup(schema: Path | str | None = None) -> SpecificityLookup:
 @lru_cache(maxsize=1)
 def _built_in() -> SpecificityLookup:
     """Read the product's own schema, once."""
-    place = resources.files("knowtrail.retrieval.specificity").joinpath(
-        "data", "schema"
-    )
+    place = resources.files("knowtrail.retrieval.specificity").joinpath("data")
     with resources.as_file(place) as folder:
-        return _load(folder)
+        try:
+            kept = json.loads((folder / COMPILED).read_text("utf-8"))
+        except (OSError, ValueError):
+            kept = {}
+        if kept.get("key") != _schema_key(folder / "schema"):
+            return _load(folder / "schema")
+    return SpecificityLookup({
+        one["name"]: ClassScores(
+            **one
+            | {
+                "attributes": tuple(map(tuple, one["attributes"])),
+                "mixins": tuple(one["mixins"]),
+            }
+        )
+        for one in kept["classes"]
+    })
+
+
+COMPILED = "classes.json"
+"""The product's own classes as they are read: LinkML takes a second to load."""
+
+
+def _schema_key(folder: Path) -> str:
+    """Return a digest of the class files of a schema."""
+    files = sorted((folder / "modules" / "classes").glob("*.yaml"))
+    return content_key(*(path.read_text("utf-8") for path in files))
+
+
+def compile_schema() -> None:
+    """Write the product's own classes as they are read, beside their schema."""
+    folder = Path(__file__).with_name("data")
+    lookup = _load(folder / "schema")
+    classes = [asdict(found) for found in lookup.classes.values()]
+    kept = {"key": _schema_key(folder / "schema"), "classes": classes}
+    (folder / COMPILED).write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
 
 
 def _load(folder: Path) -> SpecificityLookup:

@@ -1,7 +1,8 @@
 """Weights of the classifier of templates, fitted to example questions.
 
 Those of the product's own templates are stored in `data/weights.npz`; after a change of
-examples, or of what questions are told by, `python -m` this module writes them again.
+examples, of what questions are told by, or of the classes, `python -m` this module
+writes them, and the classes as they are read, again.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from knowtrail.retrieval.specificity.class_scores import compile_schema
 from knowtrail.retrieval.specificity.features import (
     MASK,
     WEIGHTS,
@@ -128,3 +130,4 @@ def write_weights(path: Path | None = None) -> Path:
 
 if __name__ == "__main__":
     write_weights()
+    compile_schema()

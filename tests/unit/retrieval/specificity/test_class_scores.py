@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from importlib import resources
 from typing import TYPE_CHECKING
 
 import pytest
@@ -180,6 +183,21 @@ def test_scores_that_are_no_mapping_name_the_class(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="class 'Archive': template_specificity"):
         load_lookup(schema(tmp_path, text))
+
+
+def test_compiled_classes_are_those_of_the_schema() -> None:
+    """What is kept for a quick start says what the class files say, without LinkML."""
+    own = resources.files("knowtrail.retrieval.specificity").joinpath("data", "schema")
+    code = (
+        "import sys\n"
+        "from knowtrail.retrieval.specificity import load_lookup\n"
+        "load_lookup()\n"
+        "sys.exit('linkml_runtime' in sys.modules)"
+    )
+
+    with resources.as_file(own) as folder:
+        assert load_lookup(folder).classes == load_lookup().classes
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 TABLE = {
