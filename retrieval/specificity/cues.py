@@ -41,15 +41,6 @@ _COMPARE = re.compile(
     r"|kleiner|more|fewer|less|most|fewest|meer|minder|meeste|minste|than|dan)\b",
     re.IGNORECASE,
 )
-_COMPARING = re.compile(r"\b(?:compare|vergelijk|versus)\b", re.IGNORECASE)
-_EITHER = re.compile(r"\b(?:or|of)\b", re.IGNORECASE)
-_AGE = re.compile(
-    r"\b(?:oldest|newest|youngest|earliest|latest|(?:most )?recent\w*|oudst\w*|"
-    r"nieuwst\w*|jongst\w*|vroegst\w*|eerst\w*|laatst\w*|first|last|older|newer|ouder"
-    r"|nieuwer|"
-    r"langst\w*|longest\W\w+|(?:exist\w*|open|around) (?:for )?(?:the )?longest)\b",
-    re.IGNORECASE,
-)
 _EACH_TYPE = re.compile(
     r"\b(?:per|each|every|by|elk|elke|ieder|iedere|naar|over(?: the| de)?) "
     r"(?:type|types|typen|soort|soorten|kind|categorie|category)\b",
@@ -87,47 +78,16 @@ _PERSON = re.compile(
 _COUNTED = re.compile(r"\b(?:how many|hoe ?veel)\s+(\w+)", re.IGNORECASE)
 """What is counted: of one institution, nothing is but what is said of it anyway."""
 
-_BUDGET = re.compile(r"\b\w*(?:budget|begroting)\w*\b", re.IGNORECASE)
-_CODE = re.compile(
-    r"\b(?:isil|ghcid|identifiers?|identificatie\w*|codes?|kenmerk)\b", re.IGNORECASE
-)
+
+def counts(question: str, mentions: Sequence[Mention]) -> bool:
+    """Return whether a question plainly asks for a number of institutions."""
+    return bool(_COUNT.search(question)) and all(m.kind != "name" for m in mentions)
 
 
-def intents_of(question: str, mentions: Sequence[Mention]) -> frozenset[str]:
-    """Return what a question is plainly after, of `templates.INTENTS`."""
-    kinds = {m.kind for m in mentions}
-    places = [m for m in mentions if m.kind in _PLACES]
-    found = set()
-    if _COUNT.search(question) and "name" not in kinds:
-        found.add("count")
-    names = sum(m.kind == "name" for m in mentions) > 1
-    if (len(places) > 1 and _compares(question, places)) or _COMPARING.search(question):
-        found.add("compare")
-    if names and asked_order(question, mentions):
-        found.add("compare")
-    if "date" in kinds or (_AGE.search(question) and "name" not in kinds):
-        found.add("date")
-    named = bool(kinds & {"name", "identifier"})
-    if "budget" in kinds or (_BUDGET.search(question) and not named):
-        found.add("budget")
-    if "identifier" in kinds or (_CODE.search(question) and "name" not in kinds):
-        found.add("identifier")
-    return frozenset(found)
-
-
-def _compares(question: str, places: Sequence[Mention]) -> bool:
-    """Return whether a question with several places wants to know which has more.
-
-    An `or` says so in `archives: Ghent or Bruges?`, but not in `archives in Ghent or
-    Bruges`, which asks for those of both.
-    """
-    if _COMPARE.search(question):
-        return True
-    before = tokens_of(question[: places[0].start])
-    if before and before[-1].form in _ARTICLES:
-        before = before[:-1]
-    listed = bool(before) and before[-1].form in _PREPOSITIONS
-    return not listed and bool(_EITHER.search(question))
+def compares(question: str, mentions: Sequence[Mention]) -> bool:
+    """Return whether a question compares several places."""
+    places = sum(m.kind in _PLACES for m in mentions)
+    return places > 1 and bool(_COMPARE.search(question))
 
 
 def _for_each_type(question: str) -> bool:

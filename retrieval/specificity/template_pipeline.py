@@ -22,7 +22,7 @@ from knowtrail.retrieval.specificity.conversation import (
     PastTurn,
     context_boosts,
 )
-from knowtrail.retrieval.specificity.cues import FykeFilter, intents_of
+from knowtrail.retrieval.specificity.cues import FykeFilter, counts
 from knowtrail.retrieval.specificity.execution import (
     DEFAULT_BASE,
     SECONDS,
@@ -297,8 +297,8 @@ class Run:
 
     def _unasked(self, template: Template) -> bool:
         """Return whether a template counts what a question wants to be listed."""
-        asked = intents_of(self.known["asked"], self.known["mentions"])
-        return template.intent == "count" and "count" not in asked
+        counted = counts(self.known["asked"], self.known["mentions"])
+        return template.intent == "count" and not counted
 
     def fill(self, template: Template) -> tuple[str, ...]:
         """Fill the slots, account for every word; return which slots are missing."""
@@ -459,7 +459,7 @@ class Run:
     def _counted(self, query: Instantiated, found: Execution) -> None:
         """Count what was found, where that is asked or not all of it is fetched."""
         question = self.known["asked"]
-        counted = "count" in intents_of(question, self.known["mentions"])
+        counted = counts(question, self.known["mentions"])
         if "count" in found.columns or not (counted or found.cut):
             return
         options = self.pipeline.options
