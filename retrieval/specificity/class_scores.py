@@ -12,6 +12,7 @@ import time
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -399,25 +400,16 @@ def _check_hierarchy(classes: Mapping[str, ClassScores]) -> None:
         name: (*(() if c.parent is None else (c.parent,)), *c.mixins)
         for name, c in classes.items()
     }
-    whole: set[str] = set()
-    for name in classes:
-        waiting = [(name, iter(above[name]))]
-        while waiting:
-            child, parents = waiting[-1]
-            parent = next((p for p in parents if p not in whole), None)
-            if parent is None:
-                whole.add(child)
-                waiting.pop()
-                continue
-            if parent not in classes:
-                msg = f"Class {child!r} is a kind of {parent!r}, which is nowhere."
-                raise InputError(msg)
-            seen = [one for one, _ in waiting]
-            if parent in seen:
-                circle = " -> ".join([*seen[seen.index(parent) :], parent])
-                msg = f"Classes are kinds of each other in a circle: {circle}."
-                raise InputError(msg)
-            waiting.append((parent, iter(above[parent])))
+    for name, parents in above.items():
+        if lost := [parent for parent in parents if parent not in classes]:
+            msg = f"Class {name!r} is a kind of {lost[0]!r}, which is nowhere."
+            raise InputError(msg)
+    try:
+        TopologicalSorter(above).prepare()
+    except CycleError as error:
+        circle = " -> ".join(reversed(error.args[1]))
+        msg = f"Classes are kinds of each other in a circle: {circle}."
+        raise InputError(msg) from error
 
 
 SECONDS = 300.0

@@ -41,6 +41,7 @@ _COMPARE = re.compile(
     r"|kleiner|more|fewer|less|most|fewest|meer|minder|meeste|minste|than|dan)\b",
     re.IGNORECASE,
 )
+_COMPARING = frozenset({"compar", "vergel", "versus"})
 _EACH_TYPE = re.compile(
     r"\b(?:per|each|every|by|elk|elke|ieder|iedere|naar|over(?: the| de)?) "
     r"(?:type|types|typen|soort|soorten|kind|categorie|category)\b",
@@ -85,9 +86,10 @@ def counts(question: str, mentions: Sequence[Mention]) -> bool:
 
 
 def compares(question: str, mentions: Sequence[Mention]) -> bool:
-    """Return whether a question compares several places."""
+    """Return whether a question compares several places, or says that it does."""
     places = sum(m.kind in _PLACES for m in mentions)
-    return places > 1 and bool(_COMPARE.search(question))
+    found = _COMPARE.search(question)
+    return found is not None and (places > 1 or found[0][:6].casefold() in _COMPARING)
 
 
 def _for_each_type(question: str) -> bool:
@@ -196,7 +198,7 @@ class FykeFilter:
             or w.endswith(self._endings)  # Rijksmuseum, Stadtarchiv
         ]
         signs = [*types, *heritage]
-        if signs and (not others or self._asking.search(question)):
+        if types or (signs and (not others or self._asking.search(question))):
             return Relevance(relevant=True, reason=signs[0])
         if others:
             return Relevance(relevant=False, reason=others[0], elsewhere=True)

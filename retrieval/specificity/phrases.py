@@ -33,7 +33,7 @@ SHOWN = 25
 """Institutions that a list names."""
 
 
-def _said(language: str) -> Any:
+def said_in(language: str) -> Any:
     """Return what answers say in a language."""
     return data_file("phrases.yaml")[language]
 
@@ -44,13 +44,15 @@ def things(slots: SlotValues, language: str, number: int = 2) -> str:
     shown = type_words().shown
     letters = _each(slots, "institution_type")
     words = [shown[letter][language][form] for letter in letters if letter in shown]
-    return str(_said(language)["and"].join(words) or _said(language)["generic"][form])
+    return str(
+        said_in(language)["and"].join(words) or said_in(language)["generic"][form]
+    )
 
 
 def joined(places: Sequence[str], language: str, by: str = "or") -> str:
     """Return places with commas and an `or`, or an `and`."""
     *first, last = places or ("",)
-    return f"{', '.join(first)}{_said(language)[by]}{last}" if first else last
+    return f"{', '.join(first)}{said_in(language)[by]}{last}" if first else last
 
 
 def where(slots: SlotValues, language: str) -> str:
@@ -66,7 +68,7 @@ def _criterion(slots: SlotValues, language: str) -> str:
     for date in _each(slots, "date"):
         relation = next(iter(_each(slots, "date_relation")), "in")
         first, _, last = date.partition("/")
-        words = _said(language)["founded"]
+        words = said_in(language)["founded"]
         if last and relation == "in":
             return " " + words["between"].format(first, last)
         late = relation in {"after", "until"} and last
@@ -74,7 +76,7 @@ def _criterion(slots: SlotValues, language: str) -> str:
     for budget in _each(slots, "budget"):
         comparison = next(iter(_each(slots, "comparison")), "equal")
         ends = [amount(end, language) for end in budget.split("/")]
-        return " " + _said(language)["budget"][comparison].format(*ends)
+        return " " + said_in(language)["budget"][comparison].format(*ends)
     return ""
 
 
@@ -105,7 +107,7 @@ _JOINERS = dict.fromkeys(("ambiguous", "several"), "; ") | dict.fromkeys(
 
 def doubt_text(doubt: Doubt, language: str) -> str:
     """Return what is doubtful about a slot value, in words."""
-    words = _said(language)
+    words = said_in(language)
     shown = [_with_names(text, language) for text in doubt.candidates]
     if doubt.slot == "institution_type":
         types = type_words().shown
@@ -152,12 +154,12 @@ NOTHING = Asked()
 
 def fixed_text(key: str, language: str, *values: str) -> str:
     """Return an answer that says why there is no other."""
-    return str(_said(language)["fixed"][key].format(*values))
+    return str(said_in(language)["fixed"][key].format(*values))
 
 
 def asking_for(missing: Sequence[str], language: str) -> str:
     """Return a request for slots, by their names."""
-    slots = _said(language)["slots"]
+    slots = said_in(language)["slots"]
     wanted = [
         slots["two"]
         if name == "city|region|country:two"
@@ -198,7 +200,7 @@ def _records(found: Execution) -> list[dict[str, Value]]:
 
 def _count(found: Execution, slots: SlotValues, language: str) -> str:
     """Return a number, or one for each type and place."""
-    said = _said(language)
+    said = said_in(language)
     if len(found.columns) == 1:
         number = int(found.rows[0][0] or 0) if found.rows else 0
         return f"{_there_are(number, slots, language)}."
@@ -223,7 +225,7 @@ def _count(found: Execution, slots: SlotValues, language: str) -> str:
 
 def _there_are(number: int, slots: SlotValues, language: str) -> str:
     """Return how many there are of what was asked for."""
-    form = _said(language)["there"]["one" if number == 1 else "many"]
+    form = said_in(language)["there"]["one" if number == 1 else "many"]
     return str(form.format(number, _wanted(slots, language, number)))
 
 
@@ -235,7 +237,7 @@ def _wanted(slots: SlotValues, language: str, number: int) -> str:
 
 def _comparison(found: Execution, slots: SlotValues, language: str) -> str:
     """Return the number of each place, and which has most."""
-    said = _said(language)
+    said = said_in(language)
     numbers = [
         (place_name(str(row[0]), language), int(row[-1] or 0)) for row in found.rows
     ]
@@ -250,7 +252,7 @@ def _comparison(found: Execution, slots: SlotValues, language: str) -> str:
 
 def _older(found: Execution, slots: SlotValues, language: str) -> str:
     """Return which of some institutions is first, and what each of them has."""
-    said, order = _said(language), str(slots.get("order", "oldest"))
+    said, order = said_in(language), str(slots.get("order", "oldest"))
     money = order in {"richest", "poorest"}
     column = "amount" if money else "founded"
     rows = _records(found)
@@ -281,15 +283,15 @@ def _budgets(found: Execution, slots: SlotValues, language: str) -> str:
     number = int(values.get("number") or 0)
     what = f"{things(slots, language, number)}{where(slots, language)}"
     if not number:
-        return str(_said(language)["unmeasured"]["budget"].format(what))
+        return str(said_in(language)["unmeasured"]["budget"].format(what))
     kind, whole = str(slots.get("aggregate", "sum")), float(values.get("total") or 0)
     shown = amount(whole if kind == "sum" else round(whole / number, 2), language)
-    return str(_said(language)["aggregates"][kind].format(number, what, shown))
+    return str(said_in(language)["aggregates"][kind].format(number, what, shown))
 
 
 def _nothing(slots: SlotValues, language: str) -> str:
     """Return that nothing was found."""
-    there = _said(language)["there"]
+    there = said_in(language)["there"]
     for name in ("identifier", "name"):
         if value := slots.get(name):
             return str(there["no one"].format(value))
@@ -311,13 +313,13 @@ def _listing(found: Execution, slots: SlotValues, language: str, asked: Asked) -
         lines.append(f"- {values.get('name')}" + (f" ({told})" if told else ""))
     number = len(found.rows) if asked.total is None else asked.total
     if number > SHOWN:
-        lines.append(f"- ... {_said(language)['more'].format(number - SHOWN)}")
+        lines.append(f"- ... {said_in(language)['more'].format(number - SHOWN)}")
     return "\n".join([_head(found, slots, language, asked), *lines])
 
 
 def _head(found: Execution, slots: SlotValues, language: str, asked: Asked) -> str:
     """Return the line above names."""
-    said = _said(language)
+    said = said_in(language)
     known = asked.total is not None or not found.cut
     number = len(found.rows) if asked.total is None else asked.total
     order, limit = str(slots.get("order", "")), str(slots.get("limit", ""))
@@ -339,7 +341,7 @@ def _head(found: Execution, slots: SlotValues, language: str, asked: Asked) -> s
 def unmeasured_text(template: Template, slots: SlotValues, language: str) -> str:
     """Return that no date, or no budget, is known of anything that was asked for."""
     key = "budget" if template.intent == "budget" else "date"
-    text = _said(language)["unmeasured"][key]
+    text = said_in(language)["unmeasured"][key]
     return str(text.format(f"{things(slots, language)}{where(slots, language)}"))
 
 
@@ -350,7 +352,7 @@ def asked_columns(question: str) -> tuple[str, ...]:
         dict.fromkeys(
             column
             for language in ("en", "nl")
-            for column, words in _said(language)["asks"].items()
+            for column, words in said_in(language)["asks"].items()
             if re.search(rf"\b(?:{words})\b", text)
         )
     )
@@ -358,14 +360,14 @@ def asked_columns(question: str) -> tuple[str, ...]:
 
 def _details(values: Mapping[str, Value], language: str, asked: Asked) -> str:
     """Return all that is known of one institution, what was asked for first."""
-    labels = _said(language)["labels"]
+    labels = said_in(language)["labels"]
     first = [c for c in asked_columns(asked.question) if c in labels]
     lines = [str(values.get("name"))]
     for column in dict.fromkeys([*first, *labels]):
         value = values.get(column)
         if value is None or value == "":
             if column in first:
-                lines.append(f"- {labels[column]}: {_said(language)['unrecorded']}")
+                lines.append(f"- {labels[column]}: {said_in(language)['unrecorded']}")
             continue
         shown = str(value)
         if column == "institution_type":

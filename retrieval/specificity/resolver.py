@@ -18,7 +18,12 @@ from knowtrail.retrieval.specificity.mention import (
     question_words,
     without_excluded,
 )
-from knowtrail.retrieval.specificity.phrases import asked_columns, joined, things
+from knowtrail.retrieval.specificity.phrases import (
+    asked_columns,
+    joined,
+    said_in,
+    things,
+)
 from knowtrail.retrieval.specificity.quantities import (
     Digits,
     Order,
@@ -200,60 +205,12 @@ def _merged(before: Frame, now: Frame, *, several: bool) -> Frame:
     )
 
 
-_WORDS = {
-    "en": {
-        "relations": {
-            "in": "in",
-            "before": "before",
-            "after": "after",
-            "since": "since",
-            "until": "until",
-            "above": "of more than",
-            "below": "of less than",
-            "at_least": "of at least",
-            "at_most": "of at most",
-            "equal": "of exactly",
-            "": "of",
-        },
-        "between": "between {} and {}",
-        "orders": ("oldest", "newest", "richest", "poorest"),
-        "ranks": "1st 2nd 3rd 4th 5th 6th 7th 8th 9th 10th",
-        "province": "the province of",
-    },
-    "nl": {
-        "relations": {
-            "in": "in",
-            "before": "voor",
-            "after": "na",
-            "since": "sinds",
-            "until": "tot en met",
-            "above": "van meer dan",
-            "below": "van minder dan",
-            "at_least": "van minstens",
-            "at_most": "van hoogstens",
-            "equal": "van precies",
-            "": "van",
-        },
-        "between": "tussen {} en {}",
-        "orders": ("oudste", "nieuwste", "rijkste", "armste"),
-        "ranks": "1e 2e 3e 4e 5e 6e 7e 8e 9e 10e",
-        "province": "de provincie",
-    },
-}
-"""What frames are said with."""
-
-
 def sentence(frame: Frame, language: str) -> str | None:
     """Return a question that says what a frame does; None where it says too little."""
-    dutch, words = language == "nl", _WORDS[language]
+    dutch, words = language == "nl", said_in(language)["follow_ups"]
     if frame.intent == "name" and frame.names:
         name = joined(frame.names, language)
-        if frame.coded:
-            code = (
-                "Welke instelling heeft de code" if dutch else "Which institution has"
-            )
-            return f"{code}{'' if dutch else ' the code'} {name}?"
-        return f"{'Vertel me over' if dutch else 'Tell me about'} {name}"
+        return str(words["coded" if frame.coded else "about"].format(name))
     places = [
         f"{words['province']} {name}" if kind == "region" else name
         for kind, name in frame.places
@@ -261,76 +218,56 @@ def sentence(frame: Frame, language: str) -> str | None:
     types = {"institution_type": frame.letters}
     what = things(types, language)
     if frame.intent == "compare" and len(places) > 1:
-        both = (" en " if dutch else " and ").join(places)
-        begin = "Vergelijk het aantal" if dutch else "Compare the number of"
-        return f"{begin} {what} in {both}"
+        return str(words["compare"].format(what, words["and"].join(places)))
     where = f" in {joined(places, language)}" if places else ""
-    budget = ""
-    if frame.budget:
-        has = " met een budget " if dutch else " with a budget "
-        budget = has + _compared(frame.budget, language, money=True)
+    spent = _compared(frame.budget, language, money=True) if frame.budget else ""
+    budget = f" {words['with']} {spent}" if spent else ""
     founded = f" {_compared(frame.date, language)}" if frame.date else ""
-    done = (" opgericht" if dutch else " founded") if founded else ""
     end = _without(frame, language)
+    rest = f"{where}{budget}{words['founded'] if founded else ''}{founded}{end}?"
     if frame.aggregate:
-        kinds = ("gemiddelde", "totale") if dutch else ("average", "total")
-        kind = kinds[frame.aggregate == "sum"]
-        begin = f"Wat is het {kind} budget van de" if dutch else None
-        begin = begin or f"What is the {kind} budget of the"
-        return f"{begin} {what}{where}{budget}{done}{founded}{end}?"
+        return f"{words[frame.aggregate]} {what}{rest}"
     if frame.order:
         one = things(types, language, 1)
-        rest = f"{where}{budget}{done}{founded}{end}"
-        return _ordered(frame.order, one, what, language) + f"{rest}?"
-    which = _WHICH[language][frame.counted]
+        return _ordered(frame.order, one, what, language) + rest
+    which = words["which"][frame.counted]
     if founded:
-        were = " zijn opgericht" if dutch else " were founded"
-        return f"{which} {what}{where}{budget}{were}{founded}{end}?"
+        return f"{which} {what}{where}{budget} {words['were']}{founded}{end}?"
     if frame.budget:
-        have = " hebben een budget " if dutch else " have a budget "
-        spent = _compared(frame.budget, language, money=True)
-        return f"{which} {what}{where}{have}{spent}{end}?"
-    if dutch and (where or frame.counted):
-        return f"{which} {what} zijn er{where}{end}?"
-    if where or frame.counted:
-        return f"{which} {what} are{where or ' there'}{end}?"
-    return None
-
-
-_WHICH = {"en": ("Which", "How many"), "nl": ("Welke", "Hoeveel")}
+        return f"{which} {what}{where} {words['have']} {spent}{end}?"
+    if not where and not frame.counted:
+        return None
+    there = where if where or dutch else " there"
+    return f"{which} {what} {words['are']}{there}{end}?"
 
 
 def _ordered(order: Order, one: str, many: str, language: str) -> str:
     """Return a question for the oldest, the second or some of them."""
-    words = _WORDS[language]
-    names = ("oldest", "newest", "richest", "poorest")
-    word = words["orders"][names.index(order.by)]  # type: ignore[index]
+    words = said_in(language)["follow_ups"]
+    word = words["orders"][order.by]
     if order.limit == 1:
-        rank = str(words["ranks"]).split()[min(order.skip, 9)]
-        nth = f"{rank} " if order.skip else ""
-        begin = "Wat is het" if language == "nl" else "What is the"
-        return f"{begin} {nth}{word} {one}"
-    begin = "Wat zijn de" if language == "nl" else "What are the"
+        nth = f"{words['ranks'][min(order.skip, 9)]} " if order.skip else ""
+        return f"{words['one']} {nth}{word} {one}"
     number = f"{order.limit} " if order.limit else ""
-    return f"{begin} {number}{word} {many}"
+    return f"{words['many']} {number}{word} {many}"
 
 
 def _compared(measure: tuple[str, str], language: str, *, money: bool = False) -> str:
     """Return the words for a date or a budget."""
     relation, text = measure
-    words = _WORDS[language]
-    if relation == "between":
-        between = str(words["between"]).format(*text.split("/"))
-        return f"{between} euro" if money else between
-    return f"{words['relations'][relation]} {text}"  # type: ignore[index]
+    words = said_in(language)["follow_ups"]
+    if relation != "between":
+        return f"{words['relations'][relation]} {text}"
+    between = words["between"].format(*text.split("/"))
+    return f"{between} euro" if money else str(between)
 
 
 def _without(frame: Frame, language: str) -> str:
     """Return the words for what a frame leaves out."""
-    word = "behalve" if language == "nl" else "except"
-    inside = {True: "in ", False: ""}
-    left = [f"{word} {inside[place]}{text}" for place, text in frame.excluded]
-    return "".join(f", {text}" for text in left)
+    word = said_in(language)["follow_ups"]["except"]
+    return "".join(
+        f", {word} {'in ' if place else ''}{text}" for place, text in frame.excluded
+    )
 
 
 _CONNECTING = word_list("connecting")
