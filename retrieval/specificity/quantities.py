@@ -12,8 +12,6 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from text_to_num import alpha2digit
-
 from knowtrail.retrieval.specificity.vocabulary import data_file, language_of
 
 if TYPE_CHECKING:
@@ -124,6 +122,8 @@ def _numeral(run: str, language: str) -> tuple[str, int]:
 
     Scales such as `million` stay words, and so do `one` and `first`, which say more.
     """
+    from text_to_num import alpha2digit
+
     ends = [m.end() for m in re.finditer(r"[^\W\d_]+", run)]
     for end in reversed(ends):
         words = run[:end].casefold()
