@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from knowtrail.retrieval.specificity.quantities import (
     asked_aggregate,
-    asked_order,
     is_number,
 )
 from knowtrail.retrieval.specificity.vocabulary import (
     data_file,
+    is_asking,
     normal,
     spelling_of,
     tokens_of,
@@ -47,18 +47,6 @@ _EACH_TYPE = re.compile(
     r"(?:type|types|typen|soort|soorten|kind|categorie|category)\b",
     re.IGNORECASE,
 )
-MANY = 3
-"""So many names make it a comparison, in which `largest` speaks of numbers."""
-
-_SUPERLATIVE = re.compile(
-    r"(?<!at )\bmost (?!recent|of\b|common|museums|archives|libraries|galleries"
-    r"|institutions)\w+"
-    r"|\b(?:de|het|the) (?!oud|jong|nieuw|recent|laat|vroeg|eer|lang|kort|mees"
-    r"|mins)\w{3,}ste\b"
-    r"|\bthe (?!old|new|young|earl|lat|long|short|inter|for|gu|requ|harv|w"
-    r"|r)\w{3,}est\b",
-    re.IGNORECASE,
-)
 _OTHERWISE = re.compile(
     r"\b(?:within|binnen|less than|minder dan)\s+(?:een straal van\s+)?\d+\s*"
     r"(?:km|kilomet\w+|miles?|mijl|met(?:er|re)s?|minut\w+)\b"
@@ -76,6 +64,8 @@ _PERSON = re.compile(
     r"|of|or)\b))",
     re.IGNORECASE,
 )
+
+
 _COUNTED = re.compile(r"\b(?:how many|hoe ?veel)\s+(\w+)", re.IGNORECASE)
 """What is counted: of one institution, nothing is but what is said of it anyway."""
 
@@ -92,11 +82,6 @@ def compares(question: str, mentions: Sequence[Mention]) -> bool:
     return found is not None and (places > 1 or found[0][:6].casefold() in _COMPARING)
 
 
-def _for_each_type(question: str) -> bool:
-    """Return whether a question asks for a number of each type."""
-    return bool(_COUNT.search(question) and _EACH_TYPE.search(question))
-
-
 def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
     """Return whether a question has a word that no template can answer."""
     places = sum(m.kind in _PLACES for m in mentions)
@@ -104,19 +89,9 @@ def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
         places > 1 and _COMPARE.search(beyond[0])
     ):
         return True
-    plain = len(mentions) < MANY and asked_order(question, mentions) is None
-    superlatives = _SUPERLATIVE.finditer(question) if plain else ()
-    if any(
-        not any(m.start < found.end() and found.start() < m.end for m in mentions)
-        for found in superlatives
-    ):
-        return True
     if any(m.kind == "name" for m in mentions):
-        if _PERSON.match(question):
-            return True
         counted = _COUNTED.search(question)
-        typed = any(m.kind in {"institution_type", "generic"} for m in mentions)
-        if counted and not typed and normal(counted[1]) not in _COUNTABLE:
+        if _PERSON.match(question) or (counted and not is_asking(normal(counted[1]))):
             return True
     return any(
         token.form in _BEYOND
@@ -137,15 +112,7 @@ def residue(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
     )
 
 
-_ARTICLES = frozenset({"the", "de", "het"})
 _BEYOND = word_list("beyond")
-_PREPOSITIONS = word_list("prepositions")
-_COUNTABLE = (
-    word_list("attributes")
-    | word_list("small")
-    | word_list("english")
-    | word_list("dutch")
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +144,6 @@ class FykeFilter:
         self._beginnings = tuple(normal(w) for w in words["heritage_beginnings"])
         self._endings = tuple(normal(w) for w in words["heritage_endings"])
         self._others = frozenset(normal(w) for w in words["others"])
-        self._asking = re.compile("|".join(words["asking"]), re.IGNORECASE)
 
     def check(self, question: str, mentions: Sequence[Mention]) -> Relevance:
         """Return whether a question is about heritage."""
@@ -197,17 +163,17 @@ class FykeFilter:
             or w.startswith(self._beginnings)
             or w.endswith(self._endings)  # Rijksmuseum, Stadtarchiv
         ]
-        signs = [*types, *heritage]
-        if types or (signs and (not others or self._asking.search(question))):
-            return Relevance(relevant=True, reason=signs[0])
+        if types or (heritage and not others):
+            return Relevance(relevant=True, reason=(*types, *heritage)[0])
         if others:
             return Relevance(relevant=False, reason=others[0], elsewhere=True)
-        whole = [m for m in mentions if m.kind in {"date", "city", "region", "country"}]
-        asked = self._asking.search(question) or any(
-            m.kind == "date" or any(option.known for option in m.options) for m in whole
-        )
-        if whole and asked and not residue(question, mentions):
-            return Relevance(relevant=True, reason=whole[0].text)
-        if _for_each_type(question) and not residue(question, mentions):
-            return Relevance(relevant=True, reason="types")
+        whole = [
+            m.text
+            for m in mentions
+            if m.kind == "date" or any(option.known for option in m.options)
+        ]
+        if not residue(question, mentions):
+            whole += ["types"] if _EACH_TYPE.search(question) else []
+            if whole:
+                return Relevance(relevant=True, reason=whole[0])
         return Relevance(relevant=False, reason="no word of heritage")
