@@ -93,23 +93,19 @@ class Digits:
 
     def __init__(self, text: str) -> None:
         language = language_of(text)
-        parts, self._places = [], []
+        self.text = ""
+        self._places: list[int] = []
         at = 0
         while at < len(text):
-            run = (
-                _RUN.match(text, at) if at == 0 or not text[at - 1].isalnum() else None
-            )
+            inside = at > 0 and text[at - 1].isalnum()
+            run = None if inside else _RUN.match(text, at)
             piece, size = _numeral(run[0], language) if run else ("", 0)
             if not size:
                 piece, size = text[at], 1
-                places = [at]
-            else:
-                places = [at] * len(piece)
-            parts.append(piece)
-            self._places += places
+            self.text += piece
+            self._places += [at] * len(piece)
             at += size
         self._places.append(len(text))
-        self.text = "".join(parts)
 
     def place(self, at: int) -> int:
         """Return the place in the text itself."""
@@ -213,8 +209,8 @@ def years(text: str) -> list[Found]:
         ):
             value, end, skip = f"{first}/{following[3]}", following[1], True
         compared = _operator(view.text, start, end)
-        ranged = opening and "/" in value  # `from the 1950s`, `between 1900 and 1950`
-        if ranged and not compared.excluded and (skip or compared.operator == "ge"):
+        plain = not compared.excluded and (skip or compared.operator == "ge")
+        if opening and "/" in value and plain:  # `from the 1950s`, `between 1 and 2`
             compared = _Compared(operator="eq", begin=opening.start(), end=end)
         excluded = _NOT_IN.search(view.text[:start]) if "/" in value else None
         if excluded:  # `not from the 1950s`
