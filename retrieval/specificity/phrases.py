@@ -70,13 +70,13 @@ def _criterion(slots: SlotValues, language: str) -> str:
         first, _, last = date.partition("/")
         words = said_in(language)["founded"]
         if last and relation == "in":
-            return " " + words["between"].format(first, last)
+            return f" {words['between'].format(first, last)}"
         late = relation in {"after", "until"} and last
-        return " " + words[relation].format(last if late else first)
+        return f" {words[relation].format(last if late else first)}"
     for budget in _each(slots, "budget"):
         comparison = next(iter(_each(slots, "comparison")), "equal")
         ends = [amount(end, language) for end in budget.split("/")]
-        return " " + said_in(language)["budget"][comparison].format(*ends)
+        return f" {said_in(language)['budget'][comparison].format(*ends)}"
     return ""
 
 

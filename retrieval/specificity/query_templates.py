@@ -439,11 +439,16 @@ class TemplateInstantiator:
             return Instantiated(template_id=template.id, runs=runs)
         rest = {n: _one(n, v) for n, v in slots.items() if n not in template.each}
         runs = tuple(
-            _run(template, given, label={_LABELS.get(name, "asked"): value})
+            _run(template, given, label=_labelled(name, value))
             for name, value in _each(template, slots)
             for given in _as_meant({**rest, name: value}, meant or {})
         )
         return Instantiated(template_id=template.id, runs=runs)
+
+
+def _labelled(name: str, value: str) -> dict[str, str]:
+    """Return what tells the rows of a place from those of others; none of a name."""
+    return {_LABELS[name]: value} if name in _LABELS else {}
 
 
 def _each(

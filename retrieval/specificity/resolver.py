@@ -403,8 +403,8 @@ def _builds_on_another(
     said = typed or placed or measured
     facts = asked_columns(question) and not residue(question, mentions)
     quantified = _COUNT.search(question) or facts
-    asks = quantified or order_spans(question)
-    return bool(len(tokens_of(question)) <= 7 and asks and not said)
+    short = len(tokens_of(question)) <= 7
+    return bool(short and (quantified or order_spans(question)) and not said)
 
 
 def _without_lead(question: str, mentions: Sequence[Mention]) -> str:
