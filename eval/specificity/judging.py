@@ -373,7 +373,8 @@ def judge(
         kept_classes=kept,
         all_classes=len(kept) + dropped,
         seconds=seconds,
-        told=bool(result.left_out or result.slots.doubts),
+        told=bool(result.left_out)
+        or any(doubt.kind not in _REMARKS for doubt in result.slots.doubts),
     )
 
 
@@ -439,6 +440,9 @@ def _ended_right(question: Question, result: PipelineResult) -> bool:
         return True
     return result.status == "answered" and result.execution is not None
 
+
+_REMARKS = frozenset({"also", "spelt", "parts"})
+"""Doubts that say how a name was read, and not that something is left out."""
 
 _ENDINGS = frozenset({"refusal", "ask", "none", "unanswered"})
 
