@@ -51,7 +51,10 @@ _SLOTS: dict[str, tuple[str, dict[str, str | tuple[str, ...]]]] = {
         "find_institutions_by_founding_date",
         {"city": "City 7", "date": "1900", "date_relation": "before"},
     ),
-    "by budget": ("find_custodians_by_budget_threshold", {"budget": "9500000"}),
+    "by budget": (
+        "find_custodians_by_budget_threshold",
+        {"budget": "9500000", "comparison": "above"},
+    ),
     "by budget in a city": (
         "find_custodians_by_budget_threshold",
         {"budget": "1000000", "city": "City 7"},

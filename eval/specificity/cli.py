@@ -29,10 +29,10 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.command()
 @click.option(
     "--half",
-    type=click.Choice(["dev", "more", "test"]),
+    type=click.Choice(["dev", "more", "hard", "test", "fresh"]),
     default="test",
     show_default=True,
-    help="Which of the bundled questions: dev and more to tune on, test to report.",
+    help="Bundled questions: dev, more and hard to tune on, test and fresh to report.",
 )
 @click.option("--questions", type=_FILE, help="Other labelled questions, JSON lines.")
 @click.option(
@@ -104,11 +104,13 @@ def specificity(
         msg = "--live needs --corpus: the corpus that the institutions were stored in."
         raise click.UsageError(msg)
     from knowtrail.eval.specificity.measures import measure
-    from knowtrail.eval.specificity.questions import bundled_questions
-    from knowtrail.ingest.custodians import bundled_custodians
+    from knowtrail.eval.specificity.questions import (
+        bundled_questions,
+        institutions_of,
+    )
 
     path = questions or bundled_questions(half)
-    about = custodians or bundled_custodians()
+    about = custodians or institutions_of(half)
     asked = corpus if live else None
     outcomes = _outcomes(settings, path, about, corpus=asked)
     metrics = measure(outcomes, seed=seed)
@@ -231,18 +233,20 @@ def _tell(
     click.echo(f"{len(outcomes)} questions of {name}")
     for key, found in metrics.items():
         click.echo(
-            f"{key:<18} {found.value:.3f}  [{found.low:.3f}, {found.high:.3f}]  "
+            f"{key:<20} {found.value:.3f}  [{found.low:.3f}, {found.high:.3f}]  "
             f"n={found.n}"
         )
     if run is not None:
         click.echo(f"Stored as EvalRun {run}")
     for one in outcomes if failures else ():
+        if one.wrong_without_notice:
+            click.echo(f"{one.question.id} wrong without notice")
         slots = one.slots_right == one.slots_found == one.slots_wanted
         wrong = [
             what
             for what, right in (
                 ("template", one.template_right),
-                ("slots", slots),
+                ("slots", slots or one.question.template is None),
                 ("ending", one.ended_right),
                 ("answer", one.answer_right),
             )

@@ -70,12 +70,6 @@ class SpecificityResults:
     ) -> Group:
         """Take note of the quality of one answer; return the session's group.
 
-        Args:
-            session_id: The session.
-            quality_score: The quality.
-            group: The group in which the question was answered, to be compared with
-                the one that is dealt; None where it was not noted.
-
         Raises:
             InputError: If the score is not a finite number, or the group is another.
         """
@@ -125,12 +119,7 @@ class SpecificityResults:
         ]
 
     def table(self, *, resamples: int = 2000, seed: int = 0) -> ExperimentTable:
-        """Return the result so far.
-
-        Args:
-            resamples: How many times sessions are drawn for the interval.
-            seed: Seed of the drawing.
-        """
+        """Return the result so far."""
         control = self.session_means("control")
         treatment = self.session_means("treatment")
         return ExperimentTable(
@@ -150,12 +139,6 @@ def read_results(
     path: Path, *, traffic_split: float = 0.5, name: str = "specificity"
 ) -> SpecificityResults:
     """Return the results of a file.
-
-    Args:
-        path: JSON Lines, each with a `session` and a `quality`. A `group`, where there
-            is one, must be that in which the session is dealt.
-        traffic_split: Share of sessions that were treated.
-        name: Name of the experiment, by which its sessions were dealt.
 
     Raises:
         SourceError: If the file or a line of it cannot be used; says which.
@@ -189,17 +172,6 @@ def difference_interval(
     The interval is the bootstrap-t one (Efron and Tibshirani 1993, section 12.5): both
     groups are drawn from, with replacement, and what varies is the difference in its
     own standard errors. So few members make it wide, as percentiles would not.
-
-    Args:
-        first: One number for each member of the first group, at least one.
-        second: The same of the second.
-        level: How often such an interval holds the true difference.
-        resamples: How many times both are drawn.
-        seed: Seed of the drawing.
-
-    Returns:
-        The interval; its ends are NaN where a group has fewer than `FEWEST` members,
-        or all members of each group are alike.
 
     Raises:
         InputError: If a group is empty or an option is out of range.

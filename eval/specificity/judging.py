@@ -81,13 +81,7 @@ def says(
     text: str,
     institutions: Mapping[str, Custodian],
 ) -> bool:
-    """Return whether the text of an answer says what the labels say.
-
-    Args:
-        question: The question, with its labels.
-        text: What was answered.
-        institutions: What there is, by GHCID.
-    """
+    """Return whether the text of an answer says what the labels say."""
     answer, said = question.answer, _plain(text)
     if answer.kind == "list":
         if not answer.ids:
@@ -102,7 +96,16 @@ def says(
             return all(_told(one, facts, said) for one in found)
         return _listed(said, answer.ids, institutions)
     if answer.kind == "count":
-        return _counted(question, said, answer.value or 0)
+        return _counted(question, said, int(answer.value or 0))
+    if answer.kind == "first":
+        heads = (_named(line, institutions) for line in said.splitlines())
+        first = {_plain(institutions[one].name) for one in answer.ids}
+        return next((names for names in heads if names), set()) == first
+    if answer.kind == "amount":
+        return round(answer.value or 0.0, 2) in _numbers(said)
+    if answer.kind == "ambiguous":
+        regions = {_plain(institutions[one].region or "") for one in answer.ids}
+        return all(region in said for region in regions)
     if answer.kind == "comparison":
         return all(
             _beside(said, _places(place, institutions), number)
@@ -118,10 +121,6 @@ def asked_facts(question: Question) -> tuple[str, ...]:
     """Return what a question about one institution asks for, by its words.
 
     Words of the institution's own name ask for nothing.
-
-    Returns:
-        Names of fields of an institution; none where it asks whether there is one, or
-        for whatever is known of it.
     """
     text = _plain(question.question)
     for slot in ("name", "identifier"):
@@ -295,12 +294,7 @@ class Key:
 
     @classmethod
     def of(cls, custodians: Iterable[Custodian], iris: Mapping[str, str]) -> Key:
-        """Return the key of institutions that all have a GHCID.
-
-        Args:
-            custodians: The institutions.
-            iris: IRI -> GHCID.
-        """
+        """Return the key of institutions that all have a GHCID."""
         found = tuple(custodians)
         return cls(
             ghcids=dict(iris),
@@ -330,6 +324,7 @@ class Outcome:
         all_classes: How many classes there were; 0 where none were filtered, as in
             sessions of the control group.
         seconds: How long the pipeline took.
+        told: Whether the user was told that something was left out or not certain.
     """
 
     question: Question
@@ -346,19 +341,18 @@ class Outcome:
     kept_classes: tuple[str, ...]
     all_classes: int
     seconds: float
+    told: bool = False
+
+    @property
+    def wrong_without_notice(self) -> bool:
+        """Return whether a wrong answer looks like a right one."""
+        return self.status == "answered" and not (self.answer_right or self.told)
 
 
 def judge(
     question: Question, result: PipelineResult, key: Key, *, seconds: float
 ) -> Outcome:
-    """Return what became of a question.
-
-    Args:
-        question: The question with its labels.
-        result: What the pipeline made of it.
-        key: What the institutions are.
-        seconds: How long the pipeline took.
-    """
+    """Return what became of a question."""
     wanted = _wanted_slots(question, key)
     found = _found_slots(result, key)
     classes = None if result.group == "control" else result.classes
@@ -367,7 +361,7 @@ def judge(
     return Outcome(
         question=question,
         template=result.template_id,
-        template_right=result.template_id == question.template,
+        template_right=question.template in {None, result.template_id},
         ended_right=_ended_right(question, result),
         slots_right=len(wanted & found),
         slots_found=len(found),
@@ -379,6 +373,8 @@ def judge(
         kept_classes=kept,
         all_classes=len(kept) + dropped,
         seconds=seconds,
+        told=bool(result.left_out)
+        or any(doubt.kind not in _REMARKS for doubt in result.slots.doubts),
     )
 
 
@@ -432,11 +428,23 @@ def _ended_right(question: Question, result: PipelineResult) -> bool:
         return result.status == "irrelevant"
     if kind == "ask":
         return result.status in {"lost", "missing"}
+    if kind == "unanswered":
+        return result.status != "failed" and bool(
+            result.execution is None or result.left_out
+        )
     if kind == "none":
         return result.execution is None and result.status in {"none", "answered"}
+    if kind == "ambiguous" and result.status in {"lost", "missing"}:
+        return True
     if _says_unknown(question, result):
         return True
     return result.status == "answered" and result.execution is not None
+
+
+_REMARKS = frozenset({"also", "spelt", "parts"})
+"""Doubts that say how a name was read, and not that something is left out."""
+
+_ENDINGS = frozenset({"refusal", "ask", "none", "unanswered"})
 
 
 def _answer_right(question: Question, result: PipelineResult, key: Key) -> bool:
@@ -444,7 +452,10 @@ def _answer_right(question: Question, result: PipelineResult, key: Key) -> bool:
     if not _ended_right(question, result):
         return False
     found = result.execution
-    if question.answer.kind in {"refusal", "ask", "none"} or result.status == "missing":
+    if question.answer.kind == "ambiguous":
+        text = "\n".join([result.answer, *result.notes])
+        return says(question, text, key.institutions)
+    if question.answer.kind in _ENDINGS or result.status == "missing":
         return True
     if found is None or found.cut:
         return False
@@ -458,6 +469,8 @@ def _rows_right(
 ) -> bool:
     """Return whether the rows are the right ones."""
     answer = question.answer
+    if answer.kind in {"first", "amount"}:
+        return True
     if answer.kind == "list":
         named = {str(iri) for iri in found.column("custodian")}
         return {key.ghcids.get(iri, iri) for iri in named} == answer.ids
@@ -495,13 +508,6 @@ def ask_questions(
 
     Questions of one conversation follow each other; each is asked with what the
     pipeline itself made of those before it, right or wrong.
-
-    Args:
-        pipeline: What is measured.
-        questions: With their labels.
-        key: What the institutions of its graph are.
-        clock: Tells seconds.
-        progress: Told of each question.
     """
     outcomes = []
     current, said = None, Conversation()

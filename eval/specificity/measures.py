@@ -10,7 +10,13 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.statistics import SHARE, bootstrap_interval, first_mean, ratio_f1
+from knowtrail.eval.statistics import (
+    SHARE,
+    bootstrap_interval,
+    first_mean,
+    ratio_f1,
+    wilson_interval,
+)
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, StoredField, store_run
 from knowtrail.ingest.keys import content_key
 
@@ -34,19 +40,14 @@ METRICS = (
     "slot_f1",
     "ending_accuracy",
     "answer_accuracy",
+    "right_ending",
+    "wrong_without_notice",
     *FILTER_METRICS,
 )
 
 
 def class_scores(outcome: Outcome) -> dict[str, float] | None:
-    """Return the four numbers of the class filter for one question.
-
-    Args:
-        outcome: What became of it.
-
-    Returns:
-        None where no class is relevant, or the filter was not reached.
-    """
+    """Return the four numbers of the class filter for one question."""
     if not outcome.expected_classes or not outcome.all_classes:
         return None
     kept = set(outcome.kept_classes)
@@ -66,11 +67,6 @@ def measure(
 
     Conversations are what is drawn, since the turns of one are not independent; a
     question that stands alone is drawn by itself.
-
-    Args:
-        outcomes: One for each question, at least one.
-        resamples: How many times they are drawn.
-        seed: Seed of the drawing.
     """
     found: dict[str, Interval] = {}
 
@@ -91,9 +87,15 @@ def measure(
             ],
         )
 
+    labelled = [one for one in outcomes if one.question.template is not None]
     for name, right in _RIGHT.items():
-        add(name, [(one, (float(right(one)),)) for one in outcomes])
-    add("slot_f1", [(one, _slots(one)) for one in outcomes], ratio_f1)
+        some = labelled if name == "template_accuracy" else outcomes
+        if some:
+            add(name, [(one, (float(right(one)),)) for one in some])
+    for name, holds in _ENDS.items():
+        found[name] = wilson_interval(sum(map(holds, outcomes)), len(outcomes))
+    if labelled:
+        add("slot_f1", [(one, _slots(one)) for one in labelled], ratio_f1)
     scored = [(one, s) for one in outcomes if (s := class_scores(one)) is not None]
     for name in FILTER_METRICS if scored else ():
         add(name, [(one, (scores[name],)) for one, scores in scored])
@@ -105,6 +107,12 @@ def _slots(outcome: Outcome) -> Row:
     counts = outcome.slots_right, outcome.slots_found, outcome.slots_wanted
     return tuple(map(float, counts))
 
+
+_ENDS: Mapping[str, Callable[[Outcome], bool]] = {
+    "right_ending": lambda outcome: outcome.answer_right,
+    "wrong_without_notice": lambda outcome: outcome.wrong_without_notice,
+}
+"""Shares of single questions, whose intervals are Wilson's: few are turns of talks."""
 
 _RIGHT: Mapping[str, Callable[[Outcome], bool]] = {
     "template_accuracy": lambda outcome: outcome.template_right,
@@ -121,15 +129,7 @@ def store_outcomes(
     dataset: str,
     configuration: Mapping[str, Any],
 ) -> str:
-    """Store what was measured; return the id of the run, see `EvalRun`.
-
-    Args:
-        connection: The database.
-        outcomes: One for each question.
-        metrics: Metrics with their intervals.
-        dataset: Name of the questions.
-        configuration: How they were asked, and about what.
-    """
+    """Store what was measured; return the id of the run, see `EvalRun`."""
     run = EvalRun(
         kind="specificity",
         dataset=dataset,
@@ -146,11 +146,7 @@ def store_outcomes(
 
 
 def labels_key(outcomes: Sequence[Outcome]) -> str:
-    """Return a digest of the questions with their labels.
-
-    Args:
-        outcomes: One for each question.
-    """
+    """Return a digest of the questions with their labels."""
     labels = [asdict(one.question) for one in outcomes]
     return content_key(json.dumps(labels, sort_keys=True, default=sorted))
 
@@ -172,7 +168,10 @@ def _record(outcome: Outcome) -> EvalRecord:
         scores=scores | {_camel(name): value for name, value in measured.items()},
         fields=(
             _field(
-                "template", question.template, outcome.template, outcome.template_right
+                "template",
+                question.template or "",
+                outcome.template,
+                outcome.template_right,
             ),
             StoredField(
                 path="answer",
@@ -210,15 +209,7 @@ def _camel(name: str) -> str:
 def stored_groups(
     connection: Connection, sessions: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the groups in which sessions were answered, by their stored turns.
-
-    Args:
-        connection: The database.
-        sessions: Ids of sessions, which are those of their conversations.
-
-    Returns:
-        Session -> groups; a session without a turn of an experiment is left out.
-    """
+    """Return the groups in which sessions were answered, by their stored turns."""
     rows = connection.read("eval/experiment_groups", sessions=list(sessions))
     return {row["session"]: tuple(row["groups"]) for row in rows}
 
@@ -232,16 +223,7 @@ def store_experiment(
     key: str,
     seed: int = 0,
 ) -> str:
-    """Store the result of an experiment; return the id of the run, see `EvalRun`.
-
-    Args:
-        connection: The database.
-        table: The result.
-        experiment: What dealt the sessions.
-        dataset: Where their qualities come from.
-        key: Digest of the qualities.
-        seed: Seed of the table's interval.
-    """
+    """Store the result of an experiment; return the id of the run, see `EvalRun`."""
     run = EvalRun(
         kind="specificity-experiment",
         dataset=dataset,

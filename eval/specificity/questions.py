@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from knowtrail.graph.errors import SourceError
 from knowtrail.graph.files import read_json_lines
-from knowtrail.ingest.custodians import CustodianFile, class_uri
+from knowtrail.ingest.custodians import (
+    CustodianFile,
+    bundled_custodians,
+    class_uri,
+)
 from knowtrail.ingest.custodians.custodian_file import Findings, custodian_of
 
 if TYPE_CHECKING:
@@ -24,10 +28,23 @@ if TYPE_CHECKING:
 HALVES = ("dev", "more", "test")
 """Questions to tune on, more of them, and those that are only reported on."""
 
-_KINDS = ("list", "count", "comparison", "breakdown", "none", "ask", "refusal")
+OTHERS = ("hard", "fresh")
+"""Questions about more institutions, to mend causes with and to report on."""
+
 AnswerKind = Literal[
-    "list", "count", "comparison", "breakdown", "none", "ask", "refusal"
+    "list",
+    "count",
+    "comparison",
+    "breakdown",
+    "first",
+    "amount",
+    "ambiguous",
+    "none",
+    "ask",
+    "refusal",
+    "unanswered",
 ]
+_KINDS = get_args(AnswerKind)
 SlotValue = str | int | tuple[str, ...]
 
 
@@ -37,16 +54,18 @@ class Answer:
 
     Attributes:
         kind: `list` of institutions, `count`, `comparison` of places, `breakdown` by
-            type, `none` (no template fits), `ask` (something is missing) or `refusal`
-            (nothing to do with heritage).
+            type, `first` of several institutions, `amount` in euro, `ambiguous` (asked
+            back, or all with a notice), `none` (no template fits), `ask` (something is
+            missing), `refusal` (nothing to do with heritage) or `unanswered` (any of
+            those three, or told which words were not heeded).
         ids: GHCIDs of a list.
-        value: The number of a count.
+        value: The number of a count, or an amount.
         values: Numbers by place or by type letter.
     """
 
     kind: AnswerKind
     ids: frozenset[str] = frozenset()
-    value: int | None = None
+    value: float | None = None
     values: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -58,7 +77,7 @@ class Question:
         id: Its id.
         language: `en` or `nl`.
         question: What is asked.
-        template: The right template.
+        template: The right template; None where several would do.
         slots: Right values: type letter, ISO 3166 codes of countries and regions.
         relation: Such as `before`, `above` or `oldest`; None without one.
         answer: The right answer.
@@ -69,7 +88,7 @@ class Question:
     id: str
     language: str
     question: str
-    template: str
+    template: str | None
     slots: Mapping[str, SlotValue]
     relation: str | None
     answer: Answer
@@ -78,25 +97,22 @@ class Question:
 
 
 def bundled_questions(half: str) -> Path:
-    """Return the file of a half of the questions that come with Knowtrail.
+    """Return the file of a half of the questions that come with Knowtrail."""
+    return _data(f"questions_{half}.jsonl")
 
-    Args:
-        half: `dev` or `more`, for tuning, or `test`, for reporting only.
-    """
-    return Path(
-        str(
-            resources.files("knowtrail.eval.specificity")
-            / "data"
-            / f"questions_{half}.jsonl"
-        )
-    )
+
+def institutions_of(half: str) -> Path:
+    """Return the file of the institutions that a half is about."""
+    return _data("custodians_fresh.jsonl") if half in OTHERS else bundled_custodians()
+
+
+def _data(name: str) -> Path:
+    """Return a file that comes with Knowtrail."""
+    return Path(str(resources.files("knowtrail.eval.specificity") / "data" / name))
 
 
 def load_questions(path: Path) -> tuple[Question, ...]:
     """Return the questions of a file.
-
-    Args:
-        path: JSON Lines as `data/questions_dev.jsonl`.
 
     Raises:
         SourceError: If the file or a line of it cannot be used; says which.
@@ -131,7 +147,7 @@ def _question(record: dict[str, Any]) -> Question:
         id=str(record["id"]),
         language=record["language"],
         question=record["question"],
-        template=record["template"],
+        template=record.get("template"),
         slots={
             name: tuple(value) if isinstance(value, list) else value
             for name, value in record["slots"].items()
@@ -152,11 +168,7 @@ _CORPUS = "fixture"
 
 
 def custodians_of(path: Path) -> tuple[Custodian, ...]:
-    """Return the institutions of a file, with nothing guessed.
-
-    Args:
-        path: CSV or JSON Lines, as `ingest custodians` reads them.
-    """
+    """Return the institutions of a file, with nothing guessed."""
     file = CustodianFile(path)
     return tuple(
         custodian_of(
@@ -206,12 +218,7 @@ def graph_of(custodians: Iterable[Custodian]) -> Graph:
 
 
 def key_of(custodians: Sequence[Custodian], corpus: str = _CORPUS) -> Key:
-    """Return what answers about institutions are judged by.
-
-    Args:
-        custodians: The institutions; those without a GHCID cannot be judged.
-        corpus: The corpus that they are stored in; left out for `graph_of`.
-    """
+    """Return what answers about institutions are judged by."""
     from knowtrail.eval.specificity.judging import Key
     from knowtrail.graph.rdf.mapping import Mapping
 
@@ -225,11 +232,7 @@ def key_of(custodians: Sequence[Custodian], corpus: str = _CORPUS) -> Key:
 
 
 def memory_pipeline(custodians: Sequence[Custodian]) -> TemplatePipeline:
-    """Return a pipeline over institutions in memory, which searches no chunks.
-
-    Args:
-        custodians: The institutions.
-    """
+    """Return a pipeline over institutions in memory, which searches no chunks."""
     from knowtrail.retrieval.specificity.execution import DEFAULT_BASE
     from knowtrail.retrieval.specificity.gazetteer import gazetteer_of_graph
     from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline

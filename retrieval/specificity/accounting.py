@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from knowtrail.retrieval.specificity.features import PLACES
+from knowtrail.retrieval.specificity.institutions import pairs_of
+from knowtrail.retrieval.specificity.quantities import order_spans
 from knowtrail.retrieval.specificity.vocabulary import (
     data_file,
     spelling_of,
@@ -29,6 +31,8 @@ _USED_BY = {
 }
 """Word that changes what is asked -> intents of queries that heed it."""
 
+_ORDERED = frozenset({"order", "limit", "skip", "aggregate"})
+
 
 def left_out(
     question: str,
@@ -36,50 +40,74 @@ def left_out(
     template: Template,
     slots: Slots,
     gazetteer: Gazetteer,
+    added: Sequence[Mention] = (),
 ) -> tuple[str, ...]:
     """Return the words that a query does not heed, in the order of the question.
 
-    A word is heeded that is named in a slot or told as doubtful, that the examples of
-    templates are made of, or that carries nothing. A negator, comparative, superlative,
-    number or distance is heeded only by queries that it changes.
-
-    Args:
-        question: A question that stands alone.
-        mentions: What it names.
-        template: Whose query is run.
-        slots: Its values.
-        gazetteer: Names that are known.
+    A word is heeded that is named in a slot or told as doubtful, that says how a date,
+    a budget or an order that is taken is meant, that the examples of templates are made
+    of, or that carries nothing.
     """
-    aims = _aims(template, slots)
-    said = set(_said(mentions, slots))
+    aims = _aims(template, slots) | {m.kind for m in added}
+    said = set(_said(slots))
+    spans = list(_spans(question, mentions, template, slots, added))
     found = [
         (m.start, m.text)
         for m in mentions
-        if not _fits(m, template) or _beside(m, slots, said)
+        if not (m in added or _fits(m, template)) or _beside(m, slots, said)
     ]
     for token in tokens_of(question):
-        if any(m.start < token.end and token.start < m.end for m in mentions):
-            continue
-        if token.form in said or _container(token, mentions, gazetteer):
-            continue
-        if not _heeded(token.form, aims):
+        known = token.form in said or _container(token, mentions, gazetteer)
+        covered = any(a < token.end and token.start < b for a, b in spans)
+        if not (known or covered or _heeded(token.form, aims)):
             found.append((token.start, token.text))
     return tuple(dict.fromkeys(text for _, text in sorted(found)))
 
 
+def loose_words(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
+    """Return words of a follow-up that change what is asked, and name nothing."""
+    spans = [(m.start, m.end) for m in mentions] + [m.around for m in mentions]
+    spans += order_spans(question, compared=True)
+    return tuple(
+        token.text
+        for token in tokens_of(question)
+        if not any(a < token.end and token.start < b for a, b in spans)
+        and not _heeded(token.form, {"count", "compare", "name", "budget"})
+    )
+
+
+def _spans(
+    question: str,
+    mentions: Sequence[Mention],
+    template: Template,
+    slots: Slots,
+    added: Sequence[Mention],
+) -> Iterator[tuple[int, int]]:
+    """Yield where words stand that name things, or say how those are meant."""
+    for mention in (*mentions, *added):
+        yield mention.start, mention.end
+        if mention in added or mention.kind in slots.values:
+            yield mention.around
+    ordered = _ORDERED & slots.values.keys()
+    if ordered and not (pairs_of(mentions) and "order" in ordered):
+        yield from order_spans(question, compared="name" in template.each)
+
+
 def _aims(template: Template, slots: Slots) -> set[str]:
     """Return what a query with values is after."""
-    aims = {str(template.intent)}
-    if slots.values.keys() & {"date", "order", "limit"}:
-        aims.add("date")
-    if "budget" in slots.values:
-        aims.add("budget")
-    return aims
+    order = slots.values.get("order")
+    aims = {str(template.intent), *(slots.values.keys() & {"date", "budget"})}
+    return aims | ({"budget", "ranked"} if order in {"richest", "poorest"} else set())
 
 
-def _said(mentions: Sequence[Mention], slots: Slots) -> Iterator[str]:
+def _said(slots: Slots) -> Iterator[str]:
     """Yield the words of slot values and doubts."""
-    values = [v for v in slots.values.values() if isinstance(v, str)]
+    each = (
+        (v,) if isinstance(v, str) else v
+        for name, v in slots.values.items()
+        if name not in _ORDERED
+    )
+    values = [value for several in each for value in several]
     for text in (*values, *(doubt.text for doubt in slots.doubts)):
         yield from (token.form for token in tokens_of(text))
 

@@ -6,11 +6,13 @@ The scores of classes are read from LinkML files, by context template.
 from __future__ import annotations
 
 import difflib
+import json
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from knowtrail.graph.db.driver import Counters
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.extras import extra
+from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.specificity.execution import DEFAULT_BASE
 from knowtrail.retrieval.specificity.yaml_lines import read_lines
 
@@ -56,6 +59,9 @@ SPARQL_TO_CONTEXT: Mapping[str, ContextTemplate] = {
     "find_institution_by_identifier": _C.IDENTIFIER_LOOKUP,
     "compare_locations": _C.LOCATION_BROWSE,
     "find_custodians_by_budget_threshold": _C.GENERAL_HERITAGE,
+    "rank_institutions_by_budget": _C.GENERAL_HERITAGE,
+    "total_budgets": _C.GENERAL_HERITAGE,
+    "compare_institutions": _C.GENERAL_HERITAGE,
     "none": _C.GENERAL_HERITAGE,
 }
 """Id of a query template -> context template."""
@@ -79,13 +85,7 @@ class SPARQLToContextMapper:
     def map(
         self, sparql_template_id: str, extracted_slots: Mapping[str, str] | None = None
     ) -> ContextTemplate:
-        """Return the context template of a classified question.
-
-        Args:
-            sparql_template_id: Id of a query template; an unknown one is general.
-            extracted_slots: Slot values; `institution_type`, where its letter is in
-                the table, goes before the template.
-        """
+        """Return the context template of a classified question."""
         letter = (extracted_slots or {}).get("institution_type", "")
         return INSTITUTION_TYPE_TO_CONTEXT.get(letter) or SPARQL_TO_CONTEXT.get(
             sparql_template_id, ContextTemplate.GENERAL_HERITAGE
@@ -169,12 +169,7 @@ class WithOtherClasses:
     """Scores of a source, and the default for classes that it does not know."""
 
     def __init__(self, source: ScoreSource, names: Iterable[str]) -> None:
-        """Take a source.
-
-        Args:
-            source: What is asked first.
-            names: Classes that the graph has.
-        """
+        """Take a source."""
         self._source = source
         self._names = tuple(names)
 
@@ -190,11 +185,6 @@ def write_scores(
     """Store the classes of a schema with their scores as (:OntologyClass).
 
     What is stored already as it is, is not written again.
-
-    Args:
-        connection: The database.
-        lookup: The classes.
-        base: Where the IRIs of the graph begin.
     """
     rows = [
         {
@@ -254,11 +244,43 @@ def load_lookup(schema: Path | str | None = None) -> SpecificityLookup:
 @lru_cache(maxsize=1)
 def _built_in() -> SpecificityLookup:
     """Read the product's own schema, once."""
-    place = resources.files("knowtrail.retrieval.specificity").joinpath(
-        "data", "schema"
-    )
+    place = resources.files("knowtrail.retrieval.specificity").joinpath("data")
     with resources.as_file(place) as folder:
-        return _load(folder)
+        try:
+            kept = json.loads((folder / COMPILED).read_text("utf-8"))
+        except (OSError, ValueError):
+            kept = {}
+        if kept.get("key") != _schema_key(folder / "schema"):
+            return _load(folder / "schema")
+    return SpecificityLookup({
+        one["name"]: ClassScores(
+            **one
+            | {
+                "attributes": tuple(map(tuple, one["attributes"])),
+                "mixins": tuple(one["mixins"]),
+            }
+        )
+        for one in kept["classes"]
+    })
+
+
+COMPILED = "classes.json"
+"""The product's own classes as they are read: LinkML takes a second to load."""
+
+
+def _schema_key(folder: Path) -> str:
+    """Return a digest of the class files of a schema."""
+    files = sorted((folder / "modules" / "classes").glob("*.yaml"))
+    return content_key(*(path.read_text("utf-8") for path in files))
+
+
+def compile_schema() -> None:
+    """Write the product's own classes as they are read, beside their schema."""
+    folder = Path(__file__).with_name("data")
+    lookup = _load(folder / "schema")
+    classes = [asdict(found) for found in lookup.classes.values()]
+    kept = {"key": _schema_key(folder / "schema"), "classes": classes}
+    (folder / COMPILED).write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
 
 
 def _load(folder: Path) -> SpecificityLookup:
@@ -378,25 +400,16 @@ def _check_hierarchy(classes: Mapping[str, ClassScores]) -> None:
         name: (*(() if c.parent is None else (c.parent,)), *c.mixins)
         for name, c in classes.items()
     }
-    whole: set[str] = set()
-    for name in classes:
-        waiting = [(name, iter(above[name]))]
-        while waiting:
-            child, parents = waiting[-1]
-            parent = next((p for p in parents if p not in whole), None)
-            if parent is None:
-                whole.add(child)
-                waiting.pop()
-                continue
-            if parent not in classes:
-                msg = f"Class {child!r} is a kind of {parent!r}, which is nowhere."
-                raise InputError(msg)
-            seen = [one for one, _ in waiting]
-            if parent in seen:
-                circle = " -> ".join([*seen[seen.index(parent) :], parent])
-                msg = f"Classes are kinds of each other in a circle: {circle}."
-                raise InputError(msg)
-            waiting.append((parent, iter(above[parent])))
+    for name, parents in above.items():
+        if lost := [parent for parent in parents if parent not in classes]:
+            msg = f"Class {name!r} is a kind of {lost[0]!r}, which is nowhere."
+            raise InputError(msg)
+    try:
+        TopologicalSorter(above).prepare()
+    except CycleError as error:
+        circle = " -> ".join(reversed(error.args[1]))
+        msg = f"Classes are kinds of each other in a circle: {circle}."
+        raise InputError(msg) from error
 
 
 SECONDS = 300.0
@@ -416,16 +429,7 @@ class CachedScores:
         seconds: float = SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take a source.
-
-        Args:
-            source: What is asked where nothing fresh is known.
-            seconds: How long scores are fresh; 0 keeps nothing.
-            clock: Seconds that never go back.
-
-        Raises:
-            InputError: If `seconds` is below 0.
-        """
+        """Take a source."""
         if not seconds >= 0:
             msg = f"seconds is {seconds}: give 0 or more."
             raise InputError(msg)
@@ -516,13 +520,7 @@ class ClassFilter:
         scores: Mapping[str, float],
         boosts: Mapping[str, float] | None = None,
     ) -> FilteredClasses:
-        """Return the classes at or above the threshold, and the others.
-
-        Args:
-            scores: Score of every class.
-            boosts: What is added for classes of the conversation; a score never goes
-                over 1, and a class that is not among the scores is left out.
-        """
+        """Return the classes at or above the threshold, and the others."""
         added = boosts or {}
         boosted = {
             name: min(1.0, round(score + added.get(name, 0.0), 9))
@@ -540,11 +538,7 @@ class SpecificityRanker:
     """Ranks chunks by their likeness to the question and their class."""
 
     def __init__(self, *, similarity: float = 0.7, specificity: float = 0.3) -> None:
-        """Take the weights.
-
-        Raises:
-            InputError: If one is below 0, or both are 0.
-        """
+        """Take the weights."""
         if not (similarity >= 0 and specificity >= 0 and similarity + specificity > 0):
             msg = (
                 f"The weights are {similarity} and {specificity}: give numbers from 0, "
@@ -577,13 +571,6 @@ def diagram(
     suffix: str = ".svg",
 ) -> str:
     """Return the class diagram of a schema.
-
-    Args:
-        schema: Folder of a LinkML schema; None takes that of the product.
-        context: Context template; None takes the general scores.
-        threshold: Classes with a lower score are faint.
-        only_kept: Leave these out.
-        suffix: `.svg`, or `.html` for a page that works without network.
 
     Raises:
         InputError: If context or threshold are no good, or the schema is none.

@@ -24,7 +24,7 @@ from knowtrail.retrieval.specificity.features import (
     features_of,
     log_odds,
 )
-from knowtrail.retrieval.specificity.mention import excludes, named_kind
+from knowtrail.retrieval.specificity.mention import named_kind
 from knowtrail.retrieval.specificity.query_templates import NONE
 
 if TYPE_CHECKING:
@@ -60,13 +60,7 @@ class TemplateClassifier(Protocol):
     def classify(
         self, question: str, mentions: Sequence[Mention] = (), *, language: str = "en"
     ) -> Classification:
-        """Return the template of a question.
-
-        Args:
-            question: A question that stands alone.
-            mentions: What it names.
-            language: `en` or `nl`.
-        """
+        """Return the template of a question."""
         ...
 
 
@@ -76,15 +70,7 @@ class TrainedTemplateClassifier:
     def __init__(
         self, templates: Mapping[str, Template], *, threshold: float = THRESHOLD
     ) -> None:
-        """Take templates; weights are fitted now unless they are stored.
-
-        Args:
-            templates: By id; `none` must be among them.
-            threshold: Confidence below which a question is `none`.
-
-        Raises:
-            InputError: If the threshold is not from 0 to 1.
-        """
+        """Take templates; weights are fitted now unless they are stored."""
         check_threshold(threshold)
         self.threshold = threshold
         self._families: dict[str, list[Template]] = {}
@@ -105,7 +91,7 @@ class TrainedTemplateClassifier:
             for n in order
         )
         confidence = calibrated(scores[0][1], self._weights.calibration)
-        sure = confidence >= self.threshold and not excludes(question, mentions)
+        sure = confidence >= self.threshold
         return Classification(
             template_id=scores[0][0] if sure else NONE,
             confidence=confidence,

@@ -67,21 +67,6 @@ def answered_by_template(
 
     Where no institutions are stored, there is nothing to choose: that is only logged.
 
-    Args:
-        connection: The database.
-        settings: Where models are found.
-        question: What is asked.
-        route: `auto` or `templates`.
-        conversation: Name of the conversation that it belongs to.
-        corpus: Whose institutions and chunks are searched; None for all.
-        model: Writes the answer; None answers in fixed words.
-        record: Whether the turn is stored.
-        strict: Whether a question with words that no query heeds is refused.
-        as_json: Whether JSON is written.
-
-    Returns:
-        Whether it was answered; False leaves it to the graph.
-
     Raises:
         InputError: If templates are wanted and there are no institutions.
         UnknownCorpusError: If they are wanted of a corpus that is not stored.

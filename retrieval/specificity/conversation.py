@@ -115,12 +115,6 @@ def read_conversation(
 ) -> Conversation:
     """Return the last turns of a conversation, none where it is new.
 
-    Args:
-        connection: The database.
-        name: What its caller calls it.
-        owner: The caller: conversations of others are as if they were not there. None
-            takes the name for the id in the graph.
-
     Raises:
         InputError: If the name is none.
     """
@@ -156,11 +150,6 @@ def store_turn(
 
     Turns of one conversation that are stored at once follow each other in some order:
     its chain never forks.
-
-    Args:
-        connection: The database.
-        result: What was made; its conversation has an id.
-        before: The conversation before this turn, with the latest five turns.
 
     Raises:
         InputError: If the conversation has no id.

@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from knowtrail.retrieval.specificity.quantities import (
+    asked_aggregate,
+    is_number,
+)
 from knowtrail.retrieval.specificity.vocabulary import (
     data_file,
+    is_asking,
     normal,
     spelling_of,
     tokens_of,
@@ -36,160 +41,78 @@ _COMPARE = re.compile(
     r"|kleiner|more|fewer|less|most|fewest|meer|minder|meeste|minste|than|dan)\b",
     re.IGNORECASE,
 )
-_COMPARING = re.compile(r"\b(?:compare|vergelijk|versus)\b", re.IGNORECASE)
-_EITHER = re.compile(r"\b(?:or|of)\b", re.IGNORECASE)
-_AGE = re.compile(
-    r"\b(?:oldest|newest|youngest|earliest|latest|(?:most )?recent\w*|oudst\w*|"
-    r"nieuwst\w*|jongst\w*|vroegst\w*|eerst\w*|laatst\w*|first|last|older|newer|ouder"
-    r"|nieuwer|"
-    r"langst\w*|longest\W\w+|(?:exist\w*|open|around) (?:for )?(?:the )?longest)\b",
-    re.IGNORECASE,
-)
+_COMPARING = frozenset({"compar", "vergel", "versus"})
 _EACH_TYPE = re.compile(
     r"\b(?:per|each|every|by|elk|elke|ieder|iedere|naar|over(?: the| de)?) "
     r"(?:type|types|typen|soort|soorten|kind|categorie|category)\b",
     re.IGNORECASE,
 )
-MANY = 3
-"""So many names make it a comparison, in which `largest` speaks of numbers."""
-
-_SUPERLATIVE = re.compile(
-    r"(?<!at )\bmost (?!recent|of\b|common|museums|archives|libraries|galleries"
-    r"|institutions)\w+"
-    r"|\b(?:de|het|the) (?!oud|jong|nieuw|recent|laat|vroeg|eer|lang|kort|mees"
-    r"|mins)\w{3,}ste\b"
-    r"|\bthe (?!old|new|young|earl|lat|long|short|inter|for|gu|requ|harv|w"
-    r"|r)\w{3,}est\b",
-    re.IGNORECASE,
-)
 _OTHERWISE = re.compile(
-    r"\b(?:second|third|fourth|fifth|\d+(?:st|nd|rd|th|e|de|ste)|tweede|derde|vierde|vijfde"
-    r"|last but one|(?:one )?but one|op (?:\u00e9\u00e9n|een|twee) na)[ -]"
-    r"(?:oldest|newest|youngest|earliest|latest|oudste|nieuwste|jongste)\b"
-    r"|\b(?:within|binnen|less than|minder dan)\s+(?:een straal van\s+)?\d+\s*"
+    r"\b(?:within|binnen|less than|minder dan)\s+(?:een straal van\s+)?\d+\s*"
     r"(?:km|kilomet\w+|miles?|mijl|met(?:er|re)s?|minut\w+)\b"
-    r"|\b(?:nearest|closest|dichtstbij\w*|dichtst)\b"
-    r"|\b(?:average|mean budget|median|gemiddelde?|mediaan)\b"
+    r"|\b(?:nearest|closest|dichtstbij\w*|dichtst|median|mediaan)\b"
     r"|\b(?:per|each|every|elke?|iedere?) "
     r"(?:country|city|town|region|province|land|stad|plaats|regio|provincie)\b"
     r"|\b(?:which|what|welke?) "
     r"(?:country|city|town|region|province|land|stad|plaats|regio|provincie)\b.{0,40}\b(?:most|fewest|least|meeste|minste)\b",
     re.IGNORECASE,
 )
-"""An order, a distance, a mean or a division that no query gives."""
+"""A distance, a median or a division that no query gives."""
 
 _PERSON = re.compile(
     r"\W*(?:by whom|door wie|van wie|(?:who|wie)\b(?!\s+(?:is|are|has|zijn|heeft|zit"
     r"|of|or)\b))",
     re.IGNORECASE,
 )
+
+
 _COUNTED = re.compile(r"\b(?:how many|hoe ?veel)\s+(\w+)", re.IGNORECASE)
 """What is counted: of one institution, nothing is but what is said of it anyway."""
 
-_BUDGET = re.compile(r"\b\w*(?:budget|begroting)\w*\b", re.IGNORECASE)
-_CODE = re.compile(
-    r"\b(?:isil|ghcid|identifiers?|identificatie\w*|codes?|kenmerk)\b", re.IGNORECASE
-)
+
+def counts(question: str, mentions: Sequence[Mention]) -> bool:
+    """Return whether a question plainly asks for a number of institutions."""
+    return bool(_COUNT.search(question)) and all(m.kind != "name" for m in mentions)
 
 
-def intents_of(question: str, mentions: Sequence[Mention]) -> frozenset[str]:
-    """Return what a question is plainly after, of `templates.INTENTS`.
-
-    Args:
-        question: The question.
-        mentions: What it names.
-    """
-    kinds = {m.kind for m in mentions}
-    places = [m for m in mentions if m.kind in _PLACES]
-    found = set()
-    if _COUNT.search(question) and "name" not in kinds:
-        found.add("count")
-    if (len(places) > 1 and _compares(question, places)) or _COMPARING.search(question):
-        found.add("compare")
-    if "date" in kinds or (_AGE.search(question) and "name" not in kinds):
-        found.add("date")
-    named = bool(kinds & {"name", "identifier"})
-    if "budget" in kinds or (_BUDGET.search(question) and not named):
-        found.add("budget")
-    if "identifier" in kinds or (_CODE.search(question) and "name" not in kinds):
-        found.add("identifier")
-    return frozenset(found)
-
-
-def _compares(question: str, places: Sequence[Mention]) -> bool:
-    """Return whether a question with several places wants to know which has more.
-
-    An `or` says so in `archives: Ghent or Bruges?`, but not in `archives in Ghent or
-    Bruges`, which asks for those of both.
-    """
-    if _COMPARE.search(question):
-        return True
-    before = tokens_of(question[: places[0].start])
-    if before and before[-1].form in _ARTICLES:
-        before = before[:-1]
-    listed = bool(before) and before[-1].form in _PREPOSITIONS
-    return not listed and bool(_EITHER.search(question))
-
-
-def _for_each_type(question: str) -> bool:
-    """Return whether a question asks for a number of each type."""
-    return bool(_COUNT.search(question) and _EACH_TYPE.search(question))
+def compares(question: str, mentions: Sequence[Mention]) -> bool:
+    """Return whether a question compares several places, or says that it does."""
+    places = sum(m.kind in _PLACES for m in mentions)
+    found = _COMPARE.search(question)
+    return found is not None and (places > 1 or found[0][:6].casefold() in _COMPARING)
 
 
 def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
-    """Return whether a question has a word that no template can answer.
-
-    Args:
-        question: The question.
-        mentions: What it names: of one institution, no person is known.
-    """
+    """Return whether a question has a word that no template can answer."""
     places = sum(m.kind in _PLACES for m in mentions)
     if (beyond := _OTHERWISE.search(question)) and not (
         places > 1 and _COMPARE.search(beyond[0])
     ):
         return True
-    superlatives = _SUPERLATIVE.finditer(question) if len(mentions) < MANY else ()
-    if any(
-        not any(m.start < found.end() and found.start() < m.end for m in mentions)
-        for found in superlatives
-    ):
-        return True
     if any(m.kind == "name" for m in mentions):
-        if _PERSON.match(question):
-            return True
         counted = _COUNTED.search(question)
-        typed = any(m.kind in {"institution_type", "generic"} for m in mentions)
-        if counted and not typed and normal(counted[1]) not in _COUNTABLE:
+        if _PERSON.match(question) or (counted and not is_asking(normal(counted[1]))):
             return True
-    return any(token.form in _BEYOND for token in tokens_of(question))
+    return any(
+        token.form in _BEYOND
+        for token in tokens_of(question)
+        if not any(m.start <= token.start < m.end for m in mentions)
+    )
 
 
 def residue(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
-    """Return the words that are neither names nor words that questions are made of.
-
-    Args:
-        question: The question.
-        mentions: What it names.
-    """
+    """Return the words that are neither names nor words that questions are made of."""
     return tuple(
         token.form
         for token in tokens_of(question)
         if not any(m.start < token.end and token.start < m.end for m in mentions)
         and len(token.form) > 1
-        and not token.form.isdigit()
+        and not is_number(token.form)
         and spelling_of(token.form) is None
     )
 
 
-_ARTICLES = frozenset({"the", "de", "het"})
 _BEYOND = word_list("beyond")
-_PREPOSITIONS = word_list("prepositions")
-_COUNTABLE = (
-    word_list("attributes")
-    | word_list("small")
-    | word_list("english")
-    | word_list("dutch")
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,21 +144,17 @@ class FykeFilter:
         self._beginnings = tuple(normal(w) for w in words["heritage_beginnings"])
         self._endings = tuple(normal(w) for w in words["heritage_endings"])
         self._others = frozenset(normal(w) for w in words["others"])
-        self._asking = re.compile("|".join(words["asking"]), re.IGNORECASE)
 
     def check(self, question: str, mentions: Sequence[Mention]) -> Relevance:
-        """Return whether a question is about heritage.
-
-        Args:
-            question: A question that stands alone.
-            mentions: What it names.
-        """
+        """Return whether a question is about heritage."""
         forms = [token.form for token in tokens_of(question)]
         pairs = [f"{a} {b}" for a, b in pairwise(forms)]
         named = [m for m in mentions if m.kind in {"name", "identifier", "budget"}]
         others = [w for w in (*forms, *pairs) if w in self._others]
         if named:
             return Relevance(relevant=True, reason=named[0].text)
+        if aggregate := asked_aggregate(question):
+            return Relevance(relevant=True, reason=aggregate)
         types = [m.text for m in mentions if m.kind in {"institution_type", "generic"}]
         heritage = [
             w
@@ -244,17 +163,17 @@ class FykeFilter:
             or w.startswith(self._beginnings)
             or w.endswith(self._endings)  # Rijksmuseum, Stadtarchiv
         ]
-        signs = [*types, *heritage]
-        if signs and (not others or self._asking.search(question)):
-            return Relevance(relevant=True, reason=signs[0])
+        if types or (heritage and not others):
+            return Relevance(relevant=True, reason=(*types, *heritage)[0])
         if others:
             return Relevance(relevant=False, reason=others[0], elsewhere=True)
-        whole = [m for m in mentions if m.kind in {"date", "city", "region", "country"}]
-        asked = self._asking.search(question) or any(
-            m.kind == "date" or any(option.known for option in m.options) for m in whole
-        )
-        if whole and asked and not residue(question, mentions):
-            return Relevance(relevant=True, reason=whole[0].text)
-        if _for_each_type(question) and not residue(question, mentions):
-            return Relevance(relevant=True, reason="types")
+        whole = [
+            m.text
+            for m in mentions
+            if m.kind == "date" or any(option.known for option in m.options)
+        ]
+        if not residue(question, mentions):
+            whole += ["types"] if _EACH_TYPE.search(question) else []
+            if whole:
+                return Relevance(relevant=True, reason=whole[0])
         return Relevance(relevant=False, reason="no word of heritage")

@@ -27,14 +27,7 @@ def _dspy() -> Any:
 
 
 def ollama_lm(model: str, *, url: str, seconds: float = 60.0, tokens: int = 200) -> Any:
-    """Return DSPy's client for a model of Ollama.
-
-    Args:
-        model: Its name there.
-        url: Where Ollama answers.
-        seconds: Time limit of an answer.
-        tokens: Tokens of an answer at most.
-    """
+    """Return DSPy's client for a model of Ollama."""
     return _dspy().LM(
         f"ollama_chat/{model}",
         api_base=url.rstrip("/") + "/v1",
@@ -63,17 +56,7 @@ class DspyTemplateClassifier:
         *,
         threshold: float = THRESHOLD,
     ) -> None:
-        """Take templates and model.
-
-        Args:
-            templates: By id; `none` must be among them.
-            lm: A `dspy.LM`, such as `ollama_lm` returns.
-            threshold: Confidence below which a question is `none`.
-
-        Raises:
-            InputError: If the threshold is not from 0 to 1.
-            MissingExtraError: If the extra `dspy` is not installed.
-        """
+        """Take templates and model."""
         check_threshold(threshold)
         dspy = _dspy()
         self.threshold = threshold

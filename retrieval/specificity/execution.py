@@ -58,9 +58,6 @@ class Execution:
 def namespaces(base: str = DEFAULT_BASE) -> dict[str, Any]:
     """Return the prefixes that queries of templates may use.
 
-    Args:
-        base: What the IRIs of ours begin with, with or without a slash at its end.
-
     Raises:
         SettingsError: If the base is not an absolute IRI.
     """
@@ -71,6 +68,7 @@ def namespaces(base: str = DEFAULT_BASE) -> dict[str, Any]:
 
     return {
         "hc": Namespace(Vocabulary(base).heritage),
+        "ktp": Namespace(Vocabulary(base).prefixes["ktp"]),
         "schema": SDO,
         "rdf": RDF,
         "xsd": XSD,
@@ -91,10 +89,6 @@ def variables_found(sparql: str, base: str = DEFAULT_BASE) -> frozenset[str]:
 
     Those of filters, of OPTIONAL and of only one side of a UNION are left out, and
     those that a query within the query keeps to itself.
-
-    Args:
-        sparql: A SELECT query.
-        base: Where the graph's own names begin.
 
     Raises:
         InputError: If it is none.
@@ -189,13 +183,6 @@ def execute(
 ) -> Execution:
     """Run an instantiated template, once for each place that it compares.
 
-    Args:
-        graph: Where to ask: in memory, or live over the database.
-        query: The query with what its variables are bound to.
-        base: Where the graph's own names begin.
-        seconds: Time limit of all runs together.
-        rows: Rows that are returned at most.
-
     Raises:
         QueryTimeoutError: If the time is over.
         InputError: If the query is none.
@@ -226,46 +213,49 @@ def execute(
     )
 
 
-def in_order(found: Execution, *, newest: bool = False) -> Execution:
+def in_order(found: Execution, order: str | None = None) -> Execution:
     """Return the rows of several queries in the order that each of them has.
 
-    Rows are ordered by year of founding or, the largest first, by amount; others stay,
-    or are ordered by name where nothing tells of which query they are.
-
-    Args:
-        found: Rows of one query after those of another.
-        newest: Whether the latest year comes first.
+    Rows are ordered by year of founding or by amount; those that lack it come last.
+    Others stay, or are ordered by name where nothing tells of which query they are.
     """
     columns, rows = found.columns, found.rows
-    if "founded" in columns:
-        at = columns.index("founded")
-        rows = tuple(sorted(rows, key=lambda r: _year(r[at]), reverse=newest))
-    elif "amount" in columns:
-        at = columns.index("amount")
-        rows = tuple(sorted(rows, key=lambda r: -float(r[at] or 0)))
+    money = order in {"richest", "poorest"} or "founded" not in columns
+    if "founded" in columns or "amount" in columns:
+        at = columns.index("amount" if money else "founded")
+        down = order in ({"newest"} if not money else {None, "richest"})
+
+        def rank(row: tuple[Value, ...]) -> tuple[bool, float]:
+            value = float(row[at] or 0) if money else float(_year(row[at]))
+            return row[at] is None, -value if down else value
+
+        rows = tuple(sorted(rows, key=rank))
     elif "name" in columns and not {"place", "type"} & set(columns):
         at = columns.index("name")
         rows = tuple(sorted(rows, key=lambda r: str(r[at])))
     return replace(found, rows=rows)
 
 
-def first_of(found: Execution, number: int) -> Execution:
+def first_of(found: Execution, number: int, skip: int = 0) -> Execution:
     """Return the first rows; where one is asked for, all that share its date.
 
-    Args:
-        found: Rows in order.
-        number: How many.
+    Of the second and the third, those before share theirs too.
     """
-    rows = found.rows[:number]
-    if number == 1 and "founded" in found.columns:
-        at = found.columns.index("founded")
-        first = str(found.rows[0][at])
-        rows = tuple(row for row in found.rows if str(row[at]) == first)
+    rows = found.rows[skip : skip + number]
+    column = next((c for c in ("founded", "amount") if c in found.columns), None)
+    if number == 1 and column:
+        at = found.columns.index(column)
+        values = list(dict.fromkeys(str(row[at]) for row in found.rows))
+        rows = tuple(r for r in found.rows if [str(r[at])] == values[skip : skip + 1])
     return replace(found, rows=rows, cut=False)
 
 
 def summed(found: Execution) -> Execution:
     """Return counts of several queries, those of one type and place added up."""
+    if "total" in found.columns:
+        columns = ("total", "number")
+        sums = (sum(float(n or 0) for n in found.column(c)) for c in columns)
+        return replace(found, columns=columns, rows=(tuple(sums),))
     if "count" not in found.columns:
         return found
     at = found.columns.index("count")

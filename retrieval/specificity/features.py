@@ -17,8 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowtrail.ingest.keys import content_key
-from knowtrail.retrieval.specificity.cues import intents_of, residue, unanswerable
-from knowtrail.retrieval.specificity.mention import excludes
+from knowtrail.retrieval.specificity.cues import (
+    compares,
+    counts,
+    residue,
+    unanswerable,
+)
+from knowtrail.retrieval.specificity.quantities import asked_aggregate, asked_order
 from knowtrail.retrieval.specificity.query_templates import LANGUAGES
 from knowtrail.retrieval.specificity.vocabulary import tokens_of
 
@@ -163,10 +168,16 @@ def _features(
     yield f"={' '.join(kinds[:4])}", 1.0
     for kind in sorted(set(kinds)):
         yield f"=has {kind}", 1.0
-    for intent in sorted(intents_of(question, mentions)):
-        yield f"=after {intent}", 1.0
+    for name, holds in (("count", counts), ("compare", compares)):
+        if holds(question, mentions):
+            yield f"=after {name}", 1.0
     yield f"=left {min(3, len(residue(question, mentions)))}", 1.0
-    if unanswerable(question, mentions) or excludes(question, mentions):
+    order = asked_order(question, mentions)
+    if order is not None:
+        yield f"=order {'age' if order.by in {'oldest', 'newest'} else 'budget'}", 1.5
+    if asked_aggregate(question):
+        yield "=aggregate", 2.0
+    if unanswerable(question, mentions):
         yield "=beyond", 2.0
 
 

@@ -43,12 +43,7 @@ def _country_names() -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=1024)
 def place_name(text: str, language: str) -> str:
-    """Return the name of a country or region by its ISO 3166 code.
-
-    Args:
-        text: A code; any other text is returned as it is.
-        language: `en` or `nl`.
-    """
+    """Return the name of a country or region by its ISO 3166 code."""
     if re.fullmatch(r"[A-Z]{2}", text):
         found, domain = pycountry.countries.get(alpha_2=text), "iso3166-1"
     elif re.fullmatch(r"[A-Z]{2}-[A-Z0-9]{1,3}", text):
@@ -250,12 +245,7 @@ def gazetteer_of_graph(graph: Graph, *, base: str) -> Gazetteer:
 
 
 def build_gazetteer(rows: Iterable[Mapping[str, str | None]]) -> Gazetteer:
-    """Return the gazetteer of custodians.
-
-    Args:
-        rows: For each: name, city, region, subregion, country, isil, ghcid, of which
-            any may be missing.
-    """
+    """Return the gazetteer of custodians."""
     builder = _Builder()
     for row in rows:
         builder.custodian(row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,12 @@ from knowtrail.retrieval.specificity.execution import (
 )
 from knowtrail.retrieval.specificity.features import PLACES
 from knowtrail.retrieval.specificity.gazetteer import place_name
-from knowtrail.retrieval.specificity.query_templates import Binding, Instantiated, Run
+from knowtrail.retrieval.specificity.query_templates import (
+    Binding,
+    Instantiated,
+    Run,
+    year_bounds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,11 +60,6 @@ def limited(
     To each query the pattern is added that its `?custodian` belongs to `?in_corpus`,
     which is bound to the name as every other value is.
 
-    Args:
-        query: What would be run.
-        corpus: Name of the corpus.
-        base: Where the IRIs of the graph begin.
-
     Raises:
         InputError: If a query does not find a `?custodian`; names the template.
     """
@@ -81,38 +81,42 @@ def limited(
     return replace(query, runs=tuple(runs))
 
 
-def paired(query: Instantiated, mentions: Sequence[Mention]) -> Instantiated:
-    """Return queries for each type in its own place, where each has one.
+def pairs_of(mentions: Sequence[Mention]) -> set[tuple[str, str]]:
+    """Return types and their own places, where each type has one; none otherwise.
 
     `Archives from Rotterdam and museums from Leiden` asks for no archives from Leiden.
-
-    Args:
-        query: One query for each type in each place.
-        mentions: What the question names.
     """
     named = [m for m in mentions if m.kind == "institution_type" or m.kind in PLACES]
     types, places = named[::2], named[1::2]
-    apart = len(types) == len(places) and all(
+    apart = len(types) == len(places) > 1 and all(
         one.kind == "institution_type" and other.kind in PLACES
         for one, other in zip(types, places, strict=True)
     )
-    if not apart:
-        return query
-    pairs = {
-        (one.value, value)
-        for one, other in zip(types, places, strict=True)
-        for value in (other.value, *(option.value for option in other.options))
-    }
+    return (
+        {
+            (one.value, value)
+            for one, other in zip(types, places, strict=False)
+            for value in (other.value, *(option.value for option in other.options))
+        }
+        if apart
+        else set()
+    )
+
+
+def paired(query: Instantiated, mentions: Sequence[Mention]) -> Instantiated:
+    """Return queries for each type in its own place, where each has one."""
+    pairs = pairs_of(mentions)
     runs = tuple(
         run
         for run in query.runs
         if len(run.label) < len(("type", "place"))
         or (run.label["type"], run.label["place"]) in pairs
     )
-    return replace(query, runs=runs or query.runs)
+    return replace(query, runs=runs) if pairs and runs else query
 
 
 _PREDICATES = {
+    "name": "schema:name",
     "institution_type": "hc:institutionType",
     "city": "schema:addressLocality",
     "region": "schema:addressRegion",
@@ -121,36 +125,47 @@ _PREDICATES = {
 _CODED = re.compile(r"[A-Z]{2}-[A-Z0-9]{1,3}")
 
 
-def without(
+_TESTS = {
+    "below": "<",
+    "at_most": "<=",
+    "equal": "=",
+    "": "=",
+    "at_least": ">=",
+    "above": ">",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What institutions must be, or must not be, beside the slots of a template.
+
+    Attributes:
+        excluded: Types, places and dates that are left out.
+        added: Places, dates and budgets that must hold too.
+    """
+
+    excluded: tuple[Mention, ...] = ()
+    added: tuple[Mention, ...] = ()
+
+
+def narrowed(
     query: Instantiated,
-    excluded: Sequence[Mention],
+    limits: Limits,
     meant: Mapping[str, Mapping[str, tuple[str, ...]]],
     *,
     base: str = DEFAULT_BASE,
 ) -> Instantiated:
-    """Return queries that find no institutions of some types and places.
+    """Return queries that heed what no slot of their template says.
 
-    Args:
-        query: What would be run.
-        excluded: The types and places.
-        meant: Slot -> value -> values that are meant by it.
-        base: Where the IRIs of the graph begin.
+    What has no date, or no budget, meets no limit of either.
 
     Raises:
         InputError: If a query does not find a `?custodian`; names the template.
     """
-    values = [
-        (m.kind, value)
-        for m in excluded
-        for value in meant.get(m.kind, {}).get(m.value, (m.value,))
-    ]
-    bound = {f"without_{n}": Binding(value=v) for n, (_, v) in enumerate(values)}
-    coded = "hc:subregionCode"
-    pattern = "".join(
-        f"\n  FILTER NOT EXISTS {{ ?{SUBJECT} "
-        f"{coded if _CODED.fullmatch(value) else _PREDICATES[kind]} ?without_{n} }}"
-        for n, (kind, value) in enumerate(values)
-    )
+    pattern, bound = "", dict[str, Binding]()
+    for n, mention in enumerate((*limits.excluded, *limits.added)):
+        text, values = _limit(mention, n, n < len(limits.excluded), meant)
+        pattern, bound = pattern + text, bound | values
     runs = []
     for run in query.runs:
         sparql = _extended(run.sparql, f"{pattern}\n", frozenset({SUBJECT}), base)
@@ -161,18 +176,53 @@ def without(
     return replace(query, runs=tuple(runs))
 
 
+def _limit(
+    mention: Mention,
+    n: int,
+    excluded: bool,
+    meant: Mapping[str, Mapping[str, tuple[str, ...]]],
+) -> tuple[str, dict[str, Binding]]:
+    """Return the pattern of one limit with what its variables are bound to."""
+    no = "!" if excluded else ""
+    if mention.kind == "date":
+        bound = year_bounds(mention.value, mention.relation)
+        return (
+            f"\n  ?{SUBJECT} schema:foundingDate ?date_{n} ."
+            f"\n  BIND(xsd:integer(SUBSTR(STR(?date_{n}), 1, 4)) AS ?year_{n})"
+            f"\n  FILTER({no}(?year_{n} >= ?from_{n} && ?year_{n} <= ?to_{n}))",
+            {f"from_{n}": bound["date_from"], f"to_{n}": bound["date_to"]},
+        )
+    if mention.kind == "budget":
+        low, _, high = mention.value.partition("/")
+        test = _TESTS.get(mention.relation, ">=")
+        ends = {f"low_{n}": Binding(value=low, datatype="decimal")}
+        more = f" && ?euro_{n} <= ?high_{n}" if high else ""
+        if high:
+            ends[f"high_{n}"] = Binding(value=high, datatype="decimal")
+        return (
+            f"\n  ?{SUBJECT} hc:annualBudget ?euro_{n} ."
+            f"\n  FILTER({no}(?euro_{n} {test} ?low_{n}{more}))",
+            ends,
+        )
+    values = meant.get(mention.kind, {}).get(mention.value, (mention.value,))
+    tests = []
+    for k, value in enumerate(values):
+        coded = _CODED.fullmatch(value)
+        predicate = "hc:subregionCode" if coded else _PREDICATES[mention.kind]
+        tests.append(f"EXISTS {{ ?{SUBJECT} {predicate} ?limit_{n}_{k} }}")
+    return (
+        f"\n  FILTER({' && '.join('NOT ' + t for t in tests)})"
+        if excluded
+        else f"\n  FILTER({' || '.join(tests)})",
+        {f"limit_{n}_{k}": Binding(value=v) for k, v in enumerate(values)},
+    )
+
+
 @lru_cache(maxsize=256)
 def _extended(
     sparql: str, pattern: str, needed: frozenset[str], base: str
 ) -> str | None:
-    """Return a query with a pattern at the end of its body; None where none fits.
-
-    Args:
-        sparql: The query; it must find a `?custodian`.
-        pattern: What is added.
-        needed: Variables that the result must always have a value for.
-        base: Where the graph's own names begin.
-    """
+    """Return a query with a pattern at the end of its body; None where none fits."""
     body = body_of(sparql)
     if body is None or SUBJECT not in variables_found(sparql, base):
         return None
@@ -220,18 +270,7 @@ def total_of(
     base: str = DEFAULT_BASE,
     seconds: float = SECONDS,
 ) -> int | None:
-    """Return how many institutions there are of what a query asks for.
-
-    Args:
-        graph: Where to ask, if the rows do not tell.
-        query: What was run.
-        found: Its rows.
-        base: Where the graph's own names begin.
-        seconds: Time limit.
-
-    Returns:
-        The number; None where it cannot be told, or not in time.
-    """
+    """Return how many institutions there are of what a query asks for."""
     if SUBJECT not in found.columns:
         return None
     if not found.cut:
@@ -299,19 +338,7 @@ def told_apart(
     base: str = DEFAULT_BASE,
     seconds: float = SECONDS,
 ) -> dict[str, str]:
-    """Return what tells rows of equal names apart: a town, an identifier.
-
-    Args:
-        graph: Where the rows come from.
-        found: Rows with `custodian` and `name`.
-        language: `en` or `nl`.
-        shown: Only so many of the rows are shown.
-        base: Where the graph's own names begin.
-        seconds: Time limit of all queries; what takes longer is left out.
-
-    Returns:
-        By the IRI of the institution; the end of the IRI where nothing else differs.
-    """
+    """Return what tells rows of equal names apart: a town, an identifier."""
     if not {"custodian", "name"} <= set(found.columns):
         return {}
     iris, names = found.column("custodian"), found.column("name")

@@ -65,13 +65,7 @@ class ChunkSearch:
     def search(
         self, question: str, classes: Sequence[str] | None, *, k: int = 10
     ) -> tuple[RankedChunk, ...]:
-        """Return the chunks nearest to a question.
-
-        Args:
-            question: What is asked.
-            classes: Chunks of other classes are not looked at; None looks at all.
-            k: How many at most.
-        """
+        """Return the chunks nearest to a question."""
         if classes is None:
             return self._nearest(question, None, k)
         names = sorted(set(classes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.retrieval.specificity.quantities import (
@@ -25,65 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from knowtrail.retrieval.specificity.gazetteer import Entry, Gazetteer
+    from knowtrail.retrieval.specificity.quantities import Found
     from knowtrail.retrieval.specificity.vocabulary import Token
 
-_LEADS = re.compile(
-    r"^(?:(?:please|can you|could you|kun je|kunt u|and|en)\s+)*(?:"
-    r"where(?: is|'s)|what(?: is|'s| are)?(?: the \S+(?: code)? of)?|when (?:was|were)|"
-    r"tell me (?:more )?about|tell me|"
-    r"give me (?:\w+ )?(?:information|details) (?:about|on|of)|"
-    r"find|search for|look up|show(?: me)?(?: the details of)?|i am looking for|"
-    r"in which (?:city|town|country) (?:is|lies)|which type of institution is|"
-    r"what do you know (?:about|of)|who (?:is|are)|do you know|"
-    r"waar (?:is|ligt|staat|vind ik|bevindt zich)|"
-    r"wat (?:is|zijn)(?: (?:de|het) \S+ van)?|"
-    r"wanneer (?:is|werd|was)|vertel (?:me|mij)?(?: \w+)? ?over|vertel|"
-    r"wat weet (?:je|u) (?:over|van)|zoek|toon(?: de gegevens van)?|"
-    r"geef (?:me )?(?:informatie|gegevens|details) (?:over|van)|ik zoek|ken je|"
-    r"in welke (?:stad|plaats) (?:ligt|staat|is)|wat voor (?:\w+ )?is"
-    r")\s+(?:the |de |het |institution |instelling |museum called |called |genaamd )*",
-    re.IGNORECASE,
-)
-_TAILS = re.compile(
-    r"\s*(?:located|situated|founded|established|gevestigd|gelegen|opgericht|gesticht|"
-    r"geopend|opened|please|alsjeblieft|aub|for me|op)?[\s?.!]*$",
-    re.IGNORECASE,
-)
-_INTERROGATIVE = re.compile(
-    r"(?:which|what|who|whose|how|when|where|welke?|wat|wie|wiens|hoe|hoeveel|wanneer|"
-    r"waar|van wie|bij welke)\b",
-    re.IGNORECASE,
-)
+PLACES = frozenset({"city", "region", "country", "place"})
 _QUOTED = re.compile(
     '["\u201c\u201e\u00ab\']([^"\u201c\u201d\u201e\u00ab\u00bb]{2,120})["\u201d\u00bb\']'
 )
-
-
-def asked_name(question: str) -> str:
-    """Return the part of a question that must be a name."""
-    if quoted := _QUOTED.search(question):
-        return quoted[1].strip()
-    rest = _LEADS.sub("", question.strip())
-    if rest == question.strip() and _INTERROGATIVE.match(rest):
-        return ""
-    rest = _TAILS.sub("", rest).strip(" ?!.,;:")
-    if len(rest.split()) <= 8:
-        return rest
-    capital = [t for t in tokens_of(rest) if t.text[0].isupper()]
-    if not capital:
-        return ""
-    return rest[capital[0].start : capital[-1].end]
-
-
-_BEFORE_COUNTRY = re.compile(r"\s*[,(]\s*|\s+in\s+")
-_GOES_ON = re.compile(r"\s*(?:,|and|or|en|of)\s", re.IGNORECASE)
-_COMPARED = re.compile(
-    r"\b(?:more|fewer|less|most|meer|minder|meeste|than|dan|between|tussen|vs|versus|"
-    r"tegenover|compar\w*|vergel\w*|both|allebei|beide)\b",
-    re.IGNORECASE,
-)
-_STOP = word_list("stop")
-_OF = frozenset({"of", "the", "van", "voor", "de", "het", "der", "des", "und", "for"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +48,11 @@ class Mention:
         options: What it can stand for, the most likely first; more than one where
             it is ambiguous.
         score: How well it is spelt, 100 for exactly.
-        relation: Of a date: `in`, `before`, `after`, `since` or `until`.
+        relation: Of a date or a budget: how it is compared, such as `before`.
         foreign: Whether an amount is in another currency than euro.
+        lead: Where the words begin that exclude it; -1 where none do.
+        around: Where the words begin and end that say how it is compared.
+        within: Region or country that tells a town from others of its name.
     """
 
     kind: str
@@ -112,6 +64,9 @@ class Mention:
     score: float = 100.0
     relation: str = "in"
     foreign: bool = False
+    lead: int = -1
+    around: tuple[int, int] = (0, 0)
+    within: Mention | None = None
 
     @property
     def about(self) -> str:
@@ -158,34 +113,65 @@ class Taken:
         return tuple(sorted(self._found, key=lambda m: m.start))
 
 
-def _unknown_names(
-    question: str, tokens: Sequence[Token], taken: Taken
-) -> list[Mention]:
+def asked_name(question: str) -> str:
+    """Return the part of a question that must be a name.
+
+    That is what is between quotes, or what is left without the words around it that
+    questions are made of.
+    """
+    if quoted := _QUOTED.search(question):
+        return quoted[1].strip()
+    tokens = tokens_of(question)
+    first, last = 0, len(tokens)
+    while first < last and _carries_nothing(tokens[first], first=first == 0):
+        first += 1
+    while first < last and _carries_nothing(tokens[last - 1], first=False):
+        last -= 1
+    part = tokens[first:last]
+    if len(part) > 8:
+        part = [t for t in part if t.text[0].isupper()]
+    return question[part[0].start : part[-1].end] if part else ""
+
+
+def _carries_nothing(token: Token, *, first: bool) -> bool:
+    """Return whether a word at the edge of a question is no part of a name."""
+    typed = token.form in _type_parts()
+    return (first or token.text[0].islower()) and is_asking(token.form) and not typed
+
+
+@lru_cache(maxsize=1)
+def _type_parts() -> frozenset[str]:
+    """Return the words that words for types are made of, small ones apart."""
+    words = type_words()
+    parts = {part for form in (*words.letters, *words.generic) for part in form.split()}
+    return frozenset(parts - _FUNCTION)
+
+
+_OF = frozenset({"of", "the", "van", "voor", "de", "het", "der", "des", "und", "for"})
+
+
+def _unknown_names(tokens: Sequence[Token], taken: Taken) -> list[tuple[int, int]]:
     """Return what must be names of institutions that nobody knows: `the Foo Museum`.
 
     That is a word for a type in capitals, beside other capitals that name nothing.
     """
-    found: list[Mention] = []
+    found = []
     for at, token in enumerate(tokens):
         if taken.kind_at(token) != "institution_type" or not token.text[0].isupper():
             continue
         first = last = at
-        while first > 0 and _part_of_name(tokens[first - 1], taken, first=first == 1):
+        while first > 1 and _part_of_name(tokens[first - 1], taken):
             first -= 1
         while (step := _name_goes_on(tokens, last, taken)) > 0:
             last += step
         if last > first:
-            start, end = tokens[first].start, tokens[last].end
-            found.append(_mention_of("name", "", question, start, end, score=0.0))
+            found.append((tokens[first].start, tokens[last].end))
     return found
 
 
 def _name_goes_on(tokens: Sequence[Token], last: int, taken: Taken) -> int:
     """Return how many words more a name has, small words such as `of` among them."""
-    for step in (1, 2, 3):
-        if last + step >= len(tokens):
-            return 0
-        word = tokens[last + step]
+    for step, word in enumerate(tokens[last + 1 : last + 4], start=1):
         if _part_of_name(word, taken):
             return step
         if word.form not in _OF:
@@ -193,96 +179,83 @@ def _name_goes_on(tokens: Sequence[Token], last: int, taken: Taken) -> int:
     return 0
 
 
-def _part_of_name(token: Token, taken: Taken, *, first: bool = False) -> bool:
+def _part_of_name(token: Token, taken: Taken) -> bool:
     """Return whether a word beside a word for a type may belong to its name."""
-    return (
-        token.text[0].isupper()
-        and token.form not in _STOP
-        and taken.kind_at(token) is None
-        and not first
-    )
+    free = taken.kind_at(token) is None and token.form not in _FUNCTION
+    return token.text[0].isupper() and free
 
 
-def _with_countries(question: str, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
-    """Return mentions in which a city and its country, `Ghent, Belgium`, are one.
+_BEFORE_COUNTRY = re.compile(r"\s*[,(]\s*|\s+in\s+")
+_GOES_ON = re.compile(r"\s*(?:,|and|or|en|of)\s", re.IGNORECASE)
+_COMPARED = re.compile(
+    r"\b(?:more|fewer|less|most|meer|minder|meeste|than|dan|between|tussen|vs|versus|"
+    r"tegenover|compar\w*|vergel\w*|both|allebei|beide)\b",
+    re.IGNORECASE,
+)
 
-    Only where the city is known to be in that country, and in no other.
+
+def _settled(question: str, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
+    """Return mentions in which a place that only says where a town lies is no other.
+
+    `Ghent, Belgium` is one town, and so is `the Dutch province of Limburg` one region.
+    `Utrecht, Germany` is a place nobody knows. Of several towns of one name, the region
+    says which.
     """
     found: list[Mention] = []
     for mention in mentions:
         last = found[-1] if found else None
-        if last is not None and _lies_in(question, last, mention):
-            end = mention.end
-            found[-1] = replace(last, text=question[last.start : end], end=end)
-        elif last is not None and _is_elsewhere(question, last, mention):
-            found[-1] = _mention_of(
-                "place", "", question, last.start, mention.end, score=0.0
-            )
-        else:
-            found.append(mention)
-    return tuple(found)
-
-
-def _without_containers(
-    question: str, mentions: Sequence[Mention]
-) -> tuple[Mention, ...]:
-    """Return mentions without places that only say where another one lies.
-
-    `The Dutch province of Limburg` is Limburg; nothing is left out where places are
-    compared.
-    """
+        beside = last is not None and _beside(question, last, mention)
+        if last and beside and mention.kind == "country" and last.about:
+            if mention.value in _countries(last):
+                known = replace(last, text=question[last.start : mention.end])
+                known = replace(known, end=mention.end)
+                found[-1] = known if ";" not in last.about else _in(known, mention)
+                continue
+            if not _GOES_ON.match(question[mention.end :]):
+                found[-1] = mention_of(
+                    "place", "", question, last.start, mention.end, score=0.0
+                )
+                continue
+        found.append(mention)
     if _COMPARED.search(question):
-        return tuple(mentions)
+        return tuple(found)
     return tuple(
-        m
-        for m in mentions
-        if not any(_contains(m, other) for other in mentions if other is not m)
+        next((_in(m, other) for other in found if _contains(other, m)), m)
+        for m in found
+        if not any(_contains(m, other) for other in found if other is not m)
     )
+
+
+def _beside(question: str, city: Mention, country: Mention) -> bool:
+    """Return whether a country stands right behind a town, and so belongs to it."""
+    between = question[city.end : country.start]
+    return (
+        (city.kind, country.kind) == ("city", "country")
+        and bool(country.value)
+        and _BEFORE_COUNTRY.fullmatch(between) is not None
+    )
+
+
+def _countries(city: Mention) -> set[str]:
+    """Return the countries that have a town of the name."""
+    return {place.rpartition(", ")[2] for place in city.about.split("; ")}
+
+
+def _in(city: Mention, place: Mention) -> Mention:
+    """Return a town of which there are several, in a region or country."""
+    return replace(city, within=place) if ";" in city.about else city
 
 
 def _contains(place: Mention, other: Mention) -> bool:
     """Return whether a place is the country or region that another one lies in."""
-    if place.kind == "country":
-        inside = {"city", "region"}
-    else:
-        inside = {"city"} if place.kind == "region" else set()
+    inside = {"country": {"city", "region"}, "region": {"city"}}.get(place.kind, set())
     if other.kind not in inside or not (place.value and other.value):
         return False
-    about = other.about
-    if ";" in about:
-        return False
-    return bool({place.value, place.text} & set(about.split(", ")))
+    around = {part for one in other.about.split("; ") for part in one.split(", ")}
+    return bool({place.value, place.text, *(o.value for o in place.options)} & around)
 
 
-def _lies_in(question: str, city: Mention, country: Mention) -> bool:
-    """Return whether a country is only said to tell where a city is."""
-    if (city.kind, country.kind) != ("city", "country") or not country.value:
-        return False
-    about = city.about
-    between = question[city.end : country.start]
-    return (
-        _BEFORE_COUNTRY.fullmatch(between) is not None
-        and ";" not in about
-        and about.rpartition(", ")[2] == country.value
-    )
-
-
-def _is_elsewhere(question: str, city: Mention, country: Mention) -> bool:
-    """Return whether a country says that another town of a known name is meant."""
-    if (city.kind, country.kind) != ("city", "country") or not country.value:
-        return False
-    between = question[city.end : country.start]
-    about = city.about
-    known = {place.rpartition(", ")[2] for place in about.split("; ")}
-    return (
-        _BEFORE_COUNTRY.fullmatch(between) is not None
-        and bool(about)
-        and country.value not in known
-        and not _GOES_ON.match(question[country.end :])
-    )
-
-
-def _mention_of(
+def mention_of(
     kind: str, value: str, question: str, start: int, end: int, **more: Any
 ) -> Mention:
     """Return the mention of what stands at a place in a question."""
@@ -290,87 +263,92 @@ def _mention_of(
     return Mention(kind=kind, value=value, text=text, start=start, end=end, **more)
 
 
-_NOT = re.compile(
-    r"\b(?:not|no|geen|niet|never|nooit|instead of|in plaats van|rather than)"
-    r"(?:\s+(?:the|de|het|any|a|an|een|for|voor|in|of|van|uit|from|om|are|zijn|is))*\s*$",
+_LIGHT = "|".join(sorted(word_list("light")))
+_NEGATED = re.compile(
+    r"(?:(?P<but>\b(?:but|maar)\s+)?"
+    r"(?:(?P<none>\b(?:no|geen)\b)|(?:(?P<not>\b(?:not|niet|never|nooit|nor|noch|neither)"
+    r"\b|n['\u2019]t\b)|(?P<strong>\b(?:without|zonder|except(?:ing)?|excluding|behalve|"
+    r"uitgezonderd|exclusief|outside|buiten|other than|anders dan|apart from|besides|"
+    r"met uitzondering van|aside from|minus)\b)"
+    r"|(?P<instead>\b(?:instead of|rather than|in plaats van)\b)))"
+    rf"(?:\s+(?:{_LIGHT})\b)*\s*)$",
     re.IGNORECASE,
 )
-_BUT = re.compile(
-    r"\b(?:except|excluding|behalve|uitgezonderd|exclusief|outside|other than|"
-    r"anders dan|apart from|besides|buiten|but not|maar niet|maar geen)\b",
+_ALSO = re.compile(
+    r"\s*(?:,|\band\b|\bor\b|\ben\b|\bof\b|\bnor\b|\bnoch\b)\s*"
+    r"(?:(?:in|uit|from|those|die|the|de|het)\s+)*",
     re.IGNORECASE,
 )
-_EXCLUDED = re.compile(
-    r"\b(?:not|niet|without|zonder|except|excluding|behalve|uitgezonderd|exclusief|"
-    r"outside|other than|anders dan|apart from|besides|buiten|but not|maar niet)"
-    r"(?:\s+(?:the|de|het|for|voor|in|of|van|uit|from|those|die|located|gevestigd))*\s*$",
-    re.IGNORECASE,
-)
-_ALSO = re.compile(r"\s*(?:,|\band\b|\bor\b|\ben\b|\bof\b)\s*(?:in|uit|from)?\s*")
-_PLACES = frozenset({"city", "region", "country", "place"})
 
 
 def without_excluded(
     question: str, mentions: Sequence[Mention]
 ) -> tuple[str, tuple[Mention, ...]]:
-    """Return a question without the types and places that it excludes, and those.
+    """Return a question without what it excludes, and the mentions of that.
+
+    `Are there no museums?` excludes nothing; what another thing is asked for instead of
+    goes, but need not be filtered out.
 
     Args:
         question: A question that stands alone.
         mentions: All that it names, negated or not.
     """
+    spans: list[tuple[int, int]] = []
     left: list[Mention] = []
-    spans = []
+    last: Mention | None = None
+    wanted = any(m.kind == "generic" for m in mentions)
+    types = sum(m.kind == "institution_type" for m in mentions)
     for mention in mentions:
-        before = _EXCLUDED.search(question[: mention.start])
-        if left and before is None:
-            before = _ALSO.fullmatch(question, left[-1].end, mention.start)
-        if before and mention.value and mention.kind in {"institution_type", *_PLACES}:
+        start, drops = _exclusion(question, mention, alone=not wanted and types < 2)
+        joined = last is not None and _group(last) == _group(mention)
+        if start < 0 and last and joined:
+            also = _ALSO.fullmatch(question, last.end, mention.start)
+            start = last.end if also else -1
+        if start < 0:
+            last = None
+            continue
+        last = mention
+        spans.append((start, mention.end))
+        if not drops:
             left.append(mention)
-            spans.append((before.start(), mention.end))
     for start, end in reversed(spans):
-        question = question[:start] + question[end:]
-    return question, tuple(left)
+        question = f"{question[:start].rstrip()} {question[end:].lstrip()}"
+    return question.strip(), tuple(left)
 
 
-def _without_negated(question: str, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
-    """Return mentions without those that a question says it does not mean.
+def _exclusion(question: str, mention: Mention, *, alone: bool) -> tuple[int, bool]:
+    """Return where words begin that exclude a mention, and whether it is just dropped.
 
-    Only where it names another of the same kind instead: `are there no museums?` asks
-    for museums.
+    Args:
+        question: The question.
+        mention: What may be excluded.
+        alone: Whether nothing else is asked for that it could be left out of.
     """
-    negated = [m for m in mentions if _NOT.search(question[: m.start])]
-    if not negated:
-        return tuple(mentions)
-    kept = [m for m in mentions if m not in negated]
-    return tuple(
-        m
-        for m in mentions
-        if m not in negated or not any(_alike(m, other) for other in kept)
-    )
+    if mention.kind == "date" and mention.lead < 0:  # `behalve die van na 1970`
+        found = _NEGATED.search(question[: mention.around[0]])
+        return (found.start() if found and found["strong"] else -1), False
+    if mention.kind == "date":
+        return mention.lead, False
+    if mention.kind not in {"institution_type", "name", *PLACES} or not mention.value:
+        return -1, False
+    found = _NEGATED.search(question[: mention.start])
+    if found is None:
+        return -1, False
+    weak = found["none"] and not found["but"] and mention.kind == "institution_type"
+    if weak and alone:
+        return -1, False
+    return found.start(), bool(found["instead"])
 
 
-def excludes(question: str, mentions: Sequence[Mention]) -> bool:
-    """Return whether a question asks for all but something, which no query does."""
-    if any(_BUT.search(question[: m.start]) for m in mentions if m.kind != "budget"):
-        return True
-    negated = [m for m in mentions if _NOT.search(question[: m.start])]
-    generic = any(m.kind == "generic" and m not in negated for m in mentions)
-    kinds = {m.kind for m in mentions}
-    return any(
-        (m.kind == "institution_type" and generic)
-        or (m.kind in _PLACES and bool(kinds & {"institution_type", "generic"}))
-        for m in negated
-    )
-
-
-def _alike(one: Mention, other: Mention) -> bool:
-    """Return whether one mention can stand instead of another."""
-    return one.kind == other.kind or {one.kind, other.kind} <= _PLACES
+def _group(mention: Mention) -> str:
+    """Return the kind of a mention, one for all places and institutions."""
+    return "place" if mention.kind in {*PLACES, "name"} else mention.kind
 
 
 _PREPOSITIONS = word_list("prepositions")
 _LINKS = word_list("links")
+_FUNCTION = word_list("stop")
+_BEYOND = word_list("beyond")
 _CUES = {
     "region": "province region state county provincie regio gewest deelstaat staat "
     "streek departement",
@@ -383,7 +361,7 @@ CUE_OF = {word: kind for kind, words in _CUES.items() for word in words.split()}
 _BEGINNINGS = word_list("beginnings")
 """Words that begin names of places, and change which place it is."""
 
-"""Words that are also names of places, or that can never be one."""
+_DETERMINERS = frozenset({"a", "an", "the", "een", "de", "het", "my", "your", "this"})
 
 
 def question_words(question: str, mentions: Sequence[Mention]) -> list[str]:
@@ -401,40 +379,52 @@ def named_kind(question: str) -> str | None:
     return next((kind for kind in kinds if kind), None)
 
 
+def _measure(kind: str, question: str, found: Found) -> Mention:
+    """Return the mention of a date or of an amount."""
+    return mention_of(
+        kind,
+        found.value,
+        question,
+        found.start,
+        found.end,
+        foreign=found.foreign,
+        relation=found.relation,
+        lead=found.lead,
+        around=found.around,
+    )
+
+
 def _named_mention(
     question: str, start: int, end: int, options: tuple[Entry, ...], **more: Any
 ) -> Mention:
     """Return the mention of a name of the gazetteer."""
-    value = options[0].value if _one_of_each_kind(options) else ""
-    return _mention_of(
-        options[0].kind, value, question, start, end, options=options, **more
-    )
-
-
-def _one_of_each_kind(options: Sequence[Entry]) -> bool:
-    """Return whether the first option is the only one of its kind."""
-    return len({o.value for o in options if o.kind == options[0].kind}) == 1
+    first = options[0]
+    alone = len({o.value for o in options if o.kind == first.kind}) == 1
+    value = first.value if alone else ""
+    return mention_of(first.kind, value, question, start, end, options=options, **more)
 
 
 def _may_be_name(
     question: str, tokens: Sequence[Token], at: int, options: Sequence[Entry]
 ) -> bool:
-    """Return whether one word that could be a name is one here.
+    """Return whether one word that is a name of the gazetteer is one here.
 
     Names are written with a capital or stand after a preposition; in a question that
-    has no capitals at all, words that are no common words are taken too.
+    has no capitals at all, words without an article are taken too.
     """
-    token = tokens[at]
-    before = tokens[at - 1].form if at else ""
-    if token.form in _STOP:
-        return token.text[0].isupper() and at > 0 and before in _PREPOSITIONS
-    if token.text[0].isupper():
-        return True
-    if before in _PREPOSITIONS or before in CUE_OF:
+    token, before = tokens[at], tokens[at - 1].form if at else ""
+    placed = before in _PREPOSITIONS or before in CUE_OF
+    capital = token.text[0].isupper()
+    if token.form in _FUNCTION:
+        return capital and at > 0 and before in _PREPOSITIONS
+    if token.form in _BEYOND and at == 0:
+        return False
+    if capital or placed:
         return True
     if any(o.kind == "country" for o in options) and len(token.form) > 3:
         return True
-    return len(token.form) > 3 and not any(c.isupper() for c in question[1:])
+    plain = not any(c.isupper() for c in question[1:])
+    return len(token.form) > 3 and plain and before not in _DETERMINERS
 
 
 def _by_cue(
@@ -447,8 +437,7 @@ def _by_cue(
         for word in words:
             kind = CUE_OF.get(word)
             if kind and any(o.kind == kind for o in options):
-                first = [o for o in options if o.kind == kind]
-                return (*first, *(o for o in options if o.kind != kind))
+                return tuple(sorted(options, key=lambda o: o.kind != kind))
             if word not in {"de", "het", "the", "of", "van", "in"} and not kind:
                 break
     return options
@@ -456,15 +445,14 @@ def _by_cue(
 
 def _begins_name(question: str, tokens: Sequence[Token], at: int) -> bool:
     """Return whether a word such as `New` is part of the name that follows it."""
-    if at + 1 >= len(tokens) or tokens[at].form not in _BEGINNINGS:
+    if not 0 <= at < len(tokens) - 1 or tokens[at].form not in _BEGINNINGS:
         return False
     here, following = tokens[at], tokens[at + 1]
-    between = question[here.end : following.start]
     return (
-        between in {" ", "-"}
+        question[here.end : following.start] in {" ", "-"}
         and here.text[0].isupper()
         and following.text[0].isupper()
-        and following.form not in _STOP
+        and following.form not in _FUNCTION
     )
 
 
@@ -475,28 +463,27 @@ def _longer_name(
 
     New York is not York: a name of the gazetteer is not taken out of a longer one.
     """
-    places = {"city", "region", "country"}
-    if mention.kind not in places or not _begins_name(question, tokens, at - 1):
+    if mention.kind not in PLACES or not _begins_name(question, tokens, at - 1):
         return mention
     cue = CUE_OF.get(tokens[at - 1].form)
     if cue and any(option.kind == cue for option in mention.options):
         return mention
     start = tokens[at - 1].start
-    return _mention_of("place", "", question, start, mention.end, score=0.0)
+    return mention_of("place", "", question, start, mention.end, score=0.0)
 
 
 def _end_of_name(tokens: Sequence[Token], at: int, taken: Taken) -> int:
     """Return the place after the last word of a name that begins with a capital."""
-    if not tokens[at].text[0].isupper():
-        return at + 1
     last = at + 1
-    while last < len(tokens) and not taken.covers(tokens[last].start, tokens[last].end):
+    while tokens[at].text[0].isupper() and last < len(tokens):
         token = tokens[last]
         linked = token.form in _LINKS and last + 1 < len(tokens)
-        if token.text[0].isupper() or (linked and tokens[last + 1].text[0].isupper()):
-            last += 1
-        else:
+        goes_on = token.text[0].isupper() or (
+            linked and tokens[last + 1].text[0].isupper()
+        )
+        if not goes_on or taken.covers(token.start, token.end):
             break
+        last += 1
     return last
 
 
@@ -505,7 +492,6 @@ _COMPARES = re.compile(
     r"\b(?:compar\w*|vergel\w*|more|fewer|meer|minder)\b", re.IGNORECASE
 )
 _COMPARED_WITH = frozenset({"to", "with", "than", "dan", "met"})
-_DEFINITE = frozenset({"the", "de", "het"})
 TYPO = 82.0
 WHOLE = 92.0
 NEARER = 86.0
@@ -531,20 +517,19 @@ class MentionFinder:
         return self._gazetteer
 
     def find(self, question: str) -> tuple[Mention, ...]:
-        """Return what a question names and means, in its order, without overlaps."""
-        said = _without_negated(question, self.find_all(question))
-        return _without_containers(question, _with_countries(question, said))
+        """Return what a question names, in its order, without overlaps."""
+        return _settled(question, self.find_all(question))
 
     def find_all(self, question: str) -> tuple[Mention, ...]:
-        """Return what a question names, also what it says it does not mean."""
+        """Return what a question names, also places that say where others lie."""
         found = Taken()
         for mention in self._forms(question):
             found.add(mention)
         tokens = tokens_of(question)
         for mention in self._names(question, tokens, found):
             found.add(mention)
-        for mention in _unknown_names(question, tokens, found):
-            found.replace(mention)
+        for start, end in _unknown_names(tokens, found):
+            found.replace(mention_of("name", "", question, start, end, score=0.0))
         for mention in self._misspelt(question, tokens, found):
             found.add(mention)
         if (whole := self._whole_name(question, found)) is not None:
@@ -555,41 +540,32 @@ class MentionFinder:
         """Return the name that a question, but for its first words, nearly is."""
         kinds = {m.kind for m in taken.in_order()}
         text = asked_name(question)
-        if not kinds and text != question.strip(" ?!.,;:"):
-            part = self._part_of_names(question, text)
-            if part is not None:
-                return part
+        start = question.find(text)
+        led = bool(text) and text != question.strip(" ?!.,;:") and not kinds
+        if led and any(c.isupper() for c in text):  # such as `the Tate`
+            options = tuple(dict.fromkeys(self._gazetteer.named_with(text)))
+            if options:
+                end = start + len(text)
+                return _named_mention(question, start, end, options, score=WHOLE)
         if kinds & {"name", "identifier", "budget", "date"} or len(text) < 8:
             return None
         options, score = self.nearest(text, ("name",), cutoff=WHOLE)
-        start = question.find(text)
         if not options or start < 0 or len({o.value for o in options}) > 1:
             return None
         return _named_mention(question, start, start + len(text), options, score=score)
 
-    def _part_of_names(self, question: str, text: str) -> Mention | None:
-        """Return the institutions that have all words of a name: `the Tate`."""
-        options, start = self._gazetteer.named_with(text), question.find(text)
-        if not options or start < 0 or not any(c.isupper() for c in text):
-            return None
-        known = tuple(dict.fromkeys(options))
-        return _named_mention(question, start, start + len(text), known, score=WHOLE)
-
     def _forms(self, question: str) -> Iterable[Mention]:
         """Yield identifiers, amounts and years."""
         for f in identifiers(question, self._known):
-            text = question[f.start : f.end]
-            if region := self._gazetteer.regions.get(text.casefold()):
-                yield _mention_of("region", region, question, f.start, f.end)
-                continue
-            value = self._gazetteer.identifiers.get(text.casefold(), text)
-            yield _mention_of("identifier", value, question, f.start, f.end)
+            text = question[f.start : f.end].casefold()
+            region = self._gazetteer.regions.get(text)
+            value = region or self._gazetteer.identifiers.get(text, f.value)
+            kind = "region" if region else "identifier"
+            yield mention_of(kind, value, question, f.start, f.end)
         for f in ranged(question, amounts(question)):
-            span = f.start, f.end
-            yield _mention_of("budget", f.value, question, *span, foreign=f.foreign)
+            yield _measure("budget", question, f)
         for f in years(question):
-            span = f.start, f.end
-            yield _mention_of("date", f.value, question, *span, relation=f.relation)
+            yield _measure("date", question, f)
 
     def _names(
         self, question: str, tokens: Sequence[Token], taken: Taken
@@ -604,10 +580,8 @@ class MentionFinder:
                 if length == 1 and _begins_name(question, tokens, at):
                     continue
                 mention = self._named(question, tokens, at, length)
-                if mention is not None and at:
-                    mention = _longer_name(question, tokens, at, mention)
                 if mention is not None:
-                    yield mention
+                    yield _longer_name(question, tokens, at, mention)
                     at += length - 1
                     break
             at += 1
@@ -621,68 +595,53 @@ class MentionFinder:
         start, end = part[0].start, part[-1].end
         options = self._gazetteer.entries.get(form, ())
         if not options and length <= ADJECTIVE and form.endswith("se"):
-            options = self._adjective(form)
+            # a Dutch adjective: `Noord-Hollandse`, `Gentse`
+            found = self._gazetteer.entries.get(form[:-2], ())
+            options = tuple(e for e in found if e.kind in PLACES and e.known)
         if options and length == 1 and not _may_be_name(question, tokens, at, options):
             options = ()
         if options:
-            return _named_mention(
-                question, start, end, _by_cue(tokens, at, length, options)
-            )
+            options = _by_cue(tokens, at, length, options)
+            return _named_mention(question, start, end, options)
         if letter := self._words.letters.get(form):
-            return _mention_of("institution_type", letter[0], question, start, end)
+            return mention_of("institution_type", letter[0], question, start, end)
         if form in self._words.generic:
-            return _mention_of("generic", "", question, start, end)
+            return mention_of("generic", "", question, start, end)
         return None
-
-    def _adjective(self, form: str) -> tuple[Entry, ...]:
-        """Return the places of a Dutch adjective: `Noord-Hollandse`, `Gentse`."""
-        found = self._gazetteer.entries.get(form[:-2], ())
-        return tuple(e for e in found if e.kind in {"city", "region"} and e.known)
 
     def _misspelt(
         self, question: str, tokens: Sequence[Token], taken: Taken
     ) -> Iterable[Mention]:
         """Yield types and places with typing errors, and places nobody knows."""
         strange = [
-            token
-            for token in tokens
-            if spelling_of(token.form) is None
-            and not taken.covers(token.start, token.end)
+            t
+            for t in tokens
+            if spelling_of(t.form) is None and not taken.covers(t.start, t.end)
         ]
         compared = _COMPARES.search(question) is not None
         for at, token in enumerate(tokens):
             before = tokens[at - 1].form if at else ""
             if before in {"of", "van"} and at > 1 and tokens[at - 2].form in CUE_OF:
                 before = tokens[at - 2].form
+            capital = token.text[0].isupper()
             placed = before in _PLACE_BEFORE or before in CUE_OF
-            placed = placed or (
-                before in _COMPARED_WITH and token.text[0].isupper() and compared
-            )
-            named = placed and token.text[0].isupper()
-            common = is_asking(token.form) and not named
+            placed = placed or (before in _COMPARED_WITH and capital and compared)
+            common = is_asking(token.form) and not (placed and capital)
             if common or taken.covers(token.start, token.end):
                 continue
-            usual = token.text[0].islower() or at == 0
-            if len(token.form) >= 5 and not placed and usual:
-                letter = self._type_like(token.form)
-                if letter is None and before not in _DEFINITE:
-                    letter = self._compound_of(token.form)
+            if len(token.form) >= 5 and not placed and (not capital or at == 0):
+                letter = self._type_like(token.form, before)
                 if letter is not None:
                     span = token.start, token.end
-                    mention = _mention_of(
-                        "institution_type", letter, question, *span, score=90.0
-                    )
+                    kind = "institution_type"
+                    mention = mention_of(kind, letter, question, *span, score=90.0)
                     taken.add(mention)
                     yield mention
                     continue
             alone = strange == [token] and len(token.form) >= LONG
-            if (
-                placed
-                or alone
-                or (token.text[0].isupper() and before in _PREPOSITIONS and at > 0)
-            ):
+            if placed or alone or (capital and before in _PREPOSITIONS and at > 0):
                 last = _end_of_name(tokens, at, taken)
-                sure = placed and (before != "te" or token.text[0].isupper())
+                sure = placed and (before != "te" or capital)
                 sure = sure and not is_asking(token.form)
                 place = self._place(
                     question, tokens[at:last], sure=sure, cue=CUE_OF.get(before)
@@ -691,29 +650,20 @@ class MentionFinder:
                     taken.add(place)
                     yield place
 
-    def _type_like(self, form: str) -> str | None:
-        """Return the letter of a misspelt word for a type."""
+    def _type_like(self, form: str, before: str) -> str | None:
+        """Return the letter of a misspelt type, or of a compound: `streekmusea`."""
         from rapidfuzz import fuzz, process
 
-        best = process.extractOne(
-            form,
-            [w for w in self._words.letters if " " not in w and len(w) > 4],
-            scorer=fuzz.ratio,
-            score_cutoff=TYPO,
-        )
-        if best is None or best[0][0] != form[0]:
+        letters = self._words.letters
+        words = [w for w in letters if " " not in w and len(w) > 4]
+        best = process.extractOne(form, words, scorer=fuzz.ratio, score_cutoff=TYPO)
+        if best is not None and best[0][0] == form[0]:
+            return letters[best[0]][0]
+        if before in {"the", "de", "het"}:
             return None
-        return self._words.letters[best[0]][0]
-
-    def _compound_of(self, form: str) -> str | None:
-        """Return the letter of a Dutch compound of a word for a type: `streekmusea`."""
-        ends = (
-            form[at:]
-            for at in range(3, len(form) - 4)
-            if form[at:] in self._words.letters
-        )
+        ends = (form[at:] for at in range(3, len(form) - 4) if form[at:] in letters)
         end = next(ends, None)
-        return None if end is None else self._words.letters[end][0]
+        return None if end is None else letters[end][0]
 
     def _place(
         self, question: str, part: Sequence[Token], *, sure: bool, cue: str | None
@@ -727,33 +677,23 @@ class MentionFinder:
             return _named_mention(question, start, end, options, score=score)
         if not sure or not part[0].text[0].isalpha():
             return None
-        return _mention_of(cue or "place", "", question, start, end, score=0.0)
+        return mention_of(cue or "place", "", question, start, end, score=0.0)
 
     def nearest(
         self, text: str, kinds: Sequence[str], *, cutoff: float = TYPO
     ) -> tuple[tuple[Entry, ...], float]:
-        """Return what a misspelt name can stand for, and how near it is.
+        """Return what a misspelt name can stand for, and how near it is, of 100.
 
-        Args:
-            text: A name.
-            kinds: Kinds of entries that it may be.
-            cutoff: How near at least, of 100.
-
-        Returns:
-            The entries of the nearest names, also of those nearly as near, and the
-            score of the nearest; nothing where none is near.
+        Entries of names that are nearly as near as the nearest are among them.
         """
         from rapidfuzz import fuzz, process
 
         form = normal(text)
         found: list[tuple[float, str, Entry]] = []
         for kind in kinds:
+            names = self._gazetteer.names.get(kind, ())
             for name, score, _ in process.extract(
-                form,
-                self._gazetteer.names.get(kind, ()),
-                scorer=fuzz.ratio,
-                score_cutoff=cutoff,
-                limit=5,
+                form, names, scorer=fuzz.ratio, score_cutoff=cutoff, limit=5
             ):
                 found += [
                     (-score, name, entry)

@@ -61,14 +61,7 @@ class SpecificityMetrics:
     """Counts what was classified and how many classes a filter left."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
-        """Make the metrics.
-
-        Args:
-            registry: Where they are registered; None makes a registry for them.
-
-        Raises:
-            MissingExtraError: If the extra `templates` is not installed.
-        """
+        """Make the metrics."""
         with extra("templates", "Measuring templates"):
             from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
         self.registry = CollectorRegistry() if registry is None else registry

@@ -23,73 +23,39 @@ if TYPE_CHECKING:
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.retrieval.specificity.class_scores import RankedChunk
     from knowtrail.retrieval.specificity.conversation import Conversation
-    from knowtrail.retrieval.specificity.execution import Execution
+    from knowtrail.retrieval.specificity.execution import Execution, Value
     from knowtrail.retrieval.specificity.query_templates import Template
     from knowtrail.retrieval.specificity.slots import Doubt
 
-_GENERIC = {"en": ("institution", "institutions"), "nl": ("instelling", "instellingen")}
-_OR = {"en": " or ", "nl": " of "}
-_FOUNDED = {
-    "en": {
-        "in": "founded in {}",
-        "between": "founded between {} and {}",
-        "before": "founded before {}",
-        "after": "founded after {}",
-        "since": "founded in {} or later",
-        "until": "founded in {} or earlier",
-    },
-    "nl": {
-        "in": "opgericht in {}",
-        "between": "opgericht tussen {} en {}",
-        "before": "opgericht v\u00f3\u00f3r {}",
-        "after": "opgericht na {}",
-        "since": "opgericht in {} of later",
-        "until": "opgericht in {} of eerder",
-    },
-}
-_BUDGET = {
-    "en": {
-        "above": "with a budget above {} euro",
-        "at_least": "with a budget of at least {} euro",
-        "below": "with a budget below {} euro",
-        "at_most": "with a budget of at most {} euro",
-        "equal": "with a budget of exactly {} euro",
-        "between": "with a budget between {} and {} euro",
-    },
-    "nl": {
-        "above": "met een budget boven {} euro",
-        "at_least": "met een budget van minstens {} euro",
-        "below": "met een budget onder {} euro",
-        "at_most": "met een budget van hoogstens {} euro",
-        "equal": "met een budget van precies {} euro",
-        "between": "met een budget tussen {} en {} euro",
-    },
-}
+    SlotValues = Mapping[str, str | tuple[str, ...]]
+
+SHOWN = 25
+"""Institutions that a list names."""
 
 
-def things(
-    slots: Mapping[str, str | tuple[str, ...]], language: str, number: int = 2
-) -> str:
+def said_in(language: str) -> Any:
+    """Return what answers say in a language."""
+    return data_file("phrases.yaml")[language]
+
+
+def things(slots: SlotValues, language: str, number: int = 2) -> str:
     """Return the words for the types asked for, one or many."""
     form = 0 if number == 1 else 1
-    words = [
-        type_words().shown[letter][language][form]
-        for letter in _each(slots, "institution_type")
-        if letter in type_words().shown
-    ]
-    joiner = " and " if language == "en" else " en "
-    return joiner.join(words) or _GENERIC[language][form]
+    shown = type_words().shown
+    letters = _each(slots, "institution_type")
+    words = [shown[letter][language][form] for letter in letters if letter in shown]
+    return str(
+        said_in(language)["and"].join(words) or said_in(language)["generic"][form]
+    )
 
 
-def joined(places: Sequence[str], language: str) -> str:
-    """Return places with commas and an `or`."""
-    if not places:
-        return ""
-    *first, last = places
-    return f"{', '.join(first)}{_OR[language]}{last}" if first else last
+def joined(places: Sequence[str], language: str, by: str = "or") -> str:
+    """Return places with commas and an `or`, or an `and`."""
+    *first, last = places or ("",)
+    return f"{', '.join(first)}{said_in(language)[by]}{last}" if first else last
 
 
-def where(slots: Mapping[str, str | tuple[str, ...]], language: str) -> str:
+def where(slots: SlotValues, language: str) -> str:
     """Return the places asked for, with `in` before them."""
     for name in ("city", "region", "country"):
         if places := [_placed(value, language) for value in _each(slots, name)]:
@@ -97,20 +63,20 @@ def where(slots: Mapping[str, str | tuple[str, ...]], language: str) -> str:
     return ""
 
 
-def _criterion(slots: Mapping[str, str | tuple[str, ...]], language: str) -> str:
+def _criterion(slots: SlotValues, language: str) -> str:
     """Return the date or budget asked for, with a space before it."""
     for date in _each(slots, "date"):
         relation = next(iter(_each(slots, "date_relation")), "in")
         first, _, last = date.partition("/")
-        words = _FOUNDED[language]
+        words = said_in(language)["founded"]
         if last and relation == "in":
-            return " " + words["between"].format(first, last)
+            return f" {words['between'].format(first, last)}"
         late = relation in {"after", "until"} and last
-        return " " + words[relation].format(last if late else first)
+        return f" {words[relation].format(last if late else first)}"
     for budget in _each(slots, "budget"):
-        comparison = next(iter(_each(slots, "comparison")), "above")
+        comparison = next(iter(_each(slots, "comparison")), "equal")
         ends = [amount(end, language) for end in budget.split("/")]
-        return " " + _BUDGET[language][comparison].format(*ends)
+        return f" {said_in(language)['budget'][comparison].format(*ends)}"
     return ""
 
 
@@ -127,87 +93,38 @@ def _placed(value: str, language: str) -> str:
     return f"{article} {place_name(value, language)}".strip()
 
 
-def _each(slots: Mapping[str, str | tuple[str, ...]], name: str) -> tuple[str, ...]:
+def _each(slots: SlotValues, name: str) -> tuple[str, ...]:
     """Return the values of a slot, none where it has none."""
     given = slots.get(name) or ()
     return (given,) if isinstance(given, str) else given
 
 
 _CODES = re.compile(r"\b[A-Z]{2}(?:-[A-Z0-9]{1,3})?\b")
-_DOUBTS = {
-    "typo": {"en": "I read '{}' as {}.", "nl": "Ik lees '{}' als {}."},
-    "also": {
-        "en": "'{}' is also a {}: say so if you mean that.",
-        "nl": "'{}' is ook een {}: zeg het als je dat bedoelt.",
-    },
-    "several": {
-        "en": "There is more than one {}, and all are taken: {}.",
-        "nl": "Er is meer dan \u00e9\u00e9n {}, en alle tellen mee: {}.",
-    },
-    "ambiguous": {"en": "'{}' can be: {}.", "nl": "'{}' kan zijn: {}."},
-    "unknown": {"en": "I do not know '{}'.", "nl": "Ik ken '{}' niet."},
-    "near": {
-        "en": "I do not know '{}'. Did you mean {}?",
-        "nl": "Ik ken '{}' niet. Bedoel je {}?",
-    },
-    "only": {
-        "en": "I left out '{}' and answered for {} alone: please ask for each.",
-        "nl": "Ik liet '{}' weg en antwoord alleen voor {}: vraag het apart.",
-    },
-    "spelt": {
-        "en": "{} is written in several ways, and all are taken: {}.",
-        "nl": "{} staat er op meer manieren, en alle tellen mee: {}.",
-    },
-    "longer": {
-        "en": "There are places with a longer name than {}: {}.",
-        "nl": "Er zijn plaatsen met een langere naam dan {}: {}.",
-    },
-    "parts": {
-        "en": "Nothing is recorded under {} itself: I took what lies in it, {}.",
-        "nl": "Onder {} zelf staat niets: ik nam wat erin ligt, {}.",
-    },
-    "unrecorded": {
-        "en": "I cannot tell what is in {}: no institution is recorded under it. Those "
-        "of its country are recorded under {}.",
-        "nl": "Ik weet niet wat er in {} is: geen instelling staat daaronder. Die van "
-        "het land staan onder {}.",
-    },
-    "regionless": {
-        "en": "{} institutions in {} have no region: they may be missing here.",
-        "nl": "{} instellingen in {} hebben geen regio: zij kunnen hier ontbreken.",
-    },
-    "currency": {
-        "en": "Budgets are in euro; '{}' is not: please give an amount in euro.",
-        "nl": "Budgetten zijn in euro; '{}' niet: geef een bedrag in euro.",
-    },
-}
-_JOINERS = {
-    "ambiguous": "; ",
-    "several": "; ",
-    "longer": ", ",
-    "parts": ", ",
-    "spelt": ", ",
-    "unrecorded": ", ",
-}
-_PLACED = frozenset({"only", "parts", "unrecorded"})
-_KINDS_NL = {"city ": "stad ", "region ": "regio ", "country ": "land "}
+_JOINERS = dict.fromkeys(("ambiguous", "several"), "; ") | dict.fromkeys(
+    ("longer", "parts", "spelt", "unrecorded"), ", "
+)
 
 
 def doubt_text(doubt: Doubt, language: str) -> str:
     """Return what is doubtful about a slot value, in words."""
+    words = said_in(language)
     shown = [_with_names(text, language) for text in doubt.candidates]
     if doubt.slot == "institution_type":
         types = type_words().shown
         shown = [types[t][language][1] if t in types else t for t in shown]
-    if language == "nl":
-        shown = [_in_dutch(text) for text in shown]
+    for english, own in words["kinds"].items():
+        shown = [
+            own + t.removeprefix(english) if t.startswith(english) else t for t in shown
+        ]
     kind = "near" if doubt.kind == "unknown" and shown else doubt.kind
-    joiner = " or " if language == "en" else " of "
-    joiner = _JOINERS.get(kind, joiner)
     text = doubt.text
-    if doubt.kind in _PLACED and doubt.slot in {"region", "country"}:
+    if doubt.kind in {"only", "parts", "unrecorded"} and doubt.slot in {
+        "region",
+        "country",
+    }:
         text = _with_names(text, language)
-    return _DOUBTS[kind][language].format(text, joiner.join(shown))
+    joiner = _JOINERS.get(kind, words["or"])
+    return str(words["doubts"][kind].format(text, joiner.join(shown)))
 
 
 def _with_names(text: str, language: str) -> str:
@@ -215,110 +132,18 @@ def _with_names(text: str, language: str) -> str:
     return _CODES.sub(lambda found: place_name(found[0], language), text)
 
 
-def _in_dutch(text: str) -> str:
-    """Return a candidate whose kind is in Dutch."""
-    for english, dutch in _KINDS_NL.items():
-        if text.startswith(english):
-            return dutch + text.removeprefix(english)
-    return text
-
-
-SHOWN = 25
-_FIXED = {
-    "irrelevant": {
-        "en": "I can only answer questions about heritage institutions, such as "
-        "archives, museums and libraries: please ask me one of those.",
-        "nl": "Ik kan alleen vragen over erfgoedinstellingen beantwoorden, zoals "
-        "archieven, musea en bibliotheken: stel me zo'n vraag.",
-    },
-    "none": {
-        "en": "I have no query for that question. I can list, count, find and compare "
-        "institutions by type, place, name, identifier, founding date and budget.",
-        "nl": "Voor die vraag heb ik geen zoekopdracht. Ik kan instellingen opnoemen, "
-        "tellen, vinden en vergelijken naar type, plaats, naam, code, oprichting en "
-        "budget.",
-    },
-    "lost": {
-        "en": "That builds on something that was not said before: please ask the whole "
-        "question.",
-        "nl": "Dat bouwt voort op iets dat niet eerder is gezegd: stel alsjeblieft de "
-        "hele vraag.",
-    },
-    "strange": {
-        "en": "I do not understand '{}' here: please ask the whole question.",
-        "nl": "Ik begrijp '{}' hier niet: stel alsjeblieft de hele vraag.",
-    },
-    "which": {"en": "Which one do you mean: {}?", "nl": "Welke bedoel je: {}?"},
-    "missing": {"en": "Please say {}.", "nl": "Noem alsjeblieft {}."},
-    "without": {"en": "Without {}:", "nl": "Zonder {}:"},
-    "left": {
-        "en": "I did not take '{}' into account.",
-        "nl": "Met '{}' heb ik geen rekening gehouden.",
-    },
-    "strict": {
-        "en": "I cannot take '{}' into account, so I give no answer.",
-        "nl": "Met '{}' kan ik geen rekening houden, dus geef ik geen antwoord.",
-    },
-    "failed": {
-        "en": "The query was ended before it had an answer: {}",
-        "nl": "De zoekopdracht is gestopt voor er een antwoord was: {}",
-    },
-}
-_SLOTS = {
-    "institution_type": {
-        "en": "what type of institution",
-        "nl": "welk type instelling",
-    },
-    "city": {"en": "which city", "nl": "welke stad"},
-    "region": {"en": "which province or region", "nl": "welke provincie of regio"},
-    "country": {"en": "which country", "nl": "welk land"},
-    "name": {"en": "the name of an institution", "nl": "de naam van een instelling"},
-    "identifier": {"en": "an ISIL or GHCID", "nl": "een ISIL of GHCID"},
-    "date": {"en": "a year", "nl": "een jaar"},
-    "budget": {"en": "an amount in euro", "nl": "een bedrag in euro"},
-    "two": {
-        "en": "two or more cities, regions or countries",
-        "nl": "twee of meer steden, regio's of landen",
-    },
-}
-_ORDERS = {
-    "oldest": {"en": "the oldest first", "nl": "de oudste eerst"},
-    "newest": {"en": "the newest first", "nl": "de nieuwste eerst"},
-}
-_UNMEASURED = {
-    "date": {
-        "en": "No founding date is recorded for {}, so I cannot tell.",
-        "nl": "Van {} is geen oprichtingsdatum bekend, dus dat kan ik niet zeggen.",
-    },
-    "budget": {
-        "en": "No budget is recorded for {}, so I cannot tell.",
-        "nl": "Van {} is geen budget bekend, dus dat kan ik niet zeggen.",
-    },
-}
-_LABELS = {
-    "institution_type": ("Type", "Type"),
-    "city": ("City", "Stad"),
-    "region": ("Region", "Regio"),
-    "country": ("Country", "Land"),
-    "isil": ("ISIL", "ISIL"),
-    "ghcid": ("GHCID", "GHCID"),
-    "founded": ("Founded", "Opgericht"),
-    "budget": ("Budget in euro", "Budget in euro"),
-    "url": ("Website", "Website"),
-    "description": ("Description", "Omschrijving"),
-}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What an answer takes into account beside rows and slots.
 
     Attributes:
+        question: What was asked.
         counted: Whether the question asks how many there are.
         total: How many there are; None where the rows are all that is known.
         apart: IRI of an institution -> what tells it from another one of its name.
     """
 
+    question: str = ""
     counted: bool = False
     total: int | None = None
     apart: Mapping[str, str] = field(default_factory=dict)
@@ -329,208 +154,220 @@ NOTHING = Asked()
 
 def fixed_text(key: str, language: str, *values: str) -> str:
     """Return an answer that says why there is no other."""
-    return _FIXED[key][language].format(*values)
+    return str(said_in(language)["fixed"][key].format(*values))
 
 
 def asking_for(missing: Sequence[str], language: str) -> str:
     """Return a request for slots, by their names."""
-    wanted = []
-    joiner = " or " if language == "en" else " of "
-    for name in missing:
-        parts = name.split("|")
-        if name == "city|region|country:two":
-            wanted.append(_SLOTS["two"][language])
-        else:
-            wanted.append(
-                joiner.join(_SLOTS[p][language] if p in _SLOTS else p for p in parts)
-            )
+    slots = said_in(language)["slots"]
+    wanted = [
+        slots["two"]
+        if name == "city|region|country:two"
+        else joined([slots.get(p, p) for p in name.split("|")], language)
+        for name in missing
+    ]
     return fixed_text("missing", language, ", ".join(wanted))
 
 
 def plain_answer(
     template_id: str,
     found: Execution,
-    slots: Mapping[str, str | tuple[str, ...]],
+    slots: SlotValues,
     language: str,
     *,
     asked: Asked = NOTHING,
 ) -> str:
-    """Return an answer made of the rows of a query.
-
-    Args:
-        template_id: What was asked.
-        found: The rows.
-        slots: What was asked for.
-        language: `en` or `nl`.
-        asked: What is known beside the rows.
-    """
+    """Return an answer made of the rows of a query."""
     if template_id == "compare_locations":
         return _comparison(found, slots, language)
+    if template_id == "compare_institutions":
+        return _older(found, slots, language)
+    if "total" in found.columns:
+        return _budgets(found, slots, language)
     if "count" in found.columns:
         return _count(found, slots, language)
     if not found.rows:
         return _nothing(slots, language)
     if template_id in {"find_institution_by_name", "find_institution_by_identifier"}:
-        return "\n\n".join(
-            _details(dict(zip(found.columns, row, strict=True)), language)
-            for row in found.rows
-        )
+        return "\n\n".join(_details(row, language, asked) for row in _records(found))
     return _listing(found, slots, language, asked)
 
 
-def _count(
-    found: Execution, slots: Mapping[str, str | tuple[str, ...]], language: str
-) -> str:
+def _records(found: Execution) -> list[dict[str, Value]]:
+    """Return rows as values by the name of their column."""
+    return [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+
+
+def _count(found: Execution, slots: SlotValues, language: str) -> str:
     """Return a number, or one for each type and place."""
-    if len(found.columns) > 1:
-        lines = []
-        for row in found.rows:
-            values = dict(zip(found.columns, row, strict=True))
-            number = int(values["count"] or 0)
-            letter = values.get("type") or values.get("institution_type")
-            types = slots if letter is None else {"institution_type": str(letter)}
-            place = values.get("place")
-            begin = "" if place is None else f"{place_name(str(place), language)}: "
-            words = things(types, language, number)
-            lines.append(
-                f"- {begin}{number} {words}" if begin else f"- {words}: {number}"
-            )
-        if "place" in found.columns:
-            head = "By place:" if language == "en" else "Per plaats:"
+    said = said_in(language)
+    if len(found.columns) == 1:
+        number = int(found.rows[0][0] or 0) if found.rows else 0
+        return f"{_there_are(number, slots, language)}."
+    lines = []
+    for values in _records(found):
+        number = int(values["count"] or 0)
+        letter = values.get("type") or values.get("institution_type")
+        types = slots if letter is None else {"institution_type": str(letter)}
+        words, place = things(types, language, number), values.get("place")
+        if place is None:
+            lines.append(f"- {words}: {number}")
         else:
-            number = sum(int(n or 0) for n in found.column("count"))
-            head = (
-                f"Institutions by type, {number} in all:"
-                if language == "en"
-                else f"Instellingen per type, {number} in totaal:"
-            )
-        return "\n".join([head, *lines])
-    number = int(found.rows[0][0] or 0) if found.rows else 0
-    return f"{_there_are(number, slots, language)}."
+            lines.append(f"- {place_name(str(place), language)}: {number} {words}")
+    whole = sum(int(n or 0) for n in found.column("count"))
+    if "place" not in found.columns:
+        return "\n".join([said["by type"].format(whole), *lines])
+    return "\n".join([
+        f"{_there_are(whole, slots, language)}. {said['by place']}",
+        *lines,
+    ])
 
 
-def _there_are(
-    number: int, slots: Mapping[str, str | tuple[str, ...]], language: str
-) -> str:
+def _there_are(number: int, slots: SlotValues, language: str) -> str:
     """Return how many there are of what was asked for."""
-    wanted = _wanted(slots, language, number)
-    if language == "nl":
-        return f"Er {'is' if number == 1 else 'zijn'} {number} {wanted}"
-    return f"There {'is' if number == 1 else 'are'} {number} {wanted}"
+    form = said_in(language)["there"]["one" if number == 1 else "many"]
+    return str(form.format(number, _wanted(slots, language, number)))
 
 
-def _wanted(
-    slots: Mapping[str, str | tuple[str, ...]], language: str, number: int
-) -> str:
+def _wanted(slots: SlotValues, language: str, number: int) -> str:
     """Return what was asked for: type, place, date or budget."""
     parts = things(slots, language, number), where(slots, language)
     return "".join([*parts, _criterion(slots, language)])
 
 
-def _comparison(
-    found: Execution, slots: Mapping[str, str | tuple[str, ...]], language: str
-) -> str:
+def _comparison(found: Execution, slots: SlotValues, language: str) -> str:
     """Return the number of each place, and which has most."""
+    said = said_in(language)
     numbers = [
         (place_name(str(row[0]), language), int(row[-1] or 0)) for row in found.rows
     ]
     lines = [f"- {name}: {n} {things(slots, language, n)}" for name, n in numbers]
     most = max((n for _, n in numbers), default=0)
     first = [name for name, n in numbers if n == most]
-    if len(first) == 1:
-        end = "has the most." if language == "en" else "heeft de meeste."
-        lines.append(f"{first[0]} {end}")
-    elif len(first) < len(numbers):
-        joiner = " and " if language == "en" else " en "
-        end = "have the most." if language == "en" else "hebben de meeste."
-        lines.append(f"{', '.join(first[:-1])}{joiner}{first[-1]} {end}")
+    if len(first) == len(numbers) > 1:
+        return "\n".join([*lines, said["as many"]])
+    end = said["has most" if len(first) == 1 else "have most"]
+    return "\n".join([*lines, end.format(joined(first, language, "and"))])
+
+
+def _older(found: Execution, slots: SlotValues, language: str) -> str:
+    """Return which of some institutions is first, and what each of them has."""
+    said, order = said_in(language), str(slots.get("order", "oldest"))
+    money = order in {"richest", "poorest"}
+    column = "amount" if money else "founded"
+    rows = _records(found)
+    lines = [
+        f"- {row['name']}"
+        + (f" ({_measure(row[column], money, language)})" if row[column] else "")
+        for row in rows
+    ]
+    lacking = [str(row["name"]) for row in rows if row[column] is None]
+    if lacking or not rows:
+        names = lacking or [str(name) for name in _each(slots, "name")]
+        head = said["unknown_of"].format(joined(names, language, "and"))
+    elif len({str(row[column]) for row in rows[:2]}) == 1:
+        head = said["same"]
     else:
-        lines.append(
-            "They have as many." if language == "en" else "Ze hebben er evenveel."
-        )
-    return "\n".join(lines)
-
-
-def _nothing(slots: Mapping[str, str | tuple[str, ...]], language: str) -> str:
-    """Return that nothing was found."""
-    for name in ("identifier", "name"):
-        if value := slots.get(name):
-            if language == "nl":
-                return f"Er is geen instelling {value} in de graaf."
-            return f"There is no institution {value} in the graph."
-    wanted = _wanted(slots, language, 2)
-    if language == "nl":
-        return f"Er zijn geen {wanted} in de graaf."
-    return f"There are no {wanted} in the graph."
-
-
-def _listing(
-    found: Execution,
-    slots: Mapping[str, str | tuple[str, ...]],
-    language: str,
-    asked: Asked,
-) -> str:
-    """Return names, with what was asked beside them, and how many there are."""
-    lines = []
-    for row in found.rows[:SHOWN]:
-        values = dict(zip(found.columns, row, strict=True))
-        beside = [asked.apart.get(str(values.get("custodian")), "")]
-        if values.get("place"):
-            beside.append(place_name(str(values["place"]), language))
-        if values.get("founded"):
-            beside.append(str(values["founded"]))
-        elif (euro := values.get("amount")) is not None:
-            beside.append(f"{amount(euro, language)} euro")
-        told = ", ".join(dict.fromkeys(text for text in beside if text))
-        lines.append(f"- {values.get('name')}" + (f" ({told})" if told else ""))
-    number = len(found.rows) if asked.total is None else asked.total
-    head = _head(found, slots, language, asked)
-    if number > SHOWN:
-        more = "and {} more" if language == "en" else "en nog {}"
-        lines.append(f"- ... {more.format(number - SHOWN)}")
+        head = said["first"][order].format(rows[0]["name"])
     return "\n".join([head, *lines])
 
 
-def _head(
-    found: Execution,
-    slots: Mapping[str, str | tuple[str, ...]],
-    language: str,
-    asked: Asked,
-) -> str:
+def _measure(value: Value, money: bool, language: str) -> str:
+    """Return a founding date, or a budget, in words."""
+    return f"{amount(value or 0, language)} euro" if money else str(value)
+
+
+def _budgets(found: Execution, slots: SlotValues, language: str) -> str:
+    """Return the sum or the mean of budgets, and of how many it is."""
+    values = _records(found)[0] if found.rows else {}
+    number = int(values.get("number") or 0)
+    what = f"{things(slots, language, number)}{where(slots, language)}"
+    if not number:
+        return str(said_in(language)["unmeasured"]["budget"].format(what))
+    kind, whole = str(slots.get("aggregate", "sum")), float(values.get("total") or 0)
+    shown = amount(whole if kind == "sum" else round(whole / number, 2), language)
+    return str(said_in(language)["aggregates"][kind].format(number, what, shown))
+
+
+def _nothing(slots: SlotValues, language: str) -> str:
+    """Return that nothing was found."""
+    there = said_in(language)["there"]
+    for name in ("identifier", "name"):
+        if value := slots.get(name):
+            return str(there["no one"].format(value))
+    return str(there["none"].format(_wanted(slots, language, 2)))
+
+
+def _listing(found: Execution, slots: SlotValues, language: str, asked: Asked) -> str:
+    """Return names, with what was asked beside them, and how many there are."""
+    lines = []
+    for values in _records(found)[:SHOWN]:
+        beside = [asked.apart.get(str(values.get("custodian")), "")]
+        if values.get("place"):
+            beside.append(place_name(str(values["place"]), language))
+        for column in ("founded", "amount"):
+            if (value := values.get(column)) is not None:
+                beside.append(_measure(value, column == "amount", language))
+                break
+        told = ", ".join(dict.fromkeys(text for text in beside if text))
+        lines.append(f"- {values.get('name')}" + (f" ({told})" if told else ""))
+    number = len(found.rows) if asked.total is None else asked.total
+    if number > SHOWN:
+        lines.append(f"- ... {said_in(language)['more'].format(number - SHOWN)}")
+    return "\n".join([_head(found, slots, language, asked), *lines])
+
+
+def _head(found: Execution, slots: SlotValues, language: str, asked: Asked) -> str:
     """Return the line above names."""
+    said = said_in(language)
     known = asked.total is not None or not found.cut
     number = len(found.rows) if asked.total is None else asked.total
     order, limit = str(slots.get("order", "")), str(slots.get("limit", ""))
     if asked.counted and known and not limit:
         return f"{_there_are(number, slots, language)}:"
     wanted = _wanted(slots, language, number)
-    if order in _ORDERS and limit and (limit == "1" or number == int(limit)):
-        begin, word = ("", "Oudste") if language == "nl" else ("The ", "oldest")
-        if order == "newest":
-            word = "Nieuwste" if language == "nl" else "newest"
-        if number > 1 and limit != "1":
-            begin += f"{number} "
-            word = word.lower()
-        return f"{begin}{word} {wanted}:"
-    least = "" if known else ("at least ", "minstens ")[language == "nl"]
-    first = f", {_ORDERS[order][language]}" if order in _ORDERS and number > 1 else ""
-    return f"{least}{number} {wanted}{first}:"
+    if order in said["orders"] and limit and (limit == "1" or number == int(limit)):
+        rank = said["ranks"][min(int(str(slots.get("skip", 0))), 9)]
+        many = f"{number} " if number > 1 and limit != "1" else ""
+        the = "The " if language == "en" else ""
+        head = f"{the}{many}{rank}{said['most'][order]} {wanted}:"
+        return head[0].upper() + head[1:]
+    first = (
+        f", {said['orders'][order]}" if order in said["orders"] and number > 1 else ""
+    )
+    return f"{'' if known else said['at least']}{number} {wanted}{first}:"
 
 
-def unmeasured_text(
-    template: Template, slots: Mapping[str, str | tuple[str, ...]], language: str
-) -> str:
+def unmeasured_text(template: Template, slots: SlotValues, language: str) -> str:
     """Return that no date, or no budget, is known of anything that was asked for."""
-    what = _UNMEASURED["budget" if "budget" in template.slots else "date"][language]
-    return what.format(f"{things(slots, language)}{where(slots, language)}")
+    key = "budget" if template.intent == "budget" else "date"
+    text = said_in(language)["unmeasured"][key]
+    return str(text.format(f"{things(slots, language)}{where(slots, language)}"))
 
 
-def _details(values: Mapping[str, str | int | float | None], language: str) -> str:
-    """Return all that is known of one institution."""
+def asked_columns(question: str) -> tuple[str, ...]:
+    """Return which facts of an institution a question asks for, in either language."""
+    text = question.casefold()
+    return tuple(
+        dict.fromkeys(
+            column
+            for language in ("en", "nl")
+            for column, words in said_in(language)["asks"].items()
+            if re.search(rf"\b(?:{words})\b", text)
+        )
+    )
+
+
+def _details(values: Mapping[str, Value], language: str, asked: Asked) -> str:
+    """Return all that is known of one institution, what was asked for first."""
+    labels = said_in(language)["labels"]
+    first = [c for c in asked_columns(asked.question) if c in labels]
     lines = [str(values.get("name"))]
-    for column, labels in _LABELS.items():
+    for column in dict.fromkeys([*first, *labels]):
         value = values.get(column)
         if value is None or value == "":
+            if column in first:
+                lines.append(f"- {labels[column]}: {said_in(language)['unrecorded']}")
             continue
         shown = str(value)
         if column == "institution_type":
@@ -539,7 +376,7 @@ def _details(values: Mapping[str, str | int | float | None], language: str) -> s
             shown = amount(value, language)
         elif column == "country":
             shown = place_name(shown, language)
-        lines.append(f"- {labels[0 if language == 'en' else 1]}: {shown}")
+        lines.append(f"- {labels[column]}: {shown}")
     return "\n".join(lines)
 
 
@@ -559,13 +396,7 @@ _SCHEMA: dict[str, Any] = {
 def build_context(
     found: Execution | None, chunks: Sequence[RankedChunk], *, tokens: int = TOKENS
 ) -> str:
-    """Return what an answer may rest on: rows of the query first, then chunks.
-
-    Args:
-        found: Rows of the query; None where none was run.
-        chunks: The best first; those that do not fit are left out.
-        tokens: How long it may be, by estimate.
-    """
+    """Return what an answer may rest on: rows of the query first, then chunks."""
     lines: list[str] = []
     if found is not None:
         lines.append(f"Query result, {len(found.rows)} rows:")

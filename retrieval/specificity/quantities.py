@@ -1,4 +1,8 @@
-"""Numbers in Dutch and English questions: years, money, identifiers, and how many."""
+"""Numbers in Dutch and English questions: years, money, identifiers, orders.
+
+Numbers in words are read by `text2num`; how they are compared is a small
+closed grammar of operators (`data/quantities.yaml`), which a negator turns around.
+"""
 
 from __future__ import annotations
 
@@ -8,274 +12,52 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from knowtrail.retrieval.specificity.vocabulary import data_file
+from knowtrail.retrieval.specificity.vocabulary import data_file, language_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-NEWEST = (
-    r"newest|youngest|latest|kortst\w*|shortest|most recent\w*|recentst?e?"
-    r"|nieuwst\w*|jongst\w*"
-    r"|recent\w*|laatst?e? (?:opgericht|gesticht)\w*"
-    r"|last (?:founded|established)"
-    r"|het laatst|founded last|last to (?:be founded|open)"
-)
-OLDEST = r"oldest|earliest|oudst\w*|vroegst\w*|first|eerst\w*|longest|langst\w*"
-_SUPERLATIVE = f"(?:{NEWEST}|{OLDEST})"
-_COUNTS = {
-    "two": 2, "twee": 2, "three": 3, "drie": 3, "four": 4, "vier": 4, "five": 5,
-    "vijf": 5, "six": 6, "zes": 6, "seven": 7, "zeven": 7, "eight": 8, "acht": 8,
-    "nine": 9, "negen": 9, "ten": 10, "tien": 10, "twenty": 20, "twintig": 20,
-}  # fmt: skip
-_NUMBER = rf"(?P<{{}}>\d{{{{1,4}}}}|{'|'.join(_COUNTS)})"
-_TIME = r"(?!\s+(?:years?|decades?|centur\w+|months?|jaar|jaren|eeuw\w*|maand\w*)\b)"
-_LIMIT = re.compile(
-    rf"\b(?:top[ -]?)?{_NUMBER.format('before')}\s+{_SUPERLATIVE}\b"
-    rf"|\b{_SUPERLATIVE}\s+{_NUMBER.format('after')}\b(?!\s*[-/]?\s*\d){_TIME}"
-    rf"|\btop[ -]?{_NUMBER.format('top')}\b"
-)
-_OF_THEM = r"(?:of (?:them|those|these)|daarvan|ervan|hiervan|van (?:die|deze|hen))"
-_ASKED = r"(?:which|what|welke?)"
-_PLURAL = re.compile(r"(?:[^us]s|[^l]en|musea|arboreta)$", re.IGNORECASE)
-_TOP = re.compile(r"\btop[ -]?$", re.IGNORECASE)
-_ENDS_SO = re.compile(rf"\b{_SUPERLATIVE}\s+$", re.IGNORECASE)
-_BEGINS_SO = re.compile(rf"\s+{_SUPERLATIVE}\b", re.IGNORECASE)
-_GOES_ON = re.compile(r"\s+[^\W\d_]{3,}")
-_COUNTING = re.compile(
-    r"(?:^|\b(?:the|de|het|me|us|my|mij|ons|are|were|zijn|waren|list|show|give|find|name"
-    r"|geef|toon|noem|zoek|which|what|welke|wat))\W*$",
-    re.IGNORECASE,
-)
+    from knowtrail.retrieval.specificity.mention import Mention
 
+_DATA = data_file("quantities.yaml")
+OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
+"""Operator -> what it is where it is negated."""
 
-def asked_limit(question: str) -> str | None:
-    """Return how many are asked for; one by `is the oldest`, None where not said."""
-    text = question.casefold()
-    if found := _LIMIT.search(text):
-        word = found["before"] or found["after"] or found["top"]
-        number = _COUNTS.get(word) or int(word)
-        if not (found["after"] and number > 999):  # `founded first, 1850`
-            return str(number) if number else None
-    if _one(text):
-        return "1"
-    single = re.search(r"\b(?:is|was|what's|welk|heeft|has)\b", text)
-    many = re.search(r"\b(?:are|were|zijn|welke|geef|list|toon|show|waren)\b", text)
-    if single and not many and re.search(rf"\b{_SUPERLATIVE}\b", text):
-        return "1"
-    return None
-
-
-def _one(text: str) -> bool:
-    """Return whether a text speaks of one: `oldest museum`, `the newest of them`."""
-    nouns = _singulars()
-    return bool(
-        re.search(rf"\b{_SUPERLATIVE}\s+(?:\w+\s+)?(?:{nouns})\b", text)
-        or re.search(
-            rf"\b(?:which|what|welke?)\s+(?:{nouns})\b.*\b{_SUPERLATIVE}\b", text
-        )
-        or (
-            re.search(rf"\b{_SUPERLATIVE}\s+{_OF_THEM}\b", text)
-            and not re.search(r"\b(?:are|were|zijn|waren)\b", text)
-        )
-    )
-
-
-@lru_cache(maxsize=1)
-def _singulars() -> str:
-    """Return a pattern of the words for one institution, in both languages."""
-    given = data_file("types.yaml")
-    lists = [w[x] for w in given["types"].values() for x in ("en", "nl")]
-    words = {
-        word.casefold()
-        for found in lists
-        for word in found[::2]
-        if not _PLURAL.search(word)
-    }
-    words |= {"institution", "instelling", "organisation", "organisatie", "one"}
-    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
-
-
-def _is_number_of(text: str, start: int, end: int) -> bool:
-    """Return whether a number says how many, as in `top 999` or `the 999 oldest`."""
-    before, after = text[:start], text[end:]
-    if _TOP.search(before):
-        return True
-    if _ENDS_SO.search(before) and end - start < len("1000"):
-        return bool(_GOES_ON.match(after))
-    return bool(_BEGINS_SO.match(after) and _COUNTING.search(before))
-
-
-_SCALES = {
-    "k": 3,
-    "thousand": 3,
-    "duizend": 3,
-    "ton": 5,
-    "m": 6,
-    "mln": 6,
-    "mio": 6,
-    "mn": 6,
-    "million": 6,
-    "millions": 6,
-    "miljoen": 6,
-    "bn": 9,
-    "billion": 9,
-    "miljard": 9,
-    "mld": 9,
+DATES = {"lt": "before", "gt": "after", "ge": "since", "le": "until", "eq": "in"}
+AMOUNTS = {
+    "lt": "below",
+    "gt": "above",
+    "ge": "at_least",
+    "le": "at_most",
+    "eq": "equal",
 }
-_LARGE = frozenset({"million", "miljoen", "mln", "miljard"})
-_TENS = {
-    "20": ("twenties", "twintig"),
-    "30": ("thirties", "dertig"),
-    "40": ("forties", "veertig"),
-    "50": ("fifties", "vijftig"),
-    "60": ("sixties", "zestig"),
-    "70": ("seventies", "zeventig"),
-    "80": ("eighties", "tachtig"),
-    "90": ("nineties", "negentig"),
-}
-_NUMBERS: dict[str, int | Decimal] = {
-    "one": 1,
-    "a": 1,
-    "een": 1,
-    "\u00e9\u00e9n": 1,
-    "two": 2,
-    "twee": 2,
-    "three": 3,
-    "drie": 3,
-    "four": 4,
-    "vier": 4,
-    "five": 5,
-    "vijf": 5,
-    "six": 6,
-    "zes": 6,
-    "seven": 7,
-    "zeven": 7,
-    "eight": 8,
-    "acht": 8,
-    "nine": 9,
-    "negen": 9,
-    "ten": 10,
-    "tien": 10,
-    "twenty": 20,
-    "twintig": 20,
-    "fifty": 50,
-    "vijftig": 50,
-    "hundred": 100,
-    "a hundred": 100,
-    "honderd": 100,
-    "half a": Decimal("0.5"),
-    "half": Decimal("0.5"),
-    "een half": Decimal("0.5"),
-    "anderhalf": Decimal("1.5"),
-    "one and a half": Decimal("1.5"),
-}
-_NUMBER_WORDS = "|".join(sorted(map(re.escape, _NUMBERS), key=len, reverse=True))
-_AMOUNT = re.compile(
-    r"(?P<before>\u20ac|\$|\u00a3|\b(?:eur|usd|gbp)\b)?\s*"
-    r"(?:(?<!\d)(?<!\de)(?<!\de[+-])(?P<digits>\d[\d.,\u00a0' ]*\d|\d)(?!\d|e[+-]?\d)"
-    rf"|\b(?P<word>{_NUMBER_WORDS})\b)"
-    rf"\s*(?:(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})\b)?\s*"
-    r"(?P<after>\u20ac|\$|\u00a3|\b(?:euros?|eur|usd|gbp|dollars?|pounds?|ponden"
-    r"|pond)\b)?",
-    re.IGNORECASE,
+
+
+def _any_of(phrases: Iterable[str]) -> str:
+    """Return a pattern of phrases, between whose words one more may stand."""
+    return "|".join(phrase.replace(" ", r"\s+(?:\w+\s+)?") for phrase in phrases)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Return a pattern that takes any case."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_NEGATOR = rf"(?:\b(?:{_any_of(_DATA['negators'])})|n['\u2019]t)"
+_FILLER = rf"(?:\s+(?:{_any_of(_DATA['fillers'])})(?!\w))*\s*$"
+_OPERATOR = _compiled(
+    rf"(?:(?P<not>{_NEGATOR})\s+(?:(?-i:[a-z\u00e9]+)\s+){{0,3}}?)?\b(?:"
+    + "|".join(f"(?P<{op}>{_any_of(p)})" for op, p in _DATA["operators"].items())
+    + rf")(?:\b{_FILLER}|-$)"
 )
-_SHARED = re.compile(r"\s*(?:and|en|to|tot|or|of|-|\u2013)\s*", re.IGNORECASE)
-_BARE = re.compile(r"(?<![\w.,])(\d[\d.,]*\d)(?![.,]?\w)")
-_MONEY_CUE = re.compile(
-    r"budget|begroting|\bspend|spending|funding|\bgeven\b.*\buit\b|besteden|uitgeven"
-    r"|inkomsten|income|revenue|per jaar|a year|per year|yearly|annual|jaarlijks"
-    r"|\b(?:under|over|above|below|more than|less than|at least|at most|meer dan|boven"
-    r"|minder dan|onder|minstens|hoogstens)\s+\W*\d[\d.,]*\s*(?:k|m|mln|bn|mio)\b",
-    re.IGNORECASE,
+_SUFFIX = _compiled(
+    r"\s*(?:,\s*)?(?:(?P<onwards>(?:and\s+)?onwards?)|(?:or|of|en|and)\s+(?:"
+    + "|".join(f"(?P<{op}>{'|'.join(p)})" for op, p in _DATA["suffixes"].items())
+    + r"))\b(?!\s+(?:the\s+|than\s+|dan\s+)?(?:year\s+)?\d)"
 )
-_FOREIGN = re.compile(r"\$|\u00a3|usd|gbp|dollar|pound|pond", re.IGNORECASE)
-_CENTURY = re.compile(
-    r"\b(?:(\d{1,2})(?:st|nd|rd|th|e|de|ste)|"
-    r"(sixteenth|seventeenth|eighteenth|nineteenth|twentieth|twenty-first|"
-    r"zestiende|zeventiende|achttiende|negentiende|twintigste|eenentwintigste))"
-    r"[ -](?:century|centuries|eeuw)\b",
-    re.IGNORECASE,
-)
-_CENTURIES = {
-    "sixteenth": 16,
-    "zestiende": 16,
-    "seventeenth": 17,
-    "zeventiende": 17,
-    "eighteenth": 18,
-    "achttiende": 18,
-    "nineteenth": 19,
-    "negentiende": 19,
-    "twentieth": 20,
-    "twintigste": 20,
-    "twenty-first": 21,
-    "eenentwintigste": 21,
-}
-_DATE = re.compile(
-    r"\b(?:\d{1,2}[ ./-](?:\d{1,2}|[a-z]{3,9})[ ./-])?"
-    r"(?P<year>1[0-9]{3}|20[0-9]{2}|[5-9]\d{2})"
-    r"(?P<decade>(?:s|'s|er jaren)\b)?(?:-\d{2}-\d{2})?(?![\d.,]*\d)",
-    re.IGNORECASE,
-)
-_DECADE = re.compile(
-    r"\bjaren\s+(?:['\u2019]?(?P<after>[1-9]0)(?:'?s)?(?!\d)|(?P<dutch>"
-    + "|".join(dutch for _, dutch in _TENS.values())
-    + r")\b)|(?:\bthe\s+['\u2019]?|['\u2019])(?P<short>[1-9]0)'?s\b"
-    r"|\b(?:the\s+)?(?P<word>"
-    + "|".join(english for english, _ in _TENS.values())
-    + r")\b",
-    re.IGNORECASE,
-)
-_BETWEEN = re.compile(r"\b(?:between|from|tussen|van)\s*$", re.IGNORECASE)
-_FILLER = (
-    r"(?:\s+(?:in|the|de|het|year|jaar|het jaar|the year|and including|en met|around"
-    r"|rond"
-    r"|circa|about|ongeveer|end of|begin(?:ning)? of|eind(?:e)?(?: van)?"
-    r"|begin van))*\s*$"
-)
-_UNTIL = re.compile(
-    r"\b(?:until|up to|tot en met|t/m|by|(?:no|not) later than|niet later dan|uiterlijk"
-    r"|(?:in|on) or before|in of voor|at the latest in|op zijn laatst in"
-    r"|niet (?:\w+ )?na|not (?:\w+ )?after)" + _FILLER,
-    re.IGNORECASE,
-)
-_SINCE = re.compile(
-    r"\b(?:since|sinds|vanaf|from|(?:no|not) earlier than|niet eerder dan"
-    r"|op zijn vroegst"
-    r"|(?:in|on) or after|in of na|as of|niet (?:\w+ )?v(?:oo|\u00f3\u00f3)r"
-    r"|not (?:\w+ )?before)" + _FILLER,
-    re.IGNORECASE,
-)
-_OR = re.compile(r"\b(?:or|of)\b", re.IGNORECASE)
-_FROM = re.compile(r"\bfrom(?:\s+the)?\s*$", re.IGNORECASE)
-_BEFORE = re.compile(
-    r"\b(?:before|v(?:oo|\u00f3\u00f3)r|earlier than|older than|ouder (?:\w+ )?dan"
-    r"|eerder (?:\w+ )?dan"
-    r"|prior to|tot|predat(?:e|es|ing)|pre)" + _FILLER + r"|\bpre-$",
-    re.IGNORECASE,
-)
-_AFTER = re.compile(
-    r"\b(?:after|na|later than|later (?:\w+ )?dan|newer than|nieuwer (?:\w+ )?dan"
-    r"|younger than"
-    r"|jonger (?:\w+ )?dan|more recent than|recenter dan|past|post)"
-    + _FILLER
-    + r"|\bpost-$",
-    re.IGNORECASE,
-)
-_OR_EARLIER = re.compile(
-    r"\s*(?:,\s*)?(?:or|of|en|and)\s+(?:earlier|before|older|eerder|daarvoor|ouder)\b"
-    r"(?!\s+(?:the\s+|than\s+|dan\s+)?(?:year\s+)?\d)",
-    re.IGNORECASE,
-)
-_OR_LATER = re.compile(
-    r"\s*(?:,\s*)?(?:(?:or|of|en|and)\s+(?:later|after|newer|since|daarna|nieuwer"
-    r"|jonger)"
-    r"|onwards?|and onwards?)\b"
-    r"(?!\s+(?:the\s+|than\s+|dan\s+)?(?:year\s+)?\d)",
-    re.IGNORECASE,
-)
-_IDENTIFIER = re.compile(
-    r"(?<![\w-])(?:[A-Za-z]{2}|O|OCLC|EUR|oclc|o)-[A-Za-z0-9][A-Za-z0-9:/-]*[A-Za-z0-9]"
-    r"|(?<![\w-])[A-Z]{2}-[A-Z0-9](?![\w-])"
+_NOT_IN = _compiled(
+    rf"(?P<not>{_NEGATOR})\s+(?:(?-i:[a-z\u00e9]+)\s+){{0,4}}?"
+    rf"(?:in|uit|from|of|van|between|tussen)\b{_FILLER}"
 )
 
 
@@ -288,7 +70,9 @@ class Found:
         start: Where it begins.
         end: Where it ends.
         foreign: Whether an amount is in another currency than euro.
-        relation: Of a year: `in`, `before`, `after`, `since` or `until`.
+        relation: Of a year, of `DATES`; of an amount, of `AMOUNTS` or empty.
+        lead: Where a negator begins that excludes it; -1 without one.
+        around: Where the words begin and end that say how it is compared.
     """
 
     value: str
@@ -296,73 +80,108 @@ class Found:
     end: int
     foreign: bool = False
     relation: str = "in"
+    lead: int = -1
+    around: tuple[int, int] = (0, 0)
 
 
-def amounts(text: str) -> list[Found]:
-    """Return the amounts of money in a text, as decimal numbers.
+_PROTECTED = frozenset({"een", "\u00e9\u00e9n", "one", "a", "first", "eerste", "eerst"})
+_RUN = re.compile(r"[^\W\d_]+(?:[ -][^\W\d_]+){0,3}")
 
-    A number is one where a currency or a scale such as `million` stands beside it, or
-    where the text speaks of a budget and it is no year.
+
+class Digits:
+    """A text in which numbers in words are digits, and where its characters stand."""
+
+    def __init__(self, text: str) -> None:
+        language = language_of(text)
+        self.text = ""
+        self._places: list[int] = []
+        at = 0
+        while at < len(text):
+            inside = at > 0 and text[at - 1].isalnum()
+            run = None if inside else _RUN.match(text, at)
+            piece, size = _numeral(run[0], language) if run else ("", 0)
+            if not size:
+                piece, size = text[at], 1
+            self.text += piece
+            self._places += [at] * len(piece)
+            at += size
+        self._places.append(len(text))
+
+    def place(self, at: int) -> int:
+        """Return the place in the text itself."""
+        return self._places[at]
+
+
+@lru_cache(maxsize=4096)
+def _numeral(run: str, language: str) -> tuple[str, int]:
+    """Return the digits that the longest beginning of some words means, and its length.
+
+    Scales such as `million` stay words, and so do `one` and `first`, which say more.
     """
-    cue = _MONEY_CUE.search(text)
-    found = []
-    matches = list(_AMOUNT.finditer(text))
-    for match, following in zip(matches, [*matches[1:], None], strict=False):
-        currency = match["before"] or match["after"]
-        scale = match["scale"]
-        if following and not (scale or currency):
-            between = text[match.end() : following.start()]
-            if _SHARED.fullmatch(between):  # `1 and 2 million`
-                scale, currency = following["scale"], following["after"]
-        number = _number(match["digits"], match["word"])
-        if number is not None and number >= 1000:  # `500,000 and 2 million`
-            scale = match["scale"]
-        if number is None or (match["word"] and not scale):
+    from text_to_num import alpha2digit
+
+    ends = [m.end() for m in re.finditer(r"[^\W\d_]+", run)]
+    for end in reversed(ends):
+        words = run[:end].casefold()
+        split = set(re.split(r"[ -]", words))
+        if split & _PROTECTED or split & _DATA["scales"].keys():
             continue
-        year = not scale and not currency and 1000 <= number <= 2100
-        spoken = bool(cue) and (bool(scale) or not year)
-        if not currency and not spoken and scale not in _LARGE:
-            continue
-        whole = number * Decimal(10) ** _SCALES.get((scale or "").casefold(), 0)
-        start, end = match.span()
-        piece = text[start:end]
-        start += len(piece) - len(piece.lstrip())
-        end -= len(piece) - len(piece.rstrip())
-        shown = format(whole.quantize(Decimal("0.01")), "f").rstrip("0").rstrip(".")
-        foreign = bool(currency and _FOREIGN.search(currency))
-        found.append(Found(value=shown, start=start, end=end, foreign=foreign))
-    return found
+        if words.endswith("ties"):  # the sixties
+            words, tail = f"{words[:-3]}y", "s"
+        else:
+            tail = ""
+        said = alpha2digit(words, language, threshold=0)
+        if re.fullmatch(r"\d+(?:st|nd|rd|th|e|de|ste)?", said):
+            return said + tail, end
+    return "", 0
 
 
-def in_euro(text: str) -> str:
-    """Return a text that goes on about budgets with `euro` behind a bare number.
-
-    A number that can be a year stays one, and a small one may be no amount at all.
-    """
-    if amounts(text) or years(text):
-        return text
-    match = _BARE.search(text)
-    number = _number(match[1], None) if match else None
-    if match is None or number is None or number < 1000:
-        return text
-    return f"{text[: match.end()]} euro{text[match.end() :]}"
+def is_number(form: str) -> bool:
+    """Return whether a word is a number, in digits or in words of either language."""
+    said = form.isalpha() and any(_numeral(form, one)[1] for one in ("en", "nl"))
+    return form.isdigit() or said
 
 
-def _number(digits: str | None, word: str | None) -> Decimal | None:
-    """Return a number as people write it: groups of three, or a decimal sign."""
-    if word is not None:
-        return Decimal(_NUMBERS[word.casefold()])
-    if digits is None:
-        return None
-    bare = re.sub(r"[\u00a0' ]", "", digits).strip(".,")
-    if re.fullmatch(r"\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{1,2})?", bare):
-        tail = re.search(r"[.,](\d{1,2})$", bare)
-        head = bare[: tail.start()] if tail else bare
-        whole = re.sub(r"[.,]", "", head)
-        return Decimal(f"{whole}.{tail[1]}" if tail else whole)
-    if re.fullmatch(r"\d+(?:[.,]\d+)?", bare) and len(bare) <= 18:
-        return Decimal(bare.replace(",", "."))
-    return None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Compared:
+    """How a quantity is compared, and by what words beside it."""
+
+    operator: str = ""
+    begin: int
+    end: int
+    excluded: bool = False
+
+
+def _operator(text: str, start: int, end: int) -> _Compared:
+    """Return how a quantity at a place in a text is compared."""
+    before = text[:start]
+    if found := _SUFFIX.match(text, end):
+        name = "ge" if found["onwards"] else str(found.lastgroup)
+        return _Compared(operator=name, begin=start, end=found.end())
+    if found := _OPERATOR.search(before):
+        name = next(op for op in _DATA["operators"] if found[op])
+        name = OPPOSITE.get(name, "eq") if found["not"] else name
+        return _Compared(operator=name, begin=found.start(), end=end)
+    if found := _NOT_IN.search(before):
+        return _Compared(begin=found.start(), end=end, excluded=True)
+    return _Compared(begin=start, end=end)
+
+
+_CENTURY = _compiled(
+    r"\b(\d{1,2})(?:st|nd|rd|th|e|de|ste)[ -](?:century|centuries|eeuw)\b"
+)
+_DATE = _compiled(
+    r"\b(?:\d{1,2}[ ./-](?:\d{1,2}|[a-z]{3,9})[ ./-])?"
+    r"(?P<year>1[0-9]{3}|20[0-9]{2}|[5-9]\d{2})"
+    r"(?P<decade>(?:s|'s|er jaren)\b)?(?:-\d{2}-\d{2})?(?![\d.,]*\d)"
+)
+_DECADE = _compiled(
+    r"\bjaren\s+['\u2019]?([1-9]0)(?:'?s)?(?!\d)|(?:\bthe\s+)?['\u2019]?\b([1-9]0)'?s\b"
+)
+_RANGE = _compiled(r"\b(?:between|from|tussen|van)(?:\s+(?:the|de|het))?\s*$")
+_TO = _compiled(r"\s*(?:to|tot en met|tot|until|t/m|-|\u2013)(?:\s+(?:the|de))?\s*")
+_AND = _compiled(r"\s*(?:and|en)(?:\s+(?:the|de))?\s*")
+_OR = _compiled(r"\b(?:or|of)\b")
 
 
 def years(text: str) -> list[Found]:
@@ -371,45 +190,59 @@ def years(text: str) -> list[Found]:
     A century or decade is its first and last year, such as `1801/1900`, and so is
     `between 1800 and 1850`.
     """
-    plain: list[tuple[int, int, int, int]] = []
-    for match in _CENTURY.finditer(text):
-        number = int(match[1]) if match[1] else _CENTURIES[match[2].casefold()]
-        if 5 <= number <= 21:
-            plain.append((*match.span(), 100 * number - 99, 100 * number))
-    for match in _DECADE.finditer(text):
-        first = 1900 + _tens(match)
-        plain.append((*match.span(), first, first + 9))
-    for match in _DATE.finditer(text):
-        if _is_number_of(text, *match.span()):
-            continue
-        first = int(match["year"])
-        last = first + 9 if match["decade"] and first % 10 == 0 else first
-        plain.append((*match.span(), first, last))
-    plain.sort()
+    view = Digits(text)
+    spans = list(_spans(view.text))
     found: list[Found] = []
-    skip = -1
-    for n, (start, end, first, last) in enumerate(plain):
-        if n == skip:
+    skip = False
+    for n, (start, end, first, last) in enumerate(spans):
+        if skip:
+            skip = False
             continue
-        before, relation = text[:start], "in"
+        following = spans[n + 1] if n + 1 < len(spans) else None
         value = str(first) if first == last else f"{first}/{last}"
-        following = plain[n + 1] if n + 1 < len(plain) else None
+        opening = _RANGE.search(view.text[:start])
+        between = view.text[end : following[0]] if following else ""
         if (
-            following
-            and _BETWEEN.search(before)
-            and re.fullmatch(
-                r"\s*(?:and|en|to|tot|until|-|\u2013|t/m|tot en met)\s*",
-                text[end : following[0]],
-            )
+            opening
+            and following
+            and (_TO.fullmatch(between) or _AND.fullmatch(between))
         ):
-            value = f"{first}/{following[3]}"
-            end, skip = following[1], n + 1
-        else:
-            relation = _relation(before, text[end:])
-            if relation == "since" and first != last and _FROM.search(before):
-                relation = "in"
-        found.append(Found(value=value, start=start, end=end, relation=relation))
+            value, end, skip = f"{first}/{following[3]}", following[1], True
+        compared = _operator(view.text, start, end)
+        plain = not compared.excluded and (skip or compared.operator == "ge")
+        if opening and "/" in value and plain:  # `from the 1950s`, `between 1 and 2`
+            compared = _Compared(operator="eq", begin=opening.start(), end=end)
+        excluded = _NOT_IN.search(view.text[:start]) if "/" in value else None
+        if excluded:  # `not from the 1950s`
+            compared = _Compared(begin=excluded.start(), end=end, excluded=True)
+        found.append(
+            Found(
+                value=value,
+                start=view.place(start),
+                end=view.place(end),
+                relation=DATES[compared.operator or "eq"],
+                lead=view.place(compared.begin) if compared.excluded else -1,
+                around=(view.place(compared.begin), view.place(compared.end)),
+            )
+        )
     return _narrowed(found, text)
+
+
+def _spans(text: str) -> Iterable[tuple[int, int, int, int]]:
+    """Return place, first and last year of each date, in order and apart."""
+    found: list[tuple[int, int, int, int]] = []
+    for match in _CENTURY.finditer(text):
+        last = 100 * int(match[1])
+        found += [(*match.span(), last - 99, last)] if 500 <= last <= 2100 else []
+    for match in _DECADE.finditer(text):
+        first = 1900 + int(match[1] or match[2])
+        found.append((*match.span(), first, first + 9))
+    for match in _DATE.finditer(text):
+        if not _is_number_of(text, *match.span()):
+            first = int(match["year"])
+            last = first + 9 if match["decade"] and first % 10 == 0 else first
+            found.append((*match.span(), first, last))
+    return sorted(found)
 
 
 def _narrowed(found: list[Found], text: str) -> list[Found]:
@@ -431,34 +264,131 @@ def _narrowed(found: list[Found], text: str) -> list[Found]:
     return [replace(one, value=f"{low}/{high}", relation="in") for one in found]
 
 
-def _tens(match: re.Match[str]) -> int:
-    """Return the tens of a decade that is named without its century."""
-    if digits := match["after"] or match["short"]:
-        return int(digits)
-    said = (match["dutch"] or match["word"]).casefold()
-    return next(int(tens) for tens, words in _TENS.items() if said in words)
+_SCALES = {name: int(power) for name, power in _DATA["scales"].items()}
+_LARGE = frozenset({"million", "miljoen", "mln", "miljard"})
+_WORDS = "|".join(sorted(map(re.escape, _DATA["halves"]), key=len, reverse=True))
+_AMOUNT = _compiled(
+    r"(?P<before>\u20ac|\$|\u00a3|\b(?:eur|usd|gbp)\b)?\s*"
+    r"(?:(?<!\d)(?<!\de)(?<!\de[+-])(?P<digits>\d[\d.,\u00a0' ]*\d|\d)"
+    rf"(?!\d|e[+-]?\d|(?:st|nd|rd|th|e|de|ste)\b)|\b(?P<word>{_WORDS})\b)"
+    rf"\s*(?:(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})\b)?\s*"
+    r"(?P<after>\u20ac|\$|\u00a3|\b(?:euros?|eur|usd|gbp|dollars?|pounds?|ponden"
+    r"|pond)\b)?"
+)
+_SHARED = _compiled(r"\s*(?:and|en|to|tot|or|of|-|\u2013)\s*")
+_BARE = re.compile(r"(?<![\w.,])(\d[\d.,]*\d)(?![.,]?\w)")
+_MONEY = _compiled(_DATA["money"])
+_FOREIGN = _compiled(r"\$|\u00a3|usd|gbp|dollar|pound|pond")
 
 
-def _relation(before: str, after: str) -> str:
-    """Return what the words beside a year say of it."""
-    if _OR_EARLIER.match(after):
-        return "until"
-    if _OR_LATER.match(after):
-        return "since"
-    tests = (("until", _UNTIL), ("since", _SINCE), ("before", _BEFORE))
-    for relation, test in (*tests, ("after", _AFTER)):
-        if test.search(before):
-            return relation
-    return "in"
+def amounts(text: str) -> list[Found]:
+    """Return the amounts of money in a text, as decimal numbers.
+
+    A number is one where a currency or a scale such as `million` stands beside it, or
+    where the text speaks of a budget and it is no year.
+    """
+    view = Digits(text)
+    cue = _MONEY.search(view.text)
+    found = []
+    matches = list(_AMOUNT.finditer(view.text))
+    for match, following in zip(matches, [*matches[1:], None], strict=False):
+        currency, scale = match["before"] or match["after"], match["scale"]
+        if following and not (scale or currency):
+            between = view.text[match.end() : following.start()]
+            if _SHARED.fullmatch(between):  # `1 and 2 million`
+                scale, currency = following["scale"], following["after"]
+        number = _number(match["digits"], match["word"])
+        if number is not None and number >= 1000:  # `500,000 and 2 million`
+            scale = match["scale"]
+        if number is None or (match["word"] and not scale):
+            continue
+        spoken = bool(cue) and (bool(scale) or number > 2100)
+        if not currency and not spoken and scale not in _LARGE:
+            continue
+        whole = number * Decimal(10) ** _SCALES.get((scale or "").casefold(), 0)
+        piece = match[0]
+        start = match.start() + len(piece) - len(piece.lstrip())
+        end = match.end() - len(piece) + len(piece.rstrip())
+        compared = _operator(view.text, start, end)
+        shown = format(whole.quantize(Decimal("0.01")), "f").rstrip("0").rstrip(".")
+        found.append(
+            Found(
+                value=shown,
+                start=view.place(start),
+                end=view.place(end),
+                foreign=bool(currency and _FOREIGN.search(currency)),
+                relation=AMOUNTS.get(compared.operator, ""),
+                lead=view.place(compared.begin) if compared.excluded else -1,
+                around=(view.place(compared.begin), view.place(compared.end)),
+            )
+        )
+    return found
+
+
+def ranged(text: str, found: Sequence[Found]) -> list[Found]:
+    """Return amounts in which `between 1 and 2 million` is one, `1000000/2000000`."""
+    joined: list[Found] = []
+    for one in found:
+        last = joined[-1] if joined else None
+        opening = None if last is None else _RANGE.search(text[: last.start])
+        between = "" if last is None else text[last.end : one.start]
+        if (
+            last is not None
+            and "/" not in last.value
+            and Decimal(last.value) <= Decimal(one.value)
+            and (_TO.fullmatch(between) or (opening and _AND.fullmatch(between)))
+        ):
+            joined[-1] = replace(
+                one,
+                value=f"{last.value}/{one.value}",
+                start=opening.start() if opening else last.start,
+                foreign=one.foreign or last.foreign,
+                relation="between",
+                lead=last.lead,
+                around=(min(last.around[0], last.start), one.end),
+            )
+        else:
+            joined.append(one)
+    return joined
+
+
+def in_euro(text: str) -> str:
+    """Return a text that goes on about budgets with `euro` behind a bare number.
+
+    A number that can be a year stays one, and a small one may be no amount at all.
+    """
+    match = _BARE.search(text)
+    number = _number(match[1], None) if match else None
+    if match is None or number is None or number < 1000 or amounts(text) or years(text):
+        return text
+    return f"{text[: match.end()]} euro{text[match.end() :]}"
+
+
+def _number(digits: str | None, word: str | None) -> Decimal | None:
+    """Return a number as people write it: groups of three, or a decimal sign."""
+    if word is not None:
+        return Decimal(_DATA["halves"][word.casefold()])
+    bare = re.sub(r"[\u00a0' ]", "", digits or "").strip(".,")
+    if re.fullmatch(r"\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{1,2})?", bare):
+        tail = re.search(r"[.,](\d{1,2})$", bare)
+        whole = re.sub(r"[.,]", "", bare[: tail.start()] if tail else bare)
+        return Decimal(f"{whole}.{tail[1]}" if tail else whole)
+    if re.fullmatch(r"\d+(?:[.,]\d+)?", bare) and len(bare) <= 18:
+        return Decimal(bare.replace(",", "."))
+    return None
+
+
+_IDENTIFIER = re.compile(
+    r"(?<![\w-])(?:[A-Za-z]{2}|O|OCLC|EUR|oclc|o)-[A-Za-z0-9][A-Za-z0-9:/-]*[A-Za-z0-9]"
+    r"|(?<![\w-])[A-Z]{2}-[A-Z0-9](?![\w-])"
+)
 
 
 def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Found]:
     """Return what looks like an ISIL or a GHCID.
 
-    Args:
-        text: A question.
-        known: Identifiers of the graph in lower case; they are taken in any case,
-            others only where they begin with capitals and are more than a word.
+    Those that are known, in lower case, are taken in any case; others only where they
+    begin with capitals and are more than a word.
     """
     found = []
     for match in _IDENTIFIER.finditer(text):
@@ -472,38 +402,145 @@ def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Found]:
     return found
 
 
-_RANGE = re.compile(
-    r"\b(?:between|from|tussen|van)(?:\s+(?:the|de))?\s*$", re.IGNORECASE
+def _order_words(degree: str) -> dict[str, re.Pattern[str]]:
+    """Return the words of each order that name the first, or that only compare."""
+    money = f"(?:{_DATA['budget_words']})"
+    return {
+        order: _compiled(rf"\b(?:{words[degree].replace('(?:BUDGET)', money)})\b")
+        for order, words in _DATA["orders"].items()
+    }
+
+
+_MOST, _MORE = _order_words("most"), _order_words("more")
+_FIRST = "|".join(p.pattern for p in _MOST.values())
+_TIME = r"(?!\s+(?:years?|decades?|centur\w+|months?|jaar|jaren|eeuw\w*|maand\w*)\b)"
+_LIMIT = _compiled(
+    rf"\b(?:top[ -]?)?(?P<before>\d{{1,4}})\s+(?:{_FIRST})"
+    rf"|(?:{_FIRST})\s+(?P<after>\d{{1,3}})\b(?!\s*[-/]?\s*\d){_TIME}"
+    r"|\btop[ -]?(?P<top>\d{1,4})\b"
+    r"|\b(?P<with>\d{1,4})\s+(?:\w+\s+){1,6}?(?:with|met)\s+"
+    rf"(?:\w+\s+)?(?:{_MOST['richest'].pattern}|{_MOST['poorest'].pattern})"
 )
-_TO = re.compile(r"\s*(?:to|tot|tot en met|t/m|-|\u2013)\s*", re.IGNORECASE)
-_AND = re.compile(r"\s*(?:and|en)(?:\s+(?:the|de))?\s*", re.IGNORECASE)
+_RANK = _compiled(
+    r"\b(?:(?P<nth>\d+)(?:st|nd|rd|th|e|de|ste)"
+    rf"|op (?P<after>\d+|een|\u00e9\u00e9n) na)[ -](?:de |het )?(?:{_FIRST})"
+)
+_OF_THEM = r"(?:of (?:them|those|these)|daarvan|ervan|hiervan|van (?:die|deze|hen))"
+_SINGLE = _compiled(r"\b(?:is|was|what's|welk|heeft|has)\b")
+_MANY = _compiled(r"\b(?:are|were|zijn|welke|geef|list|toon|show|waren)\b")
+_PLURAL = re.compile(r"(?:[^us]s|[^l]en|musea|arboreta)$", re.IGNORECASE)
 
 
-def ranged(text: str, found: Sequence[Found]) -> list[Found]:
-    """Return amounts in which `between 1 and 2 million` is one, `1000000/2000000`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """In which order institutions are asked for, and which of them.
 
-    Args:
-        text: Where they stand.
-        found: Amounts in their order.
+    Attributes:
+        by: `oldest`, `newest`, `richest` or `poorest`.
+        limit: How many; None for all.
+        skip: How many come before them: one for the second.
     """
-    joined: list[Found] = []
-    for one in found:
-        last = joined[-1] if joined else None
-        opening = None if last is None else _RANGE.search(text[: last.start])
-        between = "" if last is None else text[last.end : one.start]
-        low = Decimal(last.value) if last and "/" not in last.value else None
-        if (
-            last is not None
-            and low is not None
-            and low <= Decimal(one.value)
-            and (_TO.fullmatch(between) or (opening and _AND.fullmatch(between)))
-        ):
-            joined[-1] = replace(
-                one,
-                value=f"{last.value}/{one.value}",
-                start=opening.start() if opening else last.start,
-                foreign=one.foreign or last.foreign,
-            )
-        else:
-            joined.append(one)
-    return joined
+
+    by: str
+    limit: int | None = None
+    skip: int = 0
+
+
+def asked_order(question: str, mentions: Sequence[Mention] = ()) -> Order | None:
+    """Return the order that a question asks for; None without one.
+
+    Between the names of two institutions, a word such as `older` is one; words in a
+    name are none.
+    """
+    names = [m for m in mentions if m.kind == "name"]
+    for name in names:
+        blank = " " * (name.end - name.start)
+        question = f"{question[: name.start]}{blank}{question[name.end :]}"
+    compared = len(names) > 1
+    text = Digits(question).text
+    spent = [by for by in ("richest", "poorest") if _MOST[by].search(text)]
+    found = [*spent, *(by for by in ("newest", "oldest") if _MOST[by].search(text))]
+    if compared:
+        found = [by for by in (*_MORE, *_MOST) if _MORE[by].search(text)] + found
+        found.sort(key=lambda by: by in {"oldest", "newest"})
+    if not found:
+        return None
+    if rank := _RANK.search(text):
+        after = rank["after"]
+        skip = int(rank["nth"]) - 1 if rank["nth"] else 1
+        if after and after.isdigit():
+            skip = int(after)
+        return Order(by=found[0], limit=1, skip=skip)
+    limit = asked_limit(question)
+    return Order(by=found[0], limit=None if limit is None else int(limit))
+
+
+def order_spans(question: str, *, compared: bool = False) -> list[tuple[int, int]]:
+    """Return where words stand that say in which order, how many, or add up."""
+    view = Digits(question)
+    patterns = [_LIMIT, _RANK, *_MOST.values(), *_WHOLE.values()]
+    patterns += _MORE.values() if compared else ()
+    return [
+        (view.place(found.start()), view.place(found.end()))
+        for pattern in patterns
+        for found in pattern.finditer(view.text)
+    ]
+
+
+def asked_limit(question: str) -> str | None:
+    """Return how many are asked for; one by `is the oldest`, None where not said."""
+    text = Digits(question).text
+    if found := _LIMIT.search(text):
+        number = int(found["before"] or found["after"] or found["top"] or found["with"])
+        return str(number) if number else None
+    one = _ONE.search(text) and not (_ONE_OF_THEM.search(text) and _MANY.search(text))
+    single = _SINGLE.search(text) and not _MANY.search(text)
+    return "1" if one or (single and _compiled(_FIRST).search(text)) else None
+
+
+@lru_cache(maxsize=1)
+def _singulars() -> str:
+    """Return a pattern of the words for one institution, in both languages."""
+    given = data_file("types.yaml")
+    lists = [w[x] for w in given["types"].values() for x in ("en", "nl")]
+    words = {
+        w.casefold() for found in lists for w in found[::2] if not _PLURAL.search(w)
+    }
+    words |= {"institution", "instelling", "organisation", "organisatie", "one"}
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+
+
+_ONE_OF_THEM = _compiled(rf"(?:{_FIRST})\s+{_OF_THEM}\b")
+_ONE = _compiled(
+    rf"(?:{_FIRST})\s+(?:\w+\s+)?(?:{_singulars()})\b|(?:{_FIRST})\s+{_OF_THEM}\b"
+    rf"|\b(?:which|what|welke?)\s+(?:{_singulars()})\b.*(?:{_FIRST})"
+)
+_TOP = _compiled(r"\btop[ -]?$")
+_ENDS_SO = _compiled(rf"(?:{_FIRST})\s+$")
+_BEGINS_SO = _compiled(rf"\s+(?:{_FIRST})")
+_GOES_ON = re.compile(r"\s+[^\W\d_]{3,}")
+_COUNTING = _compiled(
+    r"(?:^|\b(?:the|de|het|me|us|my|mij|ons|are|were|zijn|waren|list|show|give|find|name"
+    r"|geef|toon|noem|zoek|which|what|welke|wat))\W*$"
+)
+
+
+def _is_number_of(text: str, start: int, end: int) -> bool:
+    """Return whether a number says how many, as in `top 999` or `the 999 oldest`."""
+    before, after = text[:start], text[end:]
+    if _TOP.search(before):
+        return True
+    if _ENDS_SO.search(before) and end - start < len("1000"):
+        return bool(_GOES_ON.match(after))
+    return bool(_BEGINS_SO.match(after) and _COUNTING.search(before))
+
+
+_SPENDING = _compiled(_DATA["spending"])
+_WHOLE = {name: _compiled(rf"\b(?:{p})\b") for name, p in _DATA["aggregates"].items()}
+
+
+def asked_aggregate(question: str) -> str | None:
+    """Return `sum` or `mean` where a question asks for one of budgets."""
+    if not _SPENDING.search(question):
+        return None
+    return next((n for n, words in _WHOLE.items() if words.search(question)), None)

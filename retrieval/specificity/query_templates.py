@@ -420,14 +420,6 @@ class TemplateInstantiator:
     ) -> Instantiated:
         """Return the queries of a template for slot values.
 
-        Args:
-            template: Which template; not `none`.
-            slots: Values by slot name; a tuple for slots that have several. A date is
-                a year, or `first/last` years; a budget is a number of euro,
-                or `first/last` numbers.
-            meant: Slot -> value -> values that are asked for in its place, such as
-                the parts of a region or the spellings of a town.
-
         Raises:
             InputError: If a required slot has no value, or a value has not the form
                 of its slot; names the slot.
@@ -447,11 +439,16 @@ class TemplateInstantiator:
             return Instantiated(template_id=template.id, runs=runs)
         rest = {n: _one(n, v) for n, v in slots.items() if n not in template.each}
         runs = tuple(
-            _run(template, given, label={"place": value})
+            _run(template, given, label=_labelled(name, value))
             for name, value in _each(template, slots)
             for given in _as_meant({**rest, name: value}, meant or {})
         )
         return Instantiated(template_id=template.id, runs=runs)
+
+
+def _labelled(name: str, value: str) -> dict[str, str]:
+    """Return what tells the rows of a place from those of others; none of a name."""
+    return {_LABELS[name]: value} if name in _LABELS else {}
 
 
 def _each(
@@ -529,7 +526,7 @@ def _run(
     if "region_code" in known:
         bindings["region_code"] = bindings.pop("region")
     if any(slot.type == "date" for slot in template.slots.values()):
-        bindings |= _years(slots.get("date"), slots.get("date_relation", "in"))
+        bindings |= year_bounds(slots.get("date"), slots.get("date_relation", "in"))
     return Run(sparql=variant.sparql, bindings=bindings, label=label or {})
 
 
@@ -566,7 +563,7 @@ def _bindings(slot: Slot, value: str | None) -> dict[str, Binding]:
     return {slot.name: Binding(value=value)}
 
 
-def _years(value: str | None, relation: str) -> dict[str, Binding]:
+def year_bounds(value: str | None, relation: str) -> dict[str, Binding]:
     """Return the range of years that a date means."""
     first, last = ALWAYS
     if value is not None:

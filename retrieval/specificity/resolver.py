@@ -1,7 +1,7 @@
 """Follow-ups made into questions that stand alone: `and in Utrecht?`.
 
 A frame is what a question says, apart from its wording; the frames of two questions
-make one.
+make one, and that is said in words again. What a follow-up says beside is told.
 """
 
 from __future__ import annotations
@@ -10,76 +10,49 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from knowtrail.retrieval.specificity.accounting import loose_words
 from knowtrail.retrieval.specificity.cues import residue
-from knowtrail.retrieval.specificity.mention import named_kind, question_words
-from knowtrail.retrieval.specificity.phrases import joined, things
-from knowtrail.retrieval.specificity.quantities import asked_limit, in_euro
-from knowtrail.retrieval.specificity.vocabulary import tokens_of, word_list
+from knowtrail.retrieval.specificity.mention import (
+    PLACES,
+    named_kind,
+    question_words,
+    without_excluded,
+)
+from knowtrail.retrieval.specificity.phrases import (
+    asked_columns,
+    joined,
+    said_in,
+    things,
+)
+from knowtrail.retrieval.specificity.quantities import (
+    Digits,
+    Order,
+    asked_aggregate,
+    asked_order,
+    in_euro,
+    order_spans,
+)
+from knowtrail.retrieval.specificity.vocabulary import data_file, tokens_of, word_list
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from knowtrail.retrieval.specificity.conversation import Conversation
+    from knowtrail.retrieval.specificity.conversation import Conversation, PastTurn
     from knowtrail.retrieval.specificity.mention import Mention, MentionFinder
 
-_GREETING = re.compile(
-    r"^\W*(?:(?:hi|hello|hey|hallo|hoi|good (?:morning|afternoon|evening)|"
-    r"goede?(?:morgen|middag|avond)|thanks(?: a lot| so much| very much)?|thx|"
-    r"thank you(?: so much| very much)?|bedankt|dank (?:je|u)(?: wel)?|dankje(?:wel)?|"
-    r"merci|sorry|pardon|excuse me)\b(?: (?:there|all|allemaal"
-    r"|iedereen))?[\s,.!:;\u2013-]*"
-    r"|(?:ok(?:ay|\u00e9|e)?|great|super|perfect|prima|mooi|fijn|top|cool|nice|right|"
-    r"well|dag|duidelijk|helder|interesting|interessant|good|goed|hm+|yes|ja|yep)"
-    r"\s*[,.!:;\u2013]+\s*)",
-    re.IGNORECASE,
-)
-_TAIL = re.compile(
-    r"[\s,.!]*\b(?:please|pls|plz|thanks|thx|thank you|bedankt|alsjeblieft|alstublieft|"
-    r"aub|svp|a\.u\.b|s\.v\.p|if you (?:can|could|would)|for me)\b(?P<end>[\s.!?]*)$",
-    re.IGNORECASE,
-)
-_QUESTION = (
-    r"(?:which|what|how|where|who|whose|when|if|whether|about|welke?|hoe|hoeveel|wat|"
-    r"waar|wie|wiens|wanneer|of er|of je)\b"
-)
-_CARRIER = re.compile(
-    r"^\W*(?:(?:i|i'd|i'm|we|you|ik|we|wij|je|jij|u|can|could|would|will|do|does|kan"
-    r"|kun|"
-    r"kunt|zou|wil|would|like|love|want|need|to|be|please|just|me|us|tell|let|know|say|"
-    r"wondering|curious|graag|willen|mij|ons|eens|even|misschien|vertel|zeg|vertellen|"
-    r"zeggen|weten|weet|benieuwd|was|am|ben|anyone|somebody|someone|iemand|was|vroeg|"
-    r"af|afvragen|vraag)\W+){2,10}"
-    rf"(?={_QUESTION})",
-    re.IGNORECASE,
-)
-_SHORT = {
-    "hw": "how",
-    "r": "are",
-    "u": "you",
-    "ur": "your",
-    "pls": "please",
-    "plz": "please",
-    "gimme": "give me",
-    "abt": "about",
-    "b4": "before",
-    "hvl": "hoeveel",
-    "bib": "bibliotheek",
-    "bibs": "bibliotheken",
-    "ipv": "in plaats van",
-    "nl": "Nederland",
-    "incl": "inclusief",
-}
-_TOKEN = re.compile(
-    r"(?<![\w'-])(?:" + "|".join(map(re.escape, _SHORT)) + r")(?![\w'-])"
-)
+_DATA = data_file("follow_ups.yaml")
+_P = {n: re.compile(p, re.IGNORECASE) for n, p in _DATA["patterns"].items()}
+"""How follow-ups are worded."""
+
+_SHORT = re.compile(rf"(?<![\w'-])(?:{'|'.join(_DATA['short'])})(?![\w'-])")
 _CONTRACTED = re.compile(r"\b(what|where|who|how|when)['\u2019]?s\b", re.IGNORECASE)
 _SIGNS = (
     (re.compile(r"\s*(?:>=|=>|\u2265)\s*"), " at least "),
     (re.compile(r"\s*(?:<=|=<|\u2264)\s*"), " at most "),
     (re.compile(r"\s+>\s*(?=[\d\u20ac])"), " more than "),
     (re.compile(r"\s+<\s*(?=[\d\u20ac])"), " less than "),
+    (re.compile(r"\bhoe veel\b", re.IGNORECASE), "hoeveel"),
 )
-_SPLIT = re.compile(r"\bhoe veel\b", re.IGNORECASE)
 
 
 def _plain_wording(question: str) -> str:
@@ -89,16 +62,13 @@ def _plain_wording(question: str) -> str:
     signs such as `>` become words. A question that is nothing else stays as it is.
     """
     text = question.strip()
-    while (rest := _GREETING.sub("", text, count=1)) != text and _words(rest):
-        text = rest
-    while (rest := _TAIL.sub(r"\g<end>", text)) != text and _words(rest):
-        text = rest
-    rest = _CARRIER.sub("", text, count=1)
-    if _words(rest) >= 2:
-        text = rest
+    for edge, stands in (("greeting", ""), ("tail", r"\g<end>")):
+        while (rest := _P[edge].sub(stands, text, count=1)) != text and _words(rest):
+            text = rest
+    rest = _P["carrier"].sub("", text, count=1)
+    text = rest if _words(rest) >= 2 else text
     text = _CONTRACTED.sub(r"\1 is", text)
-    text = _TOKEN.sub(lambda found: _SHORT[found.group()], text)
-    text = _SPLIT.sub("hoeveel", text)
+    text = _SHORT.sub(lambda found: _DATA["short"][found.group()], text)
     for sign, words in _SIGNS:
         text = sign.sub(words, text)
     return text
@@ -109,69 +79,18 @@ def _words(text: str) -> int:
     return len(re.findall(r"\w+", text))
 
 
-INTENTS: Mapping[str, str] = {
-    "list_institutions_by_type_city": "list",
-    "list_institutions_by_type_region": "list",
-    "list_institutions_by_type_country": "list",
-    "list_all_institutions_in_city": "list",
-    "count_institutions_by_type_location": "count",
-    "count_institutions_by_type": "count",
-    "find_institution_by_name": "name",
-    "find_institution_by_identifier": "identifier",
-    "find_institutions_by_founding_date": "date",
-    "compare_locations": "compare",
-    "find_custodians_by_budget_threshold": "budget",
-}
-"""Id of a template -> what its questions are after."""
-
-_COUNT = r"how many|how much|hoe ?veel|\bcount(?:s|ed|ing)?\b|number of|aantal"
-_CUES = (
-    ("count", _COUNT),
-    ("compare", r"compare|vergelijk|versus|\bvs\b"),
-    (
-        "date",
-        r"oldest|newest|youngest|founded|established|oudst\w*|nieuwst\w*|jongst\w*|opgericht|gesticht",
-    ),
-    ("budget", r"budget|begroting"),
-    ("list", r"which|welke?|list|name them|what are they|noem|geef|toon|show|wat zijn"),
-)
-_ORDER = re.compile(
-    r"\b(?:(oldest|earliest|first|longest|oudst\w*|vroegst\w*|eerst\w*|langst\w*)|(newest|youngest|latest|nieuwst\w*|jongst\w*))\b",
+_COUNT = re.compile(
+    r"how many|how much|hoe ?veel|\bcount(?:s|ed|ing)?\b|number of|\baantal\b",
     re.IGNORECASE,
 )
-_COMPARISON = re.compile(
-    r"\b(?:more than|at least|at most|less than|over|above|under|below|up to|meer dan|"
-    r"minstens|hoogstens|minder dan|boven|onder|minimaal|maximaal|exactly|precies)\b",
-    re.IGNORECASE,
-)
+_COMPARE = re.compile(r"\b(?:compar\w*|vergel\w*|versus|vs)\b", re.IGNORECASE)
 _SEVERAL = re.compile(r"\b(?:are|were|ones|zijn|waren)\b", re.IGNORECASE)
-_PLACES = frozenset({"city", "region", "country", "place"})
-_SINCE = {
-    "en": {
-        "in": "in",
-        "before": "before",
-        "after": "after",
-        "since": "since",
-        "until": "until",
-    },
-    "nl": {
-        "in": "in",
-        "before": "voor",
-        "after": "na",
-        "since": "sinds",
-        "until": "tot en met",
-    },
+_INTENTS = {
+    "compare_locations": "compare",
+    "find_institution_by_name": "name",
+    "find_institution_by_identifier": "name",
 }
-
-
-_WHICH = {"en": ("Which", "How many"), "nl": ("Welke", "Hoeveel")}
-_COMPARISONS = {
-    "above": ("more than", "meer dan", r"more than|over|above|meer dan|boven"),
-    "below": ("less than", "minder dan", r"less than|under|below|minder dan|onder"),
-    "at_least": ("at least", "minstens", r"at least|minstens|minimaal"),
-    "at_most": ("at most", "hoogstens", r"at most|up to|hoogstens|maximaal"),
-    "equal": ("exactly", "precies", r"exactly|precies"),
-}
+"""Template -> what its questions are after, where that is no list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,299 +98,178 @@ class Frame:
     """What a question says.
 
     Attributes:
-        intent: What it is after: `list`, `count`, `compare`, `date`, `budget`, `name`,
-            `identifier`; None where it does not say.
+        intent: `compare` of places, `name` of one institution, or `list`.
         letters: Institution types.
         generic: Whether it speaks of institutions of any type.
         places: Kind and name of each place.
-        order: `oldest` or `newest`.
         date: Relation and years as written; `between` and `first/last` for a range.
-        budget: Comparison and amount, as written.
-        name: An institution or identifier.
-        limit: How many it asks for: one by `the oldest museum`; None where not said.
-        several: Whether it speaks of several, as in `which are the oldest`.
-        coded: Whether the name is an identifier.
-        counted: Whether it asks for a number, whatever it is after.
+        budget: Comparison and amount as written, or `between` and both ends.
+        order: In which order, how many, and which.
+        aggregate: Whether budgets are added up, or their mean is taken.
+        names: Institutions or identifiers.
+        coded: Whether the names are identifiers.
+        counted: Whether it asks for a number.
+        listed: Whether it asks which, and not how many.
+        excluded: Whether it is a place, and the text of what is left out.
     """
 
-    intent: str | None = None
+    intent: str = "list"
     letters: tuple[str, ...] = ()
     generic: bool = False
     places: tuple[tuple[str, str], ...] = ()
-    order: str | None = None
     date: tuple[str, str] | None = None
     budget: tuple[str, str] | None = None
-    name: str | None = None
-    limit: str | None = None
-    several: bool = False
+    order: Order | None = None
+    aggregate: str | None = None
+    names: tuple[str, ...] = ()
     coded: bool = False
     counted: bool = False
+    listed: bool = False
+    excluded: tuple[tuple[bool, str], ...] = ()
 
 
 def _frame_of(
-    question: str, mentions: Sequence[Mention], template_id: str | None = None
+    question: str,
+    mentions: Sequence[Mention],
+    excluded: Sequence[Mention] = (),
+    template_id: str = "",
 ) -> Frame:
     """Return what a question says."""
-    order = _ORDER.search(question)
     dates = [m for m in mentions if m.kind == "date"]
     budgets = [m for m in mentions if m.kind == "budget"]
     names = [m for m in mentions if m.kind in {"name", "identifier"}]
-    comparison = _COMPARISON.search(question)
-    cues = (
-        intent for intent, words in _CUES if re.search(words, question, re.IGNORECASE)
-    )
+    counted = bool(_COUNT.search(question))
+    compares = "compare" if _COMPARE.search(question) else "list"
+    letters = (m.value for m in mentions if m.kind == "institution_type")
     return Frame(
-        intent=INTENTS.get(template_id or "") or next(cues, None),
-        letters=tuple(
-            dict.fromkeys(m.value for m in mentions if m.kind == "institution_type")
-        ),
+        intent=_INTENTS.get(template_id, "name" if names else compares),
+        letters=tuple(dict.fromkeys(letters)),
         generic=any(m.kind == "generic" for m in mentions),
-        places=tuple((m.kind, m.text) for m in mentions if m.kind in _PLACES),
-        order=None if order is None else ("oldest" if order[1] else "newest"),
-        date=_date(dates[0]) if dates else None,
-        budget=_budget(budgets[0], comparison) if budgets else None,
-        name=(names[0].value or names[0].text) if names else None,
-        limit=asked_limit(question),
-        several=bool(_SEVERAL.search(question)),
+        places=tuple((m.kind, m.text) for m in mentions if m.kind in PLACES),
+        date=_measured(dates[0], plain="in") if dates else None,
+        budget=_measured(budgets[0], plain="") if budgets else None,
+        order=asked_order(question, mentions),
+        aggregate=asked_aggregate(question),
+        names=tuple(m.value or m.text for m in names),
         coded=bool(names) and names[0].kind == "identifier",
-        counted=bool(re.search(_COUNT, question, re.IGNORECASE)),
+        counted=counted,
+        listed=bool(_P["asks"].search(question)) and not counted,
+        excluded=tuple((m.kind in PLACES, m.text) for m in excluded),
     )
 
 
-def _budget(mention: Mention, comparison: re.Match[str] | None) -> tuple[str, str]:
-    """Return comparison and amount of a budget, or `between` and both ends."""
-    if "/" in mention.value:
-        return "between", mention.value
-    return (comparison[0] if comparison else ""), mention.text
-
-
-def _date(mention: Mention) -> tuple[str, str]:
-    """Return relation and years of a date."""
-    if mention.relation == "in" and "/" in mention.value:
+def _measured(mention: Mention, *, plain: str) -> tuple[str, str]:
+    """Return how a date or budget is compared, and what with."""
+    if "/" in mention.value and mention.relation in {plain, "between", ""}:
         return "between", mention.value
     return mention.relation, mention.text
 
 
-def _when(date: tuple[str, str], language: str) -> str:
-    """Return the words for a date."""
-    relation, text = date
-    if relation != "between":
-        return f"{_SINCE[language][relation]} {text}"
-    first, _, last = text.partition("/")
-    if language == "nl":
-        return f"tussen {first} en {last}"
-    return f"between {first} and {last}"
-
-
-def _merged(before: Frame, now: Frame) -> Frame:
+def _merged(before: Frame, now: Frame, *, several: bool) -> Frame:
     """Return what a follow-up says together with the question before it."""
-    intent = now.intent or before.intent
-    counted = now.counted or (now.intent is None and before.counted)
-    if intent == "count" and now.counted:
-        intent = _measured(now) or _measured(before) or intent
-    if intent == "list" and before.intent in {"date", "budget"}:
-        intent = before.intent  # `which ones?`, of those that it was about
-    if now.intent is None:
-        if now.date or now.order:
-            intent = "date"
-        elif now.budget:
-            intent = "budget"
-        elif now.name:
-            intent = (
-                before.intent if before.intent in {"name", "identifier"} else "name"
-            )
+    typed = bool(now.letters) or now.generic
     places = now.places or before.places
+    intent = "compare" if "compare" in {now.intent, before.intent} else "list"
+    if now.counted or now.listed or now.order:
+        intent = now.intent
     if intent == "compare" and len(now.places) == 1:
         places = tuple(dict.fromkeys((*before.places, *now.places)))
-    elif intent != "compare" and not now.places and before.intent == "compare":
+    elif before.intent == "compare" and intent != "compare" and not now.places:
         places = before.places[:1]
-    typed = bool(now.letters) or now.generic
-    if intent in {"name", "identifier"} and not now.name and (typed or now.places):
-        intent = "list" if typed and now.places else None
-    frame = replace(
-        now,
-        intent=intent,
+    names = now.names
+    if not names and before.names and not (typed and now.places):
+        names = () if typed or now.places else before.names
+        places = places if names else ()
+    order = now.order or before.order
+    if not now.order and (now.date or now.budget or now.counted or now.aggregate):
+        order = None
+    elif now.order and before.order and now.order.limit is None and not several:
+        order = replace(now.order, limit=before.order.limit)
+    budget = now.budget or before.budget
+    if now.budget and not now.budget[0] and before.budget:
+        relation = before.budget[0] if before.budget[0] != "between" else ""
+        budget = relation, now.budget[1]
+    return Frame(
+        intent="name" if names else intent,
         letters=now.letters if typed else before.letters,
         generic=now.generic if typed else before.generic,
         places=places,
-        name=now.name or before.name,
-        counted=counted,
+        date=now.date or before.date,
+        budget=budget,
+        order=order,
+        aggregate=now.aggregate or (None if now.listed or order else before.aggregate),
+        names=names,
+        coded=now.coded if now.names else before.coded,
+        counted=now.counted or (before.counted and not (now.listed or order)),
+        excluded=tuple(dict.fromkeys((*before.excluded, *now.excluded))),
     )
-    if intent == "date" and not (now.order or now.date):
-        frame = replace(frame, order=before.order, date=before.date, limit=before.limit)
-    elif intent == "date" and now.order and not (now.limit or now.several):
-        frame = replace(frame, limit=before.limit)  # `and the newest?`: as many
-    if intent == "budget" and now.budget is None:
-        frame = replace(frame, budget=before.budget)
-    elif (
-        now.budget
-        and not now.budget[0]
-        and before.budget
-        and before.budget[0] != "between"
-    ):
-        frame = replace(frame, budget=(before.budget[0], now.budget[1]))
-    return frame
-
-
-def _measured(frame: Frame) -> str | None:
-    """Return what a number is asked of besides type and place."""
-    if frame.date:
-        return "date"
-    return "budget" if frame.budget else None
 
 
 def sentence(frame: Frame, language: str) -> str | None:
-    """Return a question that says what a frame does; None where it says too little.
-
-    Args:
-        frame: What it says.
-        language: `en` or `nl`.
-    """
-    dutch = language == "nl"
-    what = _things(frame, language)
-    which = _WHICH[language][frame.counted]
-    where = f" in {joined(_places(frame, language), language)}" if frame.places else ""
-    if frame.intent == "count":
-        if dutch:
-            return f"Hoeveel {what} zijn er{where}?"
-        return f"How many {what} are{where or ' there'}?"
-    if frame.intent == "list" and where:
-        if dutch:
-            return f"Welke {what} zijn er{where}?"
-        return f"Which {what} are{where}?"
-    if frame.intent == "compare" and len(frame.places) > 1:
-        places = (" en " if dutch else " and ").join(_places(frame, language))
-        if dutch:
-            return f"Vergelijk het aantal {what} in {places}"
-        return f"Compare the number of {what} in {places}"
-    if frame.intent == "date" and frame.date:
-        when = _when(frame.date, language)
-        if dutch:
-            return f"{which} {what}{where} zijn opgericht {when}?"
-        return f"{which} {what}{where} were founded {when}?"
-    if frame.intent == "date" and frame.order:
-        return _extreme(frame, where, language)
-    if frame.intent == "budget" and frame.budget:
-        spent = _spent(frame.budget, language)
-        if dutch:
-            return f"{which} {what}{where} hebben een budget {spent}?"
-        return f"{which} {what}{where} have a budget {spent}?"
-    if frame.name and frame.coded:
-        if dutch:
-            return f"Welke instelling heeft de code {frame.name}?"
-        return f"Which institution has the code {frame.name}?"
-    if frame.intent in {"name", "identifier"} and frame.name:
-        return (
-            f"Vertel me over {frame.name}" if dutch else f"Tell me about {frame.name}"
-        )
-    return None
-
-
-def _extreme(frame: Frame, where: str, language: str) -> str:
-    """Return a question for the oldest or newest, one or some or all of them."""
-    dutch = language == "nl"
-    order = frame.order or "oldest"
-    word = {"oldest": "oudste", "newest": "nieuwste"}[order] if dutch else order
-    if frame.limit == "1":
-        thing = _things(frame, language, single=True)
-        begin = "Wat is het" if dutch else "What is the"
-        return f"{begin} {word} {thing}{where}?"
-    begin = "Wat zijn de" if dutch else "What are the"
-    number = f"{frame.limit} " if frame.limit else ""
-    return f"{begin} {number}{word} {_things(frame, language)}{where}?"
-
-
-def _things(frame: Frame, language: str, *, single: bool = False) -> str:
-    """Return the words for what is asked for."""
-    types = {"institution_type": tuple(frame.letters)}
-    return things(types, language, 1 if single else 2)
-
-
-def _spent(budget: tuple[str, str], language: str) -> str:
-    """Return the words for a budget."""
-    relation, text = budget
-    dutch = language == "nl"
-    if relation == "between":
-        low, _, high = text.partition("/")
-        if dutch:
-            return f"tussen {low} en {high} euro"
-        return f"between {low} and {high} euro"
-    return f"{'van' if dutch else 'of'} {_comparison(relation, language)} {text}"
-
-
-def _comparison(words: str, language: str) -> str:
-    """Return the words for a comparison in a language."""
-    for english, dutch, pattern in _COMPARISONS.values():
-        if re.fullmatch(pattern, words, re.IGNORECASE):
-            return dutch if language == "nl" else english
-    return "meer dan" if language == "nl" else "more than"
-
-
-def _places(frame: Frame, language: str) -> list[str]:
-    """Return the places with what kind they are, where a name alone would not say."""
-    province = "de provincie" if language == "nl" else "the province of"
-    return [
-        f"{province} {name}" if kind == "region" else name
+    """Return a question that says what a frame does; None where it says too little."""
+    dutch, words = language == "nl", said_in(language)["follow_ups"]
+    if frame.intent == "name" and frame.names:
+        name = joined(frame.names, language)
+        return str(words["coded" if frame.coded else "about"].format(name))
+    places = [
+        f"{words['province']} {name}" if kind == "region" else name
         for kind, name in frame.places
     ]
+    types = {"institution_type": frame.letters}
+    what = things(types, language)
+    if frame.intent == "compare" and len(places) > 1:
+        return str(words["compare"].format(what, words["and"].join(places)))
+    where = f" in {joined(places, language)}" if places else ""
+    spent = _compared(frame.budget, language, money=True) if frame.budget else ""
+    budget = f" {words['with']} {spent}" if spent else ""
+    founded = f" {_compared(frame.date, language)}" if frame.date else ""
+    end = _without(frame, language)
+    rest = f"{where}{budget}{words['founded'] if founded else ''}{founded}{end}?"
+    if frame.aggregate:
+        return f"{words[frame.aggregate]} {what}{rest}"
+    if frame.order:
+        one = things(types, language, 1)
+        return _ordered(frame.order, one, what, language) + rest
+    which = words["which"][frame.counted]
+    if founded:
+        return f"{which} {what}{where}{budget} {words['were']}{founded}{end}?"
+    if frame.budget:
+        return f"{which} {what}{where} {words['have']} {spent}{end}?"
+    if not where and not frame.counted:
+        return None
+    there = where if where or dutch else " there"
+    return f"{which} {what} {words['are']}{there}{end}?"
 
 
-_OPENING = re.compile(
-    r"^\W*(?:and|en|what about|how about|and what about|or|but|maar|also|ook|"
-    r"hoe zit het met|en hoe zit het met|wat dacht je van|wat met|same for|"
-    r"hetzelfde voor|only|alleen|just|enkel|plus|then|dan|no\s*,|nope|nee\s*,?"
-    r"|i meant?|"
-    r"ik bedoel(?:de)?|actually|eigenlijk|rather|liever|instead|en voor|and for|idem"
-    r"|ditto)"
-    r"(?!\w)",
-    re.IGNORECASE,
-)
-_THOSE = re.compile(
-    r"\b(?:of (?:those|them|these)|those|them|they|daarvan|hiervan|ervan|daaronder|"
-    r"(?:is|are|zijn) (?:that|those|dat|die|dit) (?:more|fewer|less|meer|minder)|"
-    r"van die|van deze|van hen|(?:zijn|waren) (?:dat|die|deze)(?: er)?)\b"
-    r"|^\W*(?:and |en )?(?:which|welke?|who|what)(?: (?:ones?|then|dan))?\W*$",
-    re.IGNORECASE,
-)
-_MORE = re.compile(
-    r"\b(?:more|fewer|less|meer|minder) (?:\w+ )?(?:than|dan)\b", re.IGNORECASE
-)
-_IT = re.compile(
-    r"\b(?:it|its|that one|this one|(?:that|this) (?:museum|archive|library|gallery|"
-    r"institution)|"
-    r"(?:dat|dit|die|deze) (?:museum|archief|bibliotheek|galerie|instelling)|"
-    r"(?:ligt|is|staat|werd|was) (?:het|hij|die|dat|deze|ze|zij)"
-    r"(?=\W*$|\s+(?:opgericht|gesticht|gevestigd|geopend|gelegen|ontstaan)))",
-    re.IGNORECASE,
-)
-_THERE = re.compile(
-    r"(?<!are )(?<!is )(?<!were )\bthere\W*$|\bdaar\W*$|\bdaar\b(?= (?:zijn|is|ook))",
-    re.IGNORECASE,
-)
-_THAT_PLACE = re.compile(
-    r"\b(?:in|of|from|van|uit)\s+(?:that|this|die|dat|deze|dit)\s+(?:same\s+"
-    r"|zelfde\s+)?"
-    r"(?:city|town|place|province|region|country|stad|plaats|dorp|provincie|regio"
-    r"|land)\b",
-    re.IGNORECASE,
-)
-_LEAD = re.compile(
-    r"^(?:(?!which|what|welke?|wat|how|hoe|where|waar|compar"
-    r"|vergel)[^,.;!?:]){4,120}[,.;!]\s+"
-    r"(?=(?:en |and |so |dus )?(?:which|what|welke?|wat|how many|hoeveel|are there"
-    r"|zijn er|"
-    r"is there|is er|where|waar|do you|heb je)\b)",
-    re.IGNORECASE,
-)
-_DAAR = re.compile(r"(?<=\w )\b(?:daar|there)\b(?! (?:are|is|any))", re.IGNORECASE)
-_WHOLE = re.compile(
-    r"\b(?:what|which|who) (?:is|are) (?:there|in)\b|\bwat (?:is|zijn|heeft|valt) er\b"
-    r"|\b(?:everything|alles) (?:in|uit|van)\b",
-    re.IGNORECASE,
-)
-_ASKS = re.compile(
-    r"\b(?:which|welke?|how many|hoe ?veel|list|geef|toon|noem|show)\b", re.IGNORECASE
-)
+def _ordered(order: Order, one: str, many: str, language: str) -> str:
+    """Return a question for the oldest, the second or some of them."""
+    words = said_in(language)["follow_ups"]
+    word = words["orders"][order.by]
+    if order.limit == 1:
+        nth = f"{words['ranks'][min(order.skip, 9)]} " if order.skip else ""
+        return f"{words['one']} {nth}{word} {one}"
+    number = f"{order.limit} " if order.limit else ""
+    return f"{words['many']} {number}{word} {many}"
+
+
+def _compared(measure: tuple[str, str], language: str, *, money: bool = False) -> str:
+    """Return the words for a date or a budget."""
+    relation, text = measure
+    words = said_in(language)["follow_ups"]
+    if relation != "between":
+        return f"{words['relations'][relation]} {text}"
+    between = words["between"].format(*text.split("/"))
+    return f"{between} euro" if money else str(between)
+
+
+def _without(frame: Frame, language: str) -> str:
+    """Return the words for what a frame leaves out."""
+    word = said_in(language)["follow_ups"]["except"]
+    return "".join(
+        f", {word} {'in ' if place else ''}{text}" for place, text in frame.excluded
+    )
+
+
 _CONNECTING = word_list("connecting")
 _TYPES = frozenset({"institution_type", "generic"})
 _ALONE = frozenset({"name", "identifier"})
@@ -489,6 +287,7 @@ class Resolution:
         antecedent: The question that it builds on; None where there is none.
         candidates: Institutions that it may mean, where it is not clear which.
         strange: Words that say what it is about, and that mean nothing here.
+        left_out: Words of a follow-up that the whole question does not say.
     """
 
     question: str
@@ -496,6 +295,7 @@ class Resolution:
     antecedent: str | None = None
     candidates: tuple[str, ...] = ()
     strange: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def lost(self) -> bool:
@@ -516,13 +316,7 @@ class ConversationContextResolver:
         *,
         language: str = "en",
     ) -> Resolution:
-        """Return a question that stands alone.
-
-        Args:
-            question: What was asked.
-            conversation: What was said before.
-            language: Language of the question.
-        """
+        """Return a question that stands alone."""
         question = _plain_wording(question)
         last = conversation.last if conversation else None
         if last is not None and "budget" in last.slots:
@@ -530,40 +324,53 @@ class ConversationContextResolver:
         mentions = self._finder.find(question)
         if (moved := _without_lead(question, mentions)) != question:
             question, mentions = moved, self._finder.find(moved)
-        kinds = {m.kind for m in mentions}
-        within = kinds & _ALONE or (kinds & _TYPES and kinds & _PLACES)
-        meant_one = _IT.search(question) and not within
-        if not meant_one and not _builds_on_another(
-            question, mentions, alone=last is None
-        ):
+        if (one := _of_one(question, mentions, last, language)) is not None:
+            return one
+        if not _builds_on_another(question, mentions, alone=last is None):
             return Resolution(question=question)
         if last is None:
             return Resolution(question=question, follow_up=True)
-        if meant_one:
-            return _of_one(question, last.names, last.resolved)
-        if residue(question, mentions) and not _OPENING.search(question):
+        if residue(question, mentions) and not _P["opening"].search(question):
             return Resolution(question=question)  # what it is about was not said before
-        before = _frame_of(
-            last.resolved, self._finder.find(last.resolved), last.template_id
+        return self._joined(question, mentions, last, language)
+
+    def _joined(
+        self,
+        question: str,
+        mentions: Sequence[Mention],
+        last: PastTurn,
+        language: str,
+    ) -> Resolution:
+        """Return a follow-up together with the turn that it builds on."""
+        asked, out = without_excluded(
+            last.resolved, self._finder.find_all(last.resolved)
         )
-        now = _frame_of(question, mentions)
+        before = _frame_of(asked, self._finder.find(asked), out, last.template_id)
+        rest, out = without_excluded(question, self._finder.find_all(question))
+        kept = self._finder.find(rest)
+        now = _frame_of(rest, kept, out)
         if not mentions and (strange := residue(question, mentions)):
             place = _capitalised(question, strange)
             if place is None:
                 return Resolution(question=question, follow_up=True, strange=strange)
             now = replace(now, places=(("place", place),))
-        if _MORE.search(question) and now.places and before.places:
+        if _P["more"].search(question) and now.places and before.places:
             now = replace(now, intent="compare", counted=False)
-        if _WHOLE.search(question) and not now.letters:
-            now = replace(now, generic=True)
+        if _P["everything"].search(question) and not now.letters:
+            now = replace(now, generic=True, listed=True)
+            before = Frame(places=before.places)
         if not now.places and before.places and (kind := named_kind(question)):
             now = replace(now, places=tuple((kind, name) for _, name in before.places))
-        if before.name is None and last.names and len(last.names) == 1:
-            before = replace(before, name=last.names[0])
-        made = sentence(_merged(before, now), language)
+        if now.names and not before.names and len(last.names) == 1:
+            before = replace(before, names=last.names)
+        several = bool(_SEVERAL.search(question))
+        made = sentence(_merged(before, now, several=several), language)
         if made is None:
             return Resolution(question=question, follow_up=True)
-        return Resolution(question=made, follow_up=True, antecedent=last.resolved)
+        left = () if now.places and not kept else loose_words(rest, kept)
+        return Resolution(
+            question=made, follow_up=True, antecedent=last.resolved, left_out=left
+        )
 
 
 def _builds_on_another(
@@ -571,39 +378,33 @@ def _builds_on_another(
 ) -> bool:
     """Return whether a question says too little to stand alone."""
     kinds = {m.kind for m in mentions}
-    typed, placed = bool(kinds & _TYPES), bool(kinds & _PLACES)
+    typed, placed = bool(kinds & _TYPES), bool(kinds & PLACES)
     measured = bool(kinds & _MEASURES)
     if alone and (measured or (typed and _nowhere(question))):
         return False  # it says what it wants; a place is asked for by name
-    if _THOSE.search(question):
+    if _P["those"].search(question):
         return not (typed and placed)
     if kinds & _ALONE:
-        return bool(_OPENING.search(question)) and len(tokens_of(question)) <= 12
+        return bool(_P["opening"].search(question)) and len(tokens_of(question)) <= 12
     if _nowhere(question):
         return not placed
     known = _CONNECTING if alone else _CONNECTING | _QUANTITY
     rest = [w for w in question_words(question, mentions) if w not in known]
-    if _WHOLE.search(question) and placed:
+    if _P["everything"].search(question) and placed:
         return False
-    if _OPENING.search(question):
-        asks = rest or _ASKS.search(question)
+    if _P["opening"].search(question):
+        asks = rest or _P["asks"].search(question)
         return not (typed and placed and asks) and len(rest) <= 5
     if mentions and not rest and not (typed and (placed or measured)):
-        return not _existing(question, kinds)
+        every = re.search(
+            r"how many|hoe ?veel|\ball\b|\balle\b", question, re.IGNORECASE
+        )
+        return not (typed and every)
+    said = typed or placed or measured
+    facts = asked_columns(question) and not residue(question, mentions)
+    quantified = _COUNT.search(question) or facts
     short = len(tokens_of(question)) <= 7
-    asking = re.search(
-        r"\b(?:how many|hoe ?veel|which|welke?|wat|what|when|oldest|newest|oudst\w*|"
-        r"nieuwst\w*|youngest|jongst\w*)\b",
-        question,
-        re.IGNORECASE,
-    )
-    quantified = re.search(
-        r"\b(?:how many|hoe ?veel|oldest|newest|youngest|oudst\w*|nieuwst\w*|jongst\w*"
-        r"|founded|opgericht)\b",
-        question,
-        re.IGNORECASE,
-    )
-    return bool(short and asking and quantified and not (typed or placed or measured))
+    return bool(short and (quantified or order_spans(question)) and not said)
 
 
 def _without_lead(question: str, mentions: Sequence[Mention]) -> str:
@@ -611,19 +412,18 @@ def _without_lead(question: str, mentions: Sequence[Mention]) -> str:
 
     `I am in Ghent. Which museums are there?` becomes `Which museums are in Ghent?`.
     """
-    lead = _LEAD.match(question)
+    lead = _P["lead"].match(question)
     if lead is None:
         return question
     before = [m for m in mentions if m.end <= lead.end()]
-    after = [m for m in mentions if m.start >= lead.end()]
-    asked = {m.kind for m in after}
-    if any(m.kind not in _PLACES for m in before) or len(before) > 1:
+    asked = {m.kind for m in mentions if m.start >= lead.end()}
+    if any(m.kind not in PLACES for m in before) or len(before) > 1:
         return question
     rest = question[lead.end() :]
-    if not before or asked & _PLACES:
+    if not before or asked & PLACES:
         return rest if asked & (_TYPES | _ALONE) else question
     where = f"in {before[0].text}"
-    made, changed = _DAAR.subn(where, rest, count=1)
+    made, changed = _P["daar"].subn(where, rest, count=1)
     if changed:
         return made
     return f"{rest.rstrip(' ?!.')} {where}?" if asked & _TYPES else question
@@ -631,7 +431,7 @@ def _without_lead(question: str, mentions: Sequence[Mention]) -> str:
 
 def _nowhere(question: str) -> bool:
     """Return whether a question says `there` or `in that city` for a place."""
-    return bool(_THERE.search(question) or _THAT_PLACE.search(question))
+    return bool(_P["there"].search(question) or _P["that_place"].search(question))
 
 
 def _capitalised(question: str, strange: Sequence[str]) -> str | None:
@@ -643,25 +443,53 @@ def _capitalised(question: str, strange: Sequence[str]) -> str | None:
     return part if len(part.split()) <= len(tokens) + 2 else None
 
 
-def _existing(question: str, kinds: set[str]) -> bool:
-    """Return whether a question such as `how many archives are there` is whole."""
-    return bool(kinds & _TYPES) and bool(
-        re.search(r"how many|hoe ?veel|\ball\b|\balle\b", question, re.IGNORECASE)
-    )
+_NTH = re.compile(
+    r"\b(?:the|de|het|nummer|number)\s+(?:(?P<first>first|eerste)|(?P<last>last|laatste)"
+    r"|(?P<nth>\d{1,2})(?:st|nd|rd|th|e|de|ste)?)"
+    r"(?:\s+(?:one|of (?:them|those|these)|daarvan|ervan|van (?:die|deze)))?"
+    r"(?=\W*$|\s+(?:founded|opgericht|gesticht|gevestigd|located))",
+    re.IGNORECASE,
+)
 
 
-def _of_one(question: str, names: Sequence[str], antecedent: str) -> Resolution:
-    """Return a question with the institution that it means by `it`."""
-    if len(names) != 1:
-        return Resolution(
-            question=question, follow_up=True, candidates=tuple(names[:10])
-        )
+def _of_one(
+    question: str, mentions: Sequence[Mention], last: PastTurn | None, language: str
+) -> Resolution | None:
+    """Return a question with the institution that it means; None if it means none.
 
-    def named(found: re.Match[str]) -> str:
-        words = found.group().split()
-        if words[0].casefold() in {"ligt", "is", "staat", "werd", "was"}:
-            return f"{words[0]} {names[0]}"
-        return f"{names[0]}'s" if words[0].casefold() == "its" else names[0]
-
-    made = _IT.sub(named, question, count=1)
-    return Resolution(question=made, follow_up=True, antecedent=antecedent)
+    `It` is the only one of the answer before, `the first one` the first of it; and a
+    question for a fact of nothing is one of it too.
+    """
+    kinds = {m.kind for m in mentions}
+    found = _P["it"].search(question)
+    more = len(mentions) == 1 and asked_order(question, (*mentions, *mentions))
+    other = kinds & _ALONE and not more
+    if found and (other or (kinds & _TYPES and kinds & PLACES)):
+        found = None
+    names = last.names if last else ()
+    nth = None if found or mentions else _NTH.search(Digits(question).text)
+    if nth and names:
+        question = Digits(question).text
+        place = int(nth["nth"]) - 1 if nth["nth"] else (-1 if nth["last"] else 0)
+        names, found = tuple(names[place:][:1]), nth
+    elif not found and last and not mentions and asked_columns(question):
+        loose = residue(question, mentions) or _P["those"].search(question)
+        if loose or asked_order(question) or len(names) != 1 or _COUNT.search(question):
+            return None
+        end = f"{' van ' if language == 'nl' else ' of '}{names[0]}"
+        made = question.rstrip(" ?!.") + end
+        return Resolution(question=made, follow_up=True, antecedent=last.resolved)
+    if not found:
+        return None
+    if last is None or len(names) != 1:
+        return Resolution(question=question, follow_up=True, candidates=names[:10])
+    words = found.group().split()
+    name = names[0]
+    if words[0].casefold() in {"ligt", "is", "staat", "werd", "was"}:
+        name = f"{words[0]} {name}"
+    rest = question[found.end() :]
+    if words[0].casefold() == "its":
+        made = f"{question[: found.start()]}{rest.strip(' ?!.')} of {name}?"
+    else:
+        made = f"{question[: found.start()]}{name}{rest}"
+    return Resolution(question=made.strip(), follow_up=True, antecedent=last.resolved)

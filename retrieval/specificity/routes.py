@@ -76,13 +76,7 @@ def choose_route(
     question: str,
     conversation: Conversation | str | None = None,
 ) -> Route:
-    """Return whether a question is better answered by a template or from the graph.
-
-    Args:
-        pipeline: What would answer by a template; it runs no query here.
-        question: What is asked.
-        conversation: What was said before, or its name.
-    """
+    """Return whether a question is better answered by a template or from the graph."""
     seen = pipeline.understand(question, conversation=conversation)
     if seen.status == "lost":
         return Route(name="templates", reason="it builds on an earlier question")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from knowtrail.retrieval.specificity.mention import asked_name
-from knowtrail.retrieval.specificity.quantities import NEWEST, OLDEST, asked_limit
+from knowtrail.retrieval.specificity.quantities import asked_aggregate, asked_order
 from knowtrail.retrieval.specificity.vocabulary import normal
 
 if TYPE_CHECKING:
@@ -24,33 +23,6 @@ SHOWN = 10
 
 LIKE = 75.0
 """How like an unknown place a name must be to be asked about, of 100."""
-
-_CHOICES: dict[str, tuple[tuple[str, str], ...]] = {
-    "order": (("newest", NEWEST), ("oldest", OLDEST)),
-    "comparison": (
-        ("equal", r"exact|exactly|precies|precisely|equal to|gelijk aan"),
-        (
-            "at_most",
-            r"at most|no more than|not more than|up to|maximum|hoogstens|maximaal"
-            r"|ten hoogste|niet meer dan|or less|of minder",
-        ),
-        (
-            "at_least",
-            r"at least|minimum|no less than|or more|minstens|minimaal|ten minste"
-            r"|tenminste|of meer|niet minder dan|vanaf",
-        ),
-        (
-            "below",
-            r"less than|under|below|fewer than|lower than|smaller than|minder dan|onder"
-            r"|lager dan|kleiner dan|beneden",
-        ),
-        (
-            "above",
-            r"more than|over|above|exceed\w*|larger than|bigger than|greater than"
-            r"|higher than|meer dan|boven|ruim|hoger dan|groter dan|overstijg\w*",
-        ),
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,13 +77,7 @@ class SlotExtractor:
         template: Template,
         mentions: Sequence[Mention] | None = None,
     ) -> Slots:
-        """Return the slot values of a question.
-
-        Args:
-            question: A question that stands alone.
-            template: Whose slots.
-            mentions: What the question names, if that is known already.
-        """
+        """Return the slot values of a question."""
         if mentions is None:
             mentions = self._finder.find(question)
         values: SlotValues = {}
@@ -137,8 +103,12 @@ class SlotExtractor:
         if slot.type == "choice":
             return _choice(slot, question, mentions), []
         if slot.type == "number":
-            return asked_limit(question), []
+            order = asked_order(question, mentions)
+            number = order and (order.skip if slot.name == "skip" else order.limit)
+            return (str(number) if number else None), []
         if slot.type == "name":
+            if each:
+                return self._names(of_kind)
             return self._name(question, of_kind)
         if slot.type == "institution_type":
             letters = tuple(dict.fromkeys(m.value for m in of_kind))
@@ -230,7 +200,7 @@ class SlotExtractor:
         if kind == "region":
             doubts += self._recorded(value)
         about = next((o.about for o in same if o.value == value), "")
-        if "; " in about:
+        if "; " in about and mention.within is None:
             where = tuple(f"{value} ({place})" for place in about.split("; "))
             doubts.append(
                 Doubt(kind="several", slot=kind, text=value, candidates=where)
@@ -294,6 +264,15 @@ class SlotExtractor:
             Doubt(kind="ambiguous", slot="name", text=text, candidates=shown[:10])
         ]
 
+    def _names(self, of_kind: Sequence[Mention]) -> tuple[tuple[str, ...], list[Doubt]]:
+        """Return the names of institutions that are compared."""
+        values, doubts = [], []
+        for mention in of_kind:
+            value, new = self._name(mention.text, [mention])
+            values += [value] if value else []
+            doubts += new
+        return tuple(dict.fromkeys(values)), doubts
+
     def _near_names(self, text: str) -> list[Entry]:
         """Return institutions whose name is nearly a text, or has all its words."""
         near, score = self._finder.nearest(text, ("name",))
@@ -304,28 +283,17 @@ class SlotExtractor:
 
 def _choice(slot: Slot, question: str, mentions: Sequence[Mention]) -> str | None:
     """Return what a question says of a choice, None where it says nothing."""
-    if slot.name == "date_relation":
-        dates = [m for m in mentions if m.kind == "date"]
-        relation = dates[0].relation if dates else "in"
-        return (
-            relation if relation in slot.values and relation != slot.default else None
-        )
-    amounts = [m for m in mentions if m.kind == "budget"]
-    if slot.name == "comparison" and amounts and "/" in amounts[0].value:
-        return "between" if "between" in slot.values else None
-    if slot.name == "comparison" and len(amounts) > 1:
-        # The words before the amount that is taken; others speak of the other ones.
-        near = _chosen(slot, question[: amounts[0].end])
-        return near or _chosen(slot, question[: amounts[1].start])
-    return _chosen(slot, question)
-
-
-def _chosen(slot: Slot, text: str) -> str | None:
-    """Return the first value of a choice whose words a text has."""
-    for value, pattern in _CHOICES.get(slot.name, ()):
-        if value in slot.values and re.search(rf"\b(?:{pattern})\b", text.casefold()):
-            return value
-    return None
+    said: str | None = None
+    if slot.name == "order":
+        order = asked_order(question, mentions)
+        said = order.by if order else None
+    elif slot.name == "aggregate":
+        said = asked_aggregate(question)
+    else:
+        kind = "date" if slot.name == "date_relation" else "budget"
+        said = next((m.relation for m in mentions if m.kind == kind), None)
+    plain = slot.name == "date_relation" and said == slot.default
+    return said if said in slot.values and not plain else None
 
 
 def _same(one: Mention, other: Mention) -> bool:

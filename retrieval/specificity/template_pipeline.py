@@ -22,7 +22,7 @@ from knowtrail.retrieval.specificity.conversation import (
     PastTurn,
     context_boosts,
 )
-from knowtrail.retrieval.specificity.cues import FykeFilter, intents_of
+from knowtrail.retrieval.specificity.cues import FykeFilter, counts
 from knowtrail.retrieval.specificity.execution import (
     DEFAULT_BASE,
     SECONDS,
@@ -32,11 +32,12 @@ from knowtrail.retrieval.specificity.execution import (
     summed,
 )
 from knowtrail.retrieval.specificity.institutions import (
+    Limits,
     limited,
+    narrowed,
     paired,
     told_apart,
     total_of,
-    without,
 )
 from knowtrail.retrieval.specificity.mention import MentionFinder, without_excluded
 from knowtrail.retrieval.specificity.phrases import (
@@ -64,7 +65,7 @@ from knowtrail.retrieval.specificity.slots import Doubt, SlotExtractor, Slots
 from knowtrail.retrieval.specificity.vocabulary import language_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rdflib import Graph
 
@@ -118,7 +119,8 @@ class PipelineResult:
         slots: Values and doubts.
         missing: Slots that are asked for, by name.
         asked: The question without what it excludes.
-        excluded: Types and places that it excludes.
+        excluded: Types, places and dates that it excludes.
+        added: Dates, budgets and places that hold beside the slots of the template.
         left_out: Words of the question that the query does not take into account.
         instantiated: The queries with what their variables are bound to.
         execution: Their rows.
@@ -152,6 +154,7 @@ class PipelineResult:
     missing: tuple[str, ...] = ()
     asked: str = ""
     excluded: tuple[Mention, ...] = ()
+    added: tuple[Mention, ...] = ()
     left_out: tuple[str, ...] = ()
     instantiated: Instantiated | None = None
     execution: Execution | None = None
@@ -294,8 +297,8 @@ class Run:
 
     def _unasked(self, template: Template) -> bool:
         """Return whether a template counts what a question wants to be listed."""
-        asked = intents_of(self.known["asked"], self.known["mentions"])
-        return template.intent == "count" and "count" not in asked
+        counted = counts(self.known["asked"], self.known["mentions"])
+        return template.intent == "count" and not counted
 
     def fill(self, template: Template) -> tuple[str, ...]:
         """Fill the slots, account for every word; return which slots are missing."""
@@ -304,13 +307,18 @@ class Run:
             slots = self.pipeline.extractor.extract(question, template, mentions)
             missing = missing_slots(template, slots.values)
         gazetteer = self.pipeline.finder.gazetteer
+        added = _added(template, mentions)
         self.known |= {
             "slots": slots,
             "notes": tuple(doubt_text(d, self.language) for d in slots.doubts),
             "missing": missing,
+            "added": added,
             "left_out": ()
             if template.id == NONE
-            else left_out(question, mentions, template, slots, gazetteer),
+            else (
+                *self.known["resolution"].left_out,
+                *left_out(question, mentions, template, slots, gazetteer, added),
+            ),
         }
         return missing
 
@@ -384,11 +392,12 @@ class Run:
                 return str(error)
         if len(query.runs) > 1:
             found = summed(found)
-        if len(query.runs) > 1 and not template.each:
-            found = in_order(found, newest=slots.first().get("order") == "newest")
-        limit = slots.first().get("limit")
-        if limit is not None and len(found.rows) > int(limit):
-            found = first_of(found, int(limit))
+        values = slots.first()
+        if len(query.runs) > 1 and "name" in found.columns:
+            found = in_order(found, values.get("order"))
+        limit, skip = int(values.get("limit", 0)), int(values.get("skip", 0))
+        if limit and (skip or len(found.rows) > limit):
+            found = first_of(found, limit, skip)
         self.known["execution"] = found
         if not any(found.column("count") or found.rows):
             self._hint(slots)
@@ -428,9 +437,10 @@ class Run:
         )
         if not template.each:
             query = paired(query, self.known["mentions"])
-        if excluded := self.known["excluded"]:
+        limits = Limits(excluded=self.known["excluded"], added=self.known["added"])
+        if limits.excluded or limits.added:
             meant = pipeline.finder.gazetteer.meant
-            query = without(query, excluded, meant, base=pipeline.options.base)
+            query = narrowed(query, limits, meant, base=pipeline.options.base)
         if pipeline.options.corpus is None:
             return query
         return limited(query, pipeline.options.corpus, base=pipeline.options.base)
@@ -449,7 +459,7 @@ class Run:
     def _counted(self, query: Instantiated, found: Execution) -> None:
         """Count what was found, where that is asked or not all of it is fetched."""
         question = self.known["asked"]
-        counted = "count" in intents_of(question, self.known["mentions"])
+        counted = counts(question, self.known["mentions"])
         if "count" in found.columns or not (counted or found.cut):
             return
         options = self.pipeline.options
@@ -549,6 +559,7 @@ class Run:
             seconds=options.query_seconds,
         )
         asked = Asked(
+            question=self.known["asked"],
             counted=self.known.get("counted", False),
             total=self.known.get("total"),
             apart=apart,
@@ -751,6 +762,18 @@ class TemplatePipeline:
             self._metrics.filtered(
                 context, before=before, after=after, threshold=self.options.threshold
             )
+
+
+def _added(template: Template, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
+    """Return what a query heeds, though its template has no slot for it."""
+    if template.id == NONE or template.intent in {"name", "identifier"}:
+        return ()
+    types = {slot.type for slot in template.slots.values()}
+    if "name" in types:
+        return ()
+    measures = [m for m in mentions if m.kind in {"date", "budget"} - types]
+    within = [m.within for m in mentions if m.within is not None]
+    return (*(m for m in measures if not m.foreign), *within)
 
 
 def _language(question: str, before: Conversation) -> str:

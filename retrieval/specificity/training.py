@@ -1,7 +1,8 @@
 """Weights of the classifier of templates, fitted to example questions.
 
 Those of the product's own templates are stored in `data/weights.npz`; after a change of
-examples, or of what questions are told by, `python -m` this module writes them again.
+examples, of what questions are told by, or of the classes, `python -m` this module
+writes them, and the classes as they are read, again.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from knowtrail.retrieval.specificity.class_scores import compile_schema
 from knowtrail.retrieval.specificity.features import (
     MASK,
     WEIGHTS,
@@ -57,11 +59,7 @@ _FILLERS = {
 
 
 def fitted(templates: Mapping[str, Template]) -> Weights:
-    """Fit weights to the examples of templates.
-
-    Args:
-        templates: By id.
-    """
+    """Fit weights to the examples of templates."""
     finder = MentionFinder(build_gazetteer([{"city": "Amsterdam", "country": "NL"}]))
     bags, families = [], []
     for text, family, language in examples_of(templates):
@@ -124,11 +122,7 @@ def _filled(text: str, fillers: Mapping[str, str]) -> str:
 
 
 def write_weights(path: Path | None = None) -> Path:
-    """Fit the weights of the product's own templates and write them.
-
-    Args:
-        path: Where to; None writes beside the templates.
-    """
+    """Fit the weights of the product's own templates and write them."""
     path = path or Path(__file__).with_name("data") / WEIGHTS
     path.write_bytes(fitted(load_templates()).packed())
     return path
@@ -136,3 +130,4 @@ def write_weights(path: Path | None = None) -> Path:
 
 if __name__ == "__main__":
     write_weights()
+    compile_schema()

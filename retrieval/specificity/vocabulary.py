@@ -176,12 +176,7 @@ _ENGLISH = word_list("english")
 
 
 def language_of(question: str, default: str = "en") -> str:
-    """Return `nl` or `en`.
-
-    Args:
-        question: What is asked.
-        default: What it is where its words say nothing or as much for both.
-    """
+    """Return `nl` or `en`."""
     forms = [token.form for token in tokens_of(question)]
     dutch = sum(f in _DUTCH for f in forms)
     english = sum(f in _ENGLISH for f in forms)

@@ -56,7 +56,7 @@ from knowtrail.retrieval.specificity.query_templates import (
 from knowtrail.retrieval.specificity.routes import choose_route, institutions_of
 from tests.command_line import CommandLine
 from tests.corpora import ListSource, article
-from tests.heritage import rdf_custodians, write_custodians
+from tests.heritage import gazetteer_rows, rdf_custodians, write_custodians
 from tests.serving import serving
 
 if TYPE_CHECKING:
@@ -90,15 +90,29 @@ CASES: list[tuple[str, dict[str, str | tuple[str, ...]]]] = [
         {"date": "1850", "date_relation": "before"},
     ),
     ("compare_locations", {"city": ("Amsterdam", "Utrecht"), "country": ("BE",)}),
-    ("find_custodians_by_budget_threshold", {"budget": "2000000"}),
+    (
+        "find_custodians_by_budget_threshold",
+        {"budget": "2000000", "comparison": "above"},
+    ),
     (
         "find_custodians_by_budget_threshold",
         {"budget": "900000", "comparison": "at_most", "country": "NL"},
     ),
+    ("rank_institutions_by_budget", {"order": "poorest", "country": "NL"}),
+    ("total_budgets", {"institution_type": "M", "country": "NL"}),
+    ("compare_institutions", {"name": ("Scheldemuseum", "Isarbibliothek")}),
     (
         "list_institutions_by_type_city",
         {"institution_type": "M", "city": '" } DROP ALL #'},
     ),
+]
+NARROWED = [
+    "Welke musea in Nederland zijn niet in de twintigste eeuw opgericht?",
+    "Museums in the Netherlands, but not in Amsterdam, with less than a million euro",
+    "How many institutions in Utrecht are not museums?",
+    "Which is older, the Scheldemuseum or the Isarbibliothek?",
+    "the second oldest museum in the Netherlands",
+    "total budget of the museums in the Netherlands",
 ]
 
 
@@ -124,6 +138,21 @@ def command_line(
     """Return the command line against the server."""
     monkeypatch.setenv("NEO4J_PASSWORD", server.password or "")
     return CommandLine(server, capsys, "hash:32")
+
+
+def test_live_and_memory_graph_heed_the_same_limits(
+    pipeline: TemplatePipeline,
+) -> None:
+    """What is added to a query is a query of Neo4j too."""
+    from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
+    from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
+
+    memory = TemplatePipeline(rdf_custodians(), build_gazetteer(gazetteer_rows()))
+
+    for question in NARROWED:
+        found = pipeline.forward(question)
+        assert (found.status, found.left_out) == ("answered", ())
+        assert found.answer == memory.forward(question).answer
 
 
 def test_live_and_memory_graph_give_the_same_rows(stored: Connection) -> None:

@@ -10,4 +10,9 @@ from the templates' names, the ontology and the institutions. Each line has `id`
 `answer`: a `list` of GHCIDs, a `count`, a `comparison`, a `breakdown` by type, `none`
 (no template fits), `ask` (something is missing) or a `refusal` (nothing to do with
 heritage).
+
+`questions_fresh.jsonl`, for reporting only, and `questions_hard.jsonl`, for tuning, are
+about `custodians_fresh.jsonl`; `benchmarks/heritage_questions.py` writes all three.
+Most of them have no `template`. Their answers are also the `first` of several
+institutions, an `amount`, `ambiguous` or `unanswered`.
 """

@@ -26,11 +26,13 @@ def test_metrics_are_shown_with_intervals(capsys: pytest.CaptureFixture[str]) ->
 
     lines = capsys.readouterr().out.splitlines()
     assert (code, lines[0]) == (0, "78 questions of questions_dev.jsonl")
-    assert [line.split()[0] for line in lines[1:9]] == [
+    assert [line.split()[0] for line in lines[1:11]] == [
         "template_accuracy",
         "slot_f1",
         "ending_accuracy",
         "answer_accuracy",
+        "right_ending",
+        "wrong_without_notice",
         "precision",
         "recall",
         "class_reduction",

