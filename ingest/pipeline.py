@@ -19,6 +19,7 @@ from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.models.served import served_embedder
 from knowtrail.ingest.background import Background, ahead
+from knowtrail.ingest.bulk.spool import Spool
 from knowtrail.ingest.corpus import check_dimensions, known_corpus, open_corpus
 from knowtrail.ingest.embedding import embed_documents
 from knowtrail.ingest.keys import Seen, normalise_title
@@ -101,16 +102,38 @@ def ingest_corpus(
         DatabaseError: If the database fails; what is stored stays whole.
     """
     with corpus_lock(settings.home, connection, corpus):
-        stored = known_corpus(connection, corpus)
-        old = stored.files_root if stored else None
-        root = settled(sources, old, new=stored is None)
-        with begun(sources) as items:
-            run = _Run(
-                connection, corpus, embedder, settings, options, cleanup, progress
-            )
-            if root != old:
-                connection.write("ingest/corpus_files_root", name=corpus, root=root)
-            return run.ingest(sources, items)
+        return ingest_locked(
+            connection,
+            sources,
+            corpus=corpus,
+            embedder=embedder,
+            settings=settings,
+            options=options,
+            cleanup=cleanup,
+            progress=progress,
+        )
+
+
+def ingest_locked(
+    connection: Connection,
+    sources: Sequence[Source],
+    *,
+    corpus: str,
+    embedder: Embedder,
+    settings: Settings,
+    options: IngestOptions | None,
+    cleanup: Cleanup,
+    progress: Progress,
+) -> IngestReport:
+    """Do what `ingest_corpus` does, for a caller that holds the corpus' lock."""
+    stored = known_corpus(connection, corpus)
+    old = stored.files_root if stored else None
+    root = settled(sources, old, new=stored is None)
+    with begun(sources) as items:
+        run = _Run(connection, corpus, embedder, settings, options, cleanup, progress)
+        if root != old:
+            connection.write("ingest/corpus_files_root", name=corpus, root=root)
+        return run.ingest(sources, items)
 
 
 class _Run:
@@ -223,13 +246,16 @@ class _Run:
 
     def _write(self, embedded: list[EmbeddedDocument]) -> Counters:
         """Write a batch; runs behind the embedding."""
-        written = write_documents(
-            self._connection,
-            embedded,
-            corpus=self._corpus,
-            version=self._version,
-            options=self._options,
-        )
+        if isinstance(self._connection, Spool):
+            written = self._connection.write_documents(embedded, self._version)
+        else:
+            written = write_documents(
+                self._connection,
+                embedded,
+                corpus=self._corpus,
+                version=self._version,
+                options=self._options,
+            )
         self._report.updated += sum(e.replaces for e in embedded)
         self._report.added += sum(not e.replaces for e in embedded)
         return written

@@ -77,6 +77,7 @@ def apply_schema(
     *,
     dimensions: int | None = None,
     wait: float = _FULL_WAIT,
+    whole: bool = False,
     progress: Progress = silent,
 ) -> int:
     """Bring the database's schema to this version; running twice changes nothing.
@@ -89,6 +90,7 @@ def apply_schema(
         connection: The database.
         dimensions: Length of the vectors; None leaves the vector indexes alone.
         wait: Most seconds to wait for indexes of whole values.
+        whole: Whether to wait for those of texts and vectors as long.
         progress: Told how many indexes are built while it waits.
 
     Returns:
@@ -114,12 +116,14 @@ def apply_schema(
         connection.write("schema/version_write", version=version)
     if dimensions is not None:
         _apply_vector_indexes(connection, dimensions)
-    _await_indexes(connection, wait, progress)
+    _await_indexes(connection, wait, wait if whole else _SHORT_WAIT, progress)
     return found
 
 
-def _await_indexes(connection: Connection, wait: float, progress: Progress) -> None:
-    """Wait until nodes can be found by our indexes, and a little for the others."""
+def _await_indexes(
+    connection: Connection, wait: float, others: float, progress: Progress
+) -> None:
+    """Wait until nodes can be found by our indexes, and a while for the others."""
     begin = time.monotonic()
     while True:
         rows = [r for r in connection.read("schema/indexes") if r["name"] in _INDEXES]
@@ -127,7 +131,7 @@ def _await_indexes(connection: Connection, wait: float, progress: Progress) -> N
         needed = [row for row in waiting if row["type"] == "RANGE"]
         coming = any(row["state"] == "POPULATING" for row in waiting)
         passed = time.monotonic() - begin
-        if not needed and (not coming or passed >= min(wait, _SHORT_WAIT)):
+        if not needed and (not coming or passed >= min(wait, others)):
             break
         for row in needed:
             _check_index(row, late=passed >= wait)
