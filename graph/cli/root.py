@@ -76,6 +76,10 @@ _COMMANDS = {
         "Pictures: matrices, walks, the graph.",
     ),
     "rdf": ("knowtrail.graph.cli.rdf:rdf", "The graph as RDF: out, in, and in SPARQL."),
+    "export": (
+        "knowtrail.ingest.cli.export:export",
+        "A corpus as files to load elsewhere.",
+    ),
     "schema": ("knowtrail.graph.cli.schema:schema", "Constraints and indexes."),
     "completion": (
         "knowtrail.graph.cli.completion:completion",
@@ -94,7 +98,7 @@ _UNDER = {
     "Ask": ("search", "ask", "traverse", "compare"),
     "Look": ("view", "cypher", "rdf"),
     "Measure": ("dataset", "eval"),
-    "Admin": ("server", "schema", "serve", "completion"),
+    "Admin": ("server", "schema", "export", "serve", "completion"),
 }
 """Heading of the list -> the commands below it."""
 

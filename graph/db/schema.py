@@ -22,6 +22,8 @@ from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import CorpusDriftError, SchemaError, SettingsError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
 
@@ -37,13 +39,17 @@ _BY_VALUE = [
 ]
 """Schema version, name and command of each constraint and of each index of values."""
 _FULLTEXT = ("chunk_text", "document_title")
-_VECTOR = ("chunk", "sentence", "theme")
+_VECTOR = ("chunk",)
+"""What the product searches by vectors."""
+ON_REQUEST = {"sentences": "sentence", "themes": "theme"}
+"""Vector indexes that no statement of the product needs, as people ask for them."""
 _CONSTRAINTS = tuple(n for _, n, text in _BY_VALUE if text.startswith("CREATE CON"))
 _INDEXES = (
     *_FULLTEXT,
     *(name for _, name, _ in _BY_VALUE if name not in _CONSTRAINTS),
     *(f"{name}_embedding" for name in _VECTOR),
 )
+_OURS = (*_INDEXES, *(f"{name}_embedding" for name in ON_REQUEST.values()))
 SCHEMA_VERSION = max(since for since, _, _ in _BY_VALUE)
 
 
@@ -76,6 +82,7 @@ def apply_schema(
     connection: Connection,
     *,
     dimensions: int | None = None,
+    also: Sequence[str] = (),
     wait: float = _FULL_WAIT,
     whole: bool = False,
     progress: Progress = silent,
@@ -89,6 +96,7 @@ def apply_schema(
     Args:
         connection: The database.
         dimensions: Length of the vectors; None leaves the vector indexes alone.
+        also: Vector indexes to make besides that of chunks, of `ON_REQUEST`.
         wait: Most seconds to wait for indexes of whole values.
         whole: Whether to wait for those of texts and vectors as long.
         progress: Told how many indexes are built while it waits.
@@ -114,8 +122,13 @@ def apply_schema(
         for command in commands:
             connection.run_schema(command)
         connection.write("schema/version_write", version=version)
+    if also and dimensions is None:
+        dimensions = vector_dimensions(connection)
     if dimensions is not None:
-        _apply_vector_indexes(connection, dimensions)
+        _apply_vector_indexes(connection, dimensions, also)
+    elif also:
+        msg = "No vectors are stored yet: give their length with --dimensions."
+        raise SettingsError(msg)
     _await_indexes(connection, wait, wait if whole else _SHORT_WAIT, progress)
     return found
 
@@ -126,7 +139,7 @@ def _await_indexes(
     """Wait until nodes can be found by our indexes, and a while for the others."""
     begin = time.monotonic()
     while True:
-        rows = [r for r in connection.read("schema/indexes") if r["name"] in _INDEXES]
+        rows = [r for r in connection.read("schema/indexes") if r["name"] in _OURS]
         waiting = [row for row in rows if row["state"] != "ONLINE"]
         needed = [row for row in waiting if row["type"] == "RANGE"]
         coming = any(row["state"] == "POPULATING" for row in waiting)
@@ -136,7 +149,8 @@ def _await_indexes(
         for row in needed:
             _check_index(row, late=passed >= wait)
         if passed >= _UNTOLD_WAIT:
-            progress("building indexes", len(rows) - len(waiting), len(rows))
+            built = sum(float(row["populationPercent"]) for row in rows)
+            progress("building indexes (%)", int(built / len(rows)), 100)
         time.sleep(0.1)
     for row in waiting:
         _LOG.warning("%s", _unready(row))
@@ -188,7 +202,9 @@ def indexed_properties(label: str) -> set[str]:
     return {rule.key, *", ".join(indexed).split(", ")} - {""}
 
 
-def _apply_vector_indexes(connection: Connection, dimensions: int) -> None:
+def _apply_vector_indexes(
+    connection: Connection, dimensions: int, also: Sequence[str]
+) -> None:
     """Make the vector indexes, or check that they have these dimensions."""
     if not 1 <= dimensions <= 4096:
         msg = f"{dimensions} dimensions: Neo4j's vector indexes take 1 to 4096."
@@ -214,7 +230,7 @@ def _apply_vector_indexes(connection: Connection, dimensions: int) -> None:
         }
     }
     suffix = "" if capabilities.filtered_vector_index else "_lts"
-    for index in _VECTOR:
+    for index in (*_VECTOR, *(ON_REQUEST[name] for name in also)):
         connection.run_schema(
             statement(f"schema/vector_{index}{suffix}"), options=options
         )
@@ -235,7 +251,7 @@ def show_schema(connection: Connection) -> list[SchemaItem]:
         for row in connection.read("schema/constraints")
     ]
     items += [
-        _item(row, kind=row["type"], state=row["state"], ours=row["name"] in _INDEXES)
+        _item(row, kind=row["type"], state=row["state"], ours=row["name"] in _OURS)
         for row in connection.read("schema/indexes")
         if row["owningConstraint"] is None and row["type"] != "LOOKUP"
     ]
@@ -276,7 +292,7 @@ def drop_schema(connection: Connection, *, data: bool = False) -> None:
     for name in _CONSTRAINTS:
         if name in there:
             connection.run_schema(f"DROP CONSTRAINT `{name}` IF EXISTS")
-    for name in _INDEXES:
+    for name in _OURS:
         if name in there:
             connection.run_schema(f"DROP INDEX `{name}` IF EXISTS")
     connection.write("schema/version_remove")

@@ -260,9 +260,7 @@ def _import(
     leave()
     progress("importing", 0, None)
     with stopped_server(settings.home) as stays:
-        import_store(
-            settings.home, arguments, heap=settings.heap, off_heap=_OFF_HEAP
-        )
+        import_store(settings.home, arguments, heap=settings.heap, off_heap=_OFF_HEAP)
     progress("importing", 1, 1)
     return stays
 

@@ -10,6 +10,7 @@ linking begins again.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 import threading
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from knowtrail.ingest.options import IngestOptions
     from knowtrail.ingest.store import EmbeddedDocument
 
+_FULL = re.compile("full|readonly|read-only|unable to open|disk I/O")
 _FORMAT = 1
 """Of the files; a spool of another is not gone on with."""
 
@@ -62,19 +64,24 @@ PRAGMA user_version = {_FORMAT};
 """A place is that of a first vector in the flat file: of a document's sentences, which
 its chunks follow and what its themes are together, or of a theme."""
 
-_THESE = "WHERE id IN (SELECT value FROM json_each(:ids))"
+_BODIES = (
+    "SELECT body FROM document WHERE id IN (SELECT value FROM json_each(:ids))"
+    " ORDER BY id"
+)
 _READ = {
     "corpus_read": "SELECT properties FROM corpus WHERE name = :name",
     "document_ids": "SELECT id FROM document",
-    "hashes": f"SELECT id, contentHash FROM document {_THESE}",
-    "link_sources": f"SELECT body FROM document {_THESE} ORDER BY id",
+    "hashes": "SELECT id, contentHash FROM document"
+    " WHERE id IN (SELECT value FROM json_each(:ids))",
+    "link_sources": _BODIES,
     "redirect_counts": "SELECT resolved, (SELECT count(*) FROM redirect) - resolved AS"
     " waiting FROM (SELECT coalesce(sum(json_array_length(aliases)), 0) AS resolved"
     " FROM document)",
     "redirect_ids": "SELECT id FROM redirect",
     "redirects_all": "SELECT id, title, targetKey FROM redirect",
-    "redirects_stored": f"SELECT id, title, target, page FROM redirect {_THESE}",
-    "term_sources": f"SELECT body FROM document {_THESE} ORDER BY id",
+    "redirects_stored": "SELECT id, title, target, page FROM redirect"
+    " WHERE id IN (SELECT value FROM json_each(:ids))",
+    "term_sources": _BODIES,
     "counts": "SELECT name AS corpus, (SELECT count(*) FROM document) AS documents"
     " FROM corpus",
     "titles": "SELECT id, title, titleKey, aliases FROM document",
@@ -85,17 +92,26 @@ _READ = {
 }
 """Statement -> what its answer is made of; lists in parameters are JSON."""
 _WRITE = {
-    "aliases": ("UPDATE document SET aliases = value ->> 'aliases'"
-                " FROM json_each(:rows) WHERE id = value ->> 'id'",),
-    "redirects": ("INSERT OR REPLACE INTO redirect SELECT value ->> 'id',"
-                  " value ->> 'title', value ->> 'target', value ->> 'targetKey',"
-                  " value ->> 'page' FROM json_each(:rows)",),
-    "redirects_remove": (f"DELETE FROM redirect {_THESE}",),
-    "remove_documents": (f"DELETE FROM document {_THESE}",
-                         f"DELETE FROM has_theme {_THESE.replace('id', 'document', 1)}"),
-    "themes_orphaned": ("DELETE FROM theme WHERE id NOT IN"
-                        " (SELECT theme FROM has_theme)",),
-}  # fmt: skip
+    "aliases": (
+        "UPDATE document SET aliases = value ->> 'aliases'"
+        " FROM json_each(:rows) WHERE document.id = value ->> 'id'",
+    ),
+    "redirects": (
+        "INSERT OR REPLACE INTO redirect SELECT value ->> 'id', value ->> 'title',"
+        " value ->> 'target', value ->> 'targetKey', value ->> 'page'"
+        " FROM json_each(:rows)",
+    ),
+    "redirects_remove": (
+        "DELETE FROM redirect WHERE id IN (SELECT value FROM json_each(:ids))",
+    ),
+    "remove_documents": (
+        "DELETE FROM document WHERE id IN (SELECT value FROM json_each(:ids))",
+        "DELETE FROM has_theme WHERE document IN (SELECT value FROM json_each(:ids))",
+    ),
+    "themes_orphaned": (
+        "DELETE FROM theme WHERE id NOT IN (SELECT theme FROM has_theme)",
+    ),
+}
 _PATCH: dict[str, Callable[[Any], dict[str, Any]]] = {
     "corpus_begin": lambda p: {"version": p["version"], "status": "unfinished"},
     "corpus_chunks": lambda p: {"chunks": p["chunks"]},
@@ -622,5 +638,7 @@ def _storage(folder: Path) -> Iterator[None]:
         with storage_errors(folder):
             yield
     except sqlite3.OperationalError as error:
-        msg = f"No space for working files in {folder} ({error}): free some, or --work."
+        if not _FULL.search(str(error)):
+            raise
+        msg = f"Cannot write working files in {folder} ({error}): free some, or --work."
         raise StorageError(msg) from error
