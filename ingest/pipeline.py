@@ -10,9 +10,8 @@ to what the whole corpus demands.
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.cli.progress import silent
@@ -152,12 +151,14 @@ class _Run:
         self._connection = connection
         self._embedder = embedder = served_embedder(connection, embedder)
         self._settings = settings
+        spooled = isinstance(connection, Spool)
+        self._work = connection.work if spooled else settings.home / "work"
         self._cleanup = cleanup
         self._progress = progress
         self._report = IngestReport(corpus=corpus)
         self._unread = False
         self._unusable: list[tuple[str, str]] = []
-        with self._timed("schema"):
+        with self._report.timed("schema"):
             self._stored = open_corpus(
                 connection,
                 corpus,
@@ -173,7 +174,7 @@ class _Run:
     def ingest(self, sources: Sequence[Source], items: Iterator[Item]) -> IngestReport:
         """Do all stages."""
         with Seen() as seen, Background() as writer:
-            with self._timed("documents"):
+            with self._report.timed("documents"):
                 self._documents(sources, items, seen, writer)
                 writer.wait()
             for written in writer.results:
@@ -181,7 +182,7 @@ class _Run:
             for title, message in self._unusable:
                 self._report.fail(title, message)
             if self._cleanup == "full":
-                with self._timed("cleanup"):
+                with self._report.timed("cleanup"):
                     self._delete_unseen(seen)
         self._finish()
         return self._report
@@ -431,13 +432,13 @@ class _Run:
         """Bring the edges between documents up to date, if anything changed."""
         (row,) = self._connection.read("ingest/corpus_read", name=self._corpus)
         if row["properties"]["status"] != "complete":
-            with self._timed("links"):
+            with self._report.timed("links"):
                 self._report.written += link_corpus(
                     self._connection,
                     corpus=self._corpus,
                     version=self._version,
                     options=self._options,
-                    folder=self._settings.home / "work",
+                    folder=self._work,
                     progress=self._progress,
                     unclear=self._report.leave_link,
                 )
@@ -448,11 +449,3 @@ class _Run:
         (counts,) = self._connection.read("ingest/redirect_counts", corpus=self._corpus)
         self._report.redirects_resolved = counts["resolved"]
         self._report.redirects_waiting = counts["waiting"]
-
-    @contextmanager
-    def _timed(self, stage: str) -> Iterator[None]:
-        """Add the time of a stage to the report."""
-        start = time.perf_counter()
-        yield
-        taken = time.perf_counter() - start
-        self._report.seconds[stage] = round(taken, 3)

@@ -89,25 +89,7 @@ def import_store(
         "arguments": [*arguments, f"--max-off-heap-memory={off_heap}"],
     }
     log = root / "import.log"
-    with open(log, "wb", opener=private) as file:
-        process = subprocess.Popen(  # noqa: S603 - our own module
-            [
-                sys.executable,
-                "-m",
-                "knowtrail.graph.server._import",
-                json.dumps(spec),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=file,
-            stderr=file,
-            cwd=root,
-            env=child_environment(),
-        )
-        try:
-            code = process.wait()
-        finally:
-            process.kill()
-            process.wait()
+    code = _run(json.dumps(spec), log)
     if code != 0:
         shutil.rmtree(incoming, ignore_errors=True)
         _refuse(log)
@@ -115,6 +97,24 @@ def import_store(
     ready.touch()
     for path in (ready, incoming):
         _sync(path)
+
+
+def _run(spec: str, log: Path) -> int:
+    """Run the import process; return its exit code."""
+    with open(log, "wb", opener=private) as file:
+        process = subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-m", "knowtrail.graph.server._import", spec],
+            stdin=subprocess.PIPE,
+            stdout=file,
+            stderr=file,
+            cwd=log.parent,
+            env=child_environment(),
+        )
+        try:
+            return process.wait()
+        finally:
+            process.kill()
+            process.wait()
 
 
 def adopt_store(root: Path) -> bool:

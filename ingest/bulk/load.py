@@ -13,7 +13,8 @@ import logging
 import math
 import shutil
 import sqlite3
-import time
+from collections import Counter
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.progress import silent
@@ -53,6 +54,8 @@ _LOG = logging.getLogger(__name__)
 LARGE = 32_000_000
 """Bytes of a source from which on a first load is a bulk load by itself."""
 _OFF_HEAP = "1g"
+_FILES_SHARE, _STORE_SHARE = 1.0, 2.0
+"""Size of the column files, and of the store with its indexes, over the spool's."""
 _MANIFEST = "load.json"
 """Written when the column files are whole: what is left to do after the import."""
 LOADING = "loading"
@@ -137,15 +140,13 @@ def load_corpus(
 
     Raises:
         InputError: If the corpus is being written, or the database has data by now.
-        ServerError: If the server is in use, or the import tool fails.
+        ServerError: If the server is in use, or the tool fails.
         StorageError: If there is no space; the next run goes on from there.
     """
     folder = load_folder(settings, corpus, work)
     chosen = options or IngestOptions()
-    seconds: dict[str, float] = {}
     with corpus_lock(settings.home, connection, corpus):
-        spool = _spool(folder, corpus, embedder, chosen, settings)
-        try:
+        with closing(_spool(folder, corpus, embedder, chosen, settings)) as spool:
             report = ingest_locked(
                 spool,
                 sources,
@@ -156,19 +157,12 @@ def load_corpus(
                 cleanup=cleanup,
                 progress=progress,
             )
-            start = time.perf_counter()
-            arguments, counts = _write(spool, folder, chosen, progress)
-            seconds["files"] = time.perf_counter() - start
-        finally:
-            spool.close()
-        start = time.perf_counter()
-        stays = _import(connection, folder, arguments, settings, leave, progress)
-        seconds["import"] = time.perf_counter() - start
-        start = time.perf_counter()
-        with open_connection(settings, stay=stays) as loaded:
+            with report.timed("files"):
+                arguments, counts = _write(spool, chosen, settings, progress)
+        with report.timed("import"):
+            stays = _import(connection, arguments, settings, leave, progress)
+        with report.timed("indexes"), open_connection(settings, stay=stays) as loaded:
             _finish(loaded, corpus, folder, progress)
-        seconds["indexes"] = time.perf_counter() - start
-    report.seconds |= {stage: round(took, 3) for stage, took in seconds.items()}
     report.added += report.skipped + report.updated
     report.skipped = report.updated = 0
     report.written = counts
@@ -206,18 +200,21 @@ def _spool(
 
 
 def _write(
-    spool: Spool, folder: Path, options: IngestOptions, progress: Progress
+    spool: Spool, options: IngestOptions, settings: Settings, progress: Progress
 ) -> tuple[list[str], Counters]:
     """Write the column files; return the arguments that name them, and their counts."""
+    folder = spool.folder
     edges, nodes, relationships = spool.finish()
     (counts,) = spool.read("bulk/counts")
-    _check_space(folder, spool.size)
+    room = _check_space(folder, settings.home, spool.size)
     with ColumnFiles(folder / "files") as files:
         spool.write_files(
             files,
             options,
             status=LOADING,
-            tell=lambda done: progress("column files", done, counts["documents"]),
+            tell=lambda done: progress(
+                f"column files (with the store about {room})", done, counts["documents"]
+            ),
         )
     (corpus,) = spool.read("ingest/corpus_read", name=counts["corpus"])
     properties = {k: v for k, v in corpus["properties"].items() if k != "createdAt"}
@@ -230,21 +227,29 @@ def _write(
     return [INPUT, *files.arguments(), *edges], total
 
 
-def _check_space(folder: Path, size: int) -> None:
-    """Refuse to go on where column files and store will not fit on the disk."""
-    needed, free = 3 * size, shutil.disk_usage(folder).free
-    _LOG.info("Column files and store take about %d MB", needed // 1_000_000)
-    if free < needed:
-        msg = (
-            f"The load needs about {needed / 1e9:.1f} GB more in {folder} and for the "
-            f"database, and {free / 1e9:.1f} GB are free: free some and run it again."
-        )
-        raise StorageError(msg)
+def _check_space(folder: Path, home: Path, size: int) -> str:
+    """Return how much the column files and the store take; refuse a disk without it.
+
+    Args:
+        folder: Where the files go.
+        home: Where the store goes.
+        size: Bytes of the spool and the edges, which files and store are in step with.
+    """
+    needed: Counter[int] = Counter()
+    for path, share in ((folder, _FILES_SHARE), (home, _STORE_SHARE)):
+        disk = path.stat().st_dev
+        needed[disk] += int(share * size)
+        if (free := shutil.disk_usage(path).free) < needed[disk]:
+            msg = (
+                f"The load needs about {needed[disk] / 1e9:.1f} GB more in {path}, and "
+                f"{free / 1e9:.1f} GB are free: free some and run it again."
+            )
+            raise StorageError(msg)
+    return f"{needed.total() / 1e9:.1f} GB"
 
 
 def _import(
     connection: Connection,
-    folder: Path,
     arguments: Sequence[str],
     settings: Settings,
     leave: Callable[[], None],

@@ -50,7 +50,8 @@ CREATE TABLE IF NOT EXISTS corpus (
 );
 CREATE TABLE IF NOT EXISTS document (
   id TEXT PRIMARY KEY, contentHash TEXT, title TEXT, titleKey TEXT,
-  aliases TEXT DEFAULT '[]', body TEXT, place INTEGER, themed INTEGER
+  aliases TEXT DEFAULT '[]', body TEXT, place INTEGER, chunks INTEGER,
+  themed INTEGER
 );
 CREATE TABLE IF NOT EXISTS redirect (
   id TEXT PRIMARY KEY, title TEXT, target TEXT, targetKey TEXT, page TEXT
@@ -69,6 +70,7 @@ _BODIES = (
     " ORDER BY id"
 )
 _READ = {
+    "changed": "SELECT id FROM document ORDER BY id",
     "corpus_read": "SELECT properties FROM corpus WHERE name = :name",
     "document_ids": "SELECT id FROM document",
     "hashes": "SELECT id, contentHash FROM document"
@@ -84,7 +86,9 @@ _READ = {
     "term_sources": _BODIES,
     "counts": "SELECT name AS corpus, (SELECT count(*) FROM document) AS documents"
     " FROM corpus",
-    "titles": "SELECT id, title, titleKey, aliases FROM document",
+    "similar_count": "SELECT coalesce(sum(chunks), 0) AS vectors FROM document",
+    "theme_similar_count": "SELECT count(*) AS vectors FROM document",
+    "titles": "SELECT id, title, titleKey, aliases, contentHash AS hash FROM document",
     "version_read": f"SELECT {SCHEMA_VERSION} AS version",
     "chunk_vectors": "SELECT body, place FROM document ORDER BY rowid",
     "theme_document_vectors": "SELECT body, place FROM document WHERE themed"
@@ -117,9 +121,12 @@ _PATCH: dict[str, Callable[[Any], dict[str, Any]]] = {
     "corpus_chunks": lambda p: {"chunks": p["chunks"]},
     "corpus_complete": lambda _: {"status": "complete"},
     "corpus_files_root": lambda p: {"filesRoot": p["root"]},
-    "corpus_similar": lambda p: (
-        {} if p["properties"][p["method"]] == "exact" else p["properties"]
-    ),
+    "corpus_link_state": lambda p: {"linkState": p["state"]},
+    "corpus_similar": lambda p: {
+        name: value
+        for name, value in p["properties"].items()
+        if value not in {"exact", 1.0}
+    },
 }
 """Statement -> the properties of the corpus that it sets."""
 _NOTHING = frozenset({
@@ -127,7 +134,8 @@ _NOTHING = frozenset({
     *("theme_similar_existing", "terms_stored", "term_names_stored"),
     *("remove_sentences", "remove_chunks", "touch_documents", "mentions_remove"),
     *("similar_remove", "terms_remove", "categories_orphaned", "term_names_remove"),
-    *("corpus_terms", "corpus_term_rules"),
+    *("corpus_terms", "corpus_term_rules", "similar_index"),
+    *("losses", "theme_losses", "similar_settled", "theme_similar_settled"),
 })
 """Statements about what a first load has not, or has as it should be."""
 
@@ -151,10 +159,28 @@ class Spool(Connection):
                 msg = f"its format is {form}"
                 raise sqlite3.DatabaseError(msg)
             self._database.executescript(_TABLES)
+            self._begin_linking()
 
     def close(self) -> None:
         """Close the files; what was written stays."""
         self._database.close()
+
+    def _begin_linking(self) -> None:
+        """Forget a linking that was not completed: its edges are not whole."""
+        (done,) = self._database.execute(
+            "SELECT count(*) FROM corpus WHERE edges IS NOT NULL"
+        ).fetchone()
+        if not done:
+            for part in ("edges", "linking"):
+                shutil.rmtree(self.folder / part, ignore_errors=True)
+            self._do(
+                "UPDATE corpus SET properties = json_remove(properties, '$.linkState')"
+            )
+
+    @property
+    def work(self) -> Path:
+        """Return where linking keeps its working files."""
+        return self.folder / "linking"
 
     def _opened(self) -> sqlite3.Connection:
         """Return a connection; reads go on beside writes."""
@@ -255,14 +281,15 @@ class Spool(Connection):
         }
         self._do(
             "INSERT INTO document (id, contentHash, title, titleKey, body, place,"
-            " themed) VALUES (:id, :contentHash, :title, :titleKey, :body, :place,"
-            " :themed)",
+            " chunks, themed) VALUES (:id, :contentHash, :title, :titleKey, :body,"
+            " :place, :chunks, :themed)",
             {
                 **{
                     k: properties[k] for k in ("id", "contentHash", "title", "titleKey")
                 },
                 "body": json.dumps(body),
                 "place": place,
+                "chunks": len(document.chunks),
                 "themed": themed,
             },
         )
@@ -325,9 +352,16 @@ class Spool(Connection):
         for row in rows:
             body = json.loads(row["body"])
             document = body["properties"]
-            columns = zip(*body["chunks"], strict=True)
-            parts = zip(("chunks", "starts", "ends"), map(list, columns), strict=True)
-            yield {n: document[n] for n in ("id", "title", "text")} | dict(parts)
+            chunks, starts, ends = (list(c) for c in zip(*body["chunks"], strict=True))
+            yield {
+                **{name: document[name] for name in ("id", "title", "text")},
+                "targets": document["linkTargets"],
+                "chunks": chunks,
+                "starts": starts,
+                "chunkStarts": starts,
+                "ends": ends,
+                "chunkEnds": ends,
+            }
 
     def _chunk_vectors(self, rows: _Rows) -> Iterator[dict[str, Any]]:
         """Yield the chunks of documents with their vectors."""
@@ -340,6 +374,7 @@ class Spool(Connection):
                     "document": body["properties"]["id"],
                     "id": key,
                     "vector": vectors[place + offset],
+                    "lost": None,
                 }
 
     def _theme_document_vectors(self, rows: _Rows) -> Iterator[dict[str, Any]]:
@@ -349,7 +384,7 @@ class Spool(Connection):
             body = json.loads(row["body"])
             key = body["properties"]["id"]
             place = row["place"] + len(body["sentences"]) + len(body["chunks"])
-            yield {"document": key, "id": key, "vector": vectors[place]}
+            yield {"document": key, "id": key, "vector": vectors[place], "lost": None}
 
     def _patch(self, properties: Mapping[str, Any]) -> None:
         """Set properties of the corpus."""
