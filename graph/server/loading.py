@@ -82,6 +82,7 @@ def import_store(
     incoming = root / _INCOMING
     shutil.rmtree(incoming, ignore_errors=True)
     private_folder(incoming)
+    shutil.copytree(root / "conf", incoming / "conf", dirs_exist_ok=True)
     spec = {
         "version": install_server(home).name,
         "home": str(incoming),

@@ -117,7 +117,6 @@ _WRITE = {
     ),
 }
 _PATCH: dict[str, Callable[[Any], dict[str, Any]]] = {
-    "corpus_begin": lambda p: {"version": p["version"], "status": "unfinished"},
     "corpus_chunks": lambda p: {"chunks": p["chunks"]},
     "corpus_complete": lambda _: {"status": "complete"},
     "corpus_files_root": lambda p: {"filesRoot": p["root"]},
@@ -164,6 +163,13 @@ class Spool(Connection):
     def close(self) -> None:
         """Close the files; what was written stays."""
         self._database.close()
+
+    def _begin(self, version: int, name: str = "") -> None:
+        """Mark the corpus as unfinished; edges of a linking before this are void."""
+        self._patch({"version": version, "status": "unfinished"})
+        self._do("UPDATE corpus SET edges = NULL")
+        if self.work.exists() or (self.folder / "edges").exists():
+            self._begin_linking()
 
     def _begin_linking(self) -> None:
         """Forget a linking that was not completed: its edges are not whole."""
@@ -216,7 +222,9 @@ class Spool(Connection):
         with self._changing():
             for path, params in steps:
                 name = path.rpartition("/")[2]
-                if name in _PATCH:
+                if name == "corpus_begin":
+                    self._begin(**params)
+                elif name in _PATCH:
                     self._patch(_PATCH[name](params))
                 elif name in _WRITE:
                     for statement in _WRITE[name]:
@@ -252,7 +260,7 @@ class Spool(Connection):
                 for statement in _WRITE["remove_documents"]:
                     self._do(statement, ids)
                 self._put(embedded, version, file)
-            self._patch(_PATCH["corpus_begin"]({"version": version}))
+            self._begin(version)
         return Counters()
 
     def _put(self, embedded: EmbeddedDocument, version: int, file: IO[bytes]) -> None:
@@ -305,7 +313,7 @@ class Spool(Connection):
         """
         size = vectors.shape[1] * vectors.itemsize
         self._do("UPDATE corpus SET dimensions = ?", (vectors.shape[1],))
-        place = -(-file.seek(0, 2) // size)
+        place: int = -(-file.seek(0, 2) // size)
         file.seek(place * size)
         file.write(np.ascontiguousarray(vectors, dtype=np.float32).tobytes())
         file.flush()
@@ -495,7 +503,10 @@ class Spool(Connection):
         with self._changing():
             self._close_edges()
             (noted,) = self._database.execute("SELECT edges FROM corpus").fetchone()
-        return tuple(json.loads(noted)) if noted else ([], 0, 0)  # type: ignore[return-value]
+        if not noted:
+            return [], 0, 0
+        arguments, nodes, relationships = json.loads(noted)
+        return arguments, nodes, relationships
 
     def write_files(
         self,
