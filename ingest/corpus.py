@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 import re
 import shlex
 from dataclasses import dataclass, fields
@@ -124,9 +123,7 @@ def open_corpus(
     made = stored is None
     if stored is None:
         dimensions = dimensions_of(embedder)
-        apply_schema(
-            connection, dimensions=dimensions, wait=math.inf, progress=progress
-        )
+        apply_schema(connection, dimensions=dimensions, progress=progress)
         chosen = options or IngestOptions()
         connection.write(
             "ingest/corpus_create",
@@ -150,9 +147,7 @@ def open_corpus(
         _refuse_drift(stored, options)
     _check_theme_model(stored, language_model)
     if not made:
-        apply_schema(
-            connection, dimensions=stored.dimensions, wait=math.inf, progress=progress
-        )
+        apply_schema(connection, dimensions=stored.dimensions, progress=progress)
     terms = (options or stored.options).terms
     settled = connection.write("ingest/corpus_terms", name=name, terms=terms)
     settled += connection.write("ingest/corpus_term_rules", name=name, rules=TERM_RULES)

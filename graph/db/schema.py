@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
 
 _LOG = logging.getLogger(__name__)
-_FULL_WAIT = 300.0
 _SHORT_WAIT = 5.0
 _UNTOLD_WAIT = 1.0
 
@@ -85,7 +85,7 @@ def apply_schema(
     *,
     dimensions: int | None = None,
     also: Sequence[str] = (),
-    wait: float = _FULL_WAIT,
+    wait: float = math.inf,
     whole: bool = False,
     progress: Progress = silent,
 ) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import shutil
 import sqlite3
 from collections import Counter
@@ -283,7 +282,6 @@ def _finish(
     apply_schema(
         connection,
         dimensions=manifest["corpus"]["dimensions"],
-        wait=math.inf,
         progress=progress,
         whole=True,
     )

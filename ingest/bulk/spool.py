@@ -436,30 +436,16 @@ class Spool(Connection):
         self, scope: str, nodes: Sequence[str], rows: Sequence[Any]
     ) -> Counters:
         """Write SIMILAR_TO."""
-        edges = [
-            (nodes[row["source"]], nodes[target], score, rank)
+        columns = _ranked(
+            (nodes[row["source"]], [nodes[n] for n in row["targets"]], row["scores"])
             for row in rows
-            for rank, (target, score) in enumerate(
-                zip(row["targets"], row["scores"], strict=True), start=1
-            )
-        ]
-        starts, ends, scores, ranks = _columns(edges, 4)
-        scopes = [scope] * len(edges)
-        return self._link(
-            "SIMILAR_TO", starts, ends, score=scores, rank=ranks, scope=scopes
         )
+        return self._link("SIMILAR_TO", **columns, scope=[scope] * len(columns["rank"]))
 
     def _write_theme_similar(self, rows: Sequence[Any]) -> Counters:
         """Write THEME_SIMILAR_TO."""
-        edges = [
-            (row["id"], target, score, rank)
-            for row in rows
-            for rank, (target, score) in enumerate(
-                zip(row["targets"], row["scores"], strict=True), start=1
-            )
-        ]
-        starts, ends, scores, ranks = _columns(edges, 4)
-        return self._link("THEME_SIMILAR_TO", starts, ends, score=scores, rank=ranks)
+        columns = _ranked((row["id"], row["targets"], row["scores"]) for row in rows)
+        return self._link("THEME_SIMILAR_TO", **columns)
 
     def _write_terms(self, corpus: str, rows: Sequence[Any]) -> Counters:
         """Write terms, which lie beside the edges."""
@@ -629,22 +615,12 @@ class _Writer:
 
     def _inner(self, chunks: list[str], vectors: npt.NDArray[np.float32]) -> None:
         """Write SIMILAR_TO inside the document."""
-        edges = [
-            (chunks[source], chunks[target], score, rank)
+        columns = _ranked(
+            (chunks[source], [chunks[n] for n in targets], scores)
             for source, targets, scores in intra_edges(vectors, chunks, self._options)
-            for rank, (target, score) in enumerate(
-                zip(targets, scores, strict=True), start=1
-            )
-        ]
-        starts, ends, scores, ranks = _columns(edges, 4)
-        self._files.add_relationships(
-            "SIMILAR_TO",
-            starts,
-            ends,
-            score=scores,
-            rank=ranks,
-            scope=["intra"] * len(edges),
         )
+        scopes = ["intra"] * len(columns["rank"])
+        self._files.add_relationships("SIMILAR_TO", **columns, scope=scopes)
 
     def _categorise(self, corpus: str, key: str, names: Sequence[str]) -> None:
         """Write the categories of a document."""
@@ -675,6 +651,19 @@ def _spans(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int, int]]:
 def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
     """Return rows as columns."""
     return [list(column) for column in zip(*rows, strict=True)] or [[]] * width
+
+
+def _ranked(
+    rows: Iterable[tuple[str, Sequence[str], Sequence[float]]],
+) -> dict[str, list[Any]]:
+    """Return edges, given as start, ends by rank and their scores, as columns."""
+    edges = [
+        (start, end, score, rank)
+        for start, ends, scores in rows
+        for rank, (end, score) in enumerate(zip(ends, scores, strict=True), start=1)
+    ]
+    names = ("starts", "ends", "score", "rank")
+    return dict(zip(names, _columns(edges, 4), strict=True))
 
 
 @contextmanager
