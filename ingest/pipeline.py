@@ -151,8 +151,9 @@ class _Run:
         self._connection = connection
         self._embedder = embedder = served_embedder(connection, embedder)
         self._settings = settings
-        spooled = isinstance(connection, Spool)
-        self._work = connection.work if spooled else settings.home / "work"
+        self._work = settings.home / "work"
+        if isinstance(connection, Spool):
+            self._work = connection.work
         self._cleanup = cleanup
         self._progress = progress
         self._report = IngestReport(corpus=corpus)

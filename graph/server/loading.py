@@ -102,20 +102,18 @@ def import_store(
 
 def _run(spec: str, log: Path) -> int:
     """Run the import process; return its exit code."""
-    with open(log, "wb", opener=private) as file:
-        process = subprocess.Popen(  # noqa: S603 - our own module
+    with (
+        open(log, "wb", opener=private) as file,
+        subprocess.Popen(  # noqa: S603 - our own module
             [sys.executable, "-m", "knowtrail.graph.server._import", spec],
             stdin=subprocess.PIPE,
             stdout=file,
             stderr=file,
             cwd=log.parent,
             env=child_environment(),
-        )
-        try:
-            return process.wait()
-        finally:
-            process.kill()
-            process.wait()
+        ) as process,
+    ):
+        return process.wait()
 
 
 def adopt_store(root: Path) -> bool:

@@ -28,7 +28,7 @@ from tests.integration.bulk_child import CORPUS, ITEMS
 from tests.integration.ingest_child import FirstWords
 from tests.java import short_lived
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(2400)]
 ROOT = Path(__file__).resolve().parents[2]
 
 
