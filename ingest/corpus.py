@@ -52,7 +52,7 @@ _PARTS = (
 _EVALUATED = re.compile(r"eval-.+-[0-9a-f]{8}")
 """Names of the corpora that `eval retrieval` makes of data sets."""
 
-_NEEDED = {"embedder", "queryPrompt", "dimensions", "version", "status"}
+_NEEDED = {"embedder", "dimensions", "version", "status"}
 """Properties that every corpus has from its first ingest on."""
 
 
@@ -238,7 +238,7 @@ def _stored(properties: dict[str, Any]) -> StoredCorpus:
     return StoredCorpus(
         name=name,
         embedder=properties["embedder"],
-        query_prompt=properties["queryPrompt"],
+        query_prompt=properties.get("queryPrompt", ""),
         dimensions=properties["dimensions"],
         options=IngestOptions(**{
             name: properties[key]

@@ -10,16 +10,15 @@ to what the whole corpus demands.
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.models.served import served_embedder
-from knowtrail.graph.telemetry import span
 from knowtrail.ingest.background import Background, ahead
+from knowtrail.ingest.bulk.spool import Spool
 from knowtrail.ingest.corpus import check_dimensions, known_corpus, open_corpus
 from knowtrail.ingest.embedding import embed_documents
 from knowtrail.ingest.keys import Seen, normalise_title
@@ -102,16 +101,38 @@ def ingest_corpus(
         DatabaseError: If the database fails; what is stored stays whole.
     """
     with corpus_lock(settings.home, connection, corpus):
-        stored = known_corpus(connection, corpus)
-        old = stored.files_root if stored else None
-        root = settled(sources, old, new=stored is None)
-        with begun(sources) as items:
-            run = _Run(
-                connection, corpus, embedder, settings, options, cleanup, progress
-            )
-            if root != old:
-                connection.write("ingest/corpus_files_root", name=corpus, root=root)
-            return run.ingest(sources, items)
+        return ingest_locked(
+            connection,
+            sources,
+            corpus=corpus,
+            embedder=embedder,
+            settings=settings,
+            options=options,
+            cleanup=cleanup,
+            progress=progress,
+        )
+
+
+def ingest_locked(
+    connection: Connection,
+    sources: Sequence[Source],
+    *,
+    corpus: str,
+    embedder: Embedder,
+    settings: Settings,
+    options: IngestOptions | None,
+    cleanup: Cleanup,
+    progress: Progress,
+) -> IngestReport:
+    """Do what `ingest_corpus` does, for a caller that holds the corpus' lock."""
+    stored = known_corpus(connection, corpus)
+    old = stored.files_root if stored else None
+    root = settled(sources, old, new=stored is None)
+    with begun(sources) as items:
+        run = _Run(connection, corpus, embedder, settings, options, cleanup, progress)
+        if root != old:
+            connection.write("ingest/corpus_files_root", name=corpus, root=root)
+        return run.ingest(sources, items)
 
 
 class _Run:
@@ -130,12 +151,15 @@ class _Run:
         self._connection = connection
         self._embedder = embedder = served_embedder(connection, embedder)
         self._settings = settings
+        self._work = settings.home / "work"
+        if isinstance(connection, Spool):
+            self._work = connection.work
         self._cleanup = cleanup
         self._progress = progress
         self._report = IngestReport(corpus=corpus)
         self._unread = False
         self._unusable: list[tuple[str, str]] = []
-        with self._timed("schema"):
+        with self._report.timed("schema"):
             self._stored = open_corpus(
                 connection,
                 corpus,
@@ -151,7 +175,7 @@ class _Run:
     def ingest(self, sources: Sequence[Source], items: Iterator[Item]) -> IngestReport:
         """Do all stages."""
         with Seen() as seen, Background() as writer:
-            with self._timed("documents"):
+            with self._report.timed("documents"):
                 self._documents(sources, items, seen, writer)
                 writer.wait()
             for written in writer.results:
@@ -159,7 +183,7 @@ class _Run:
             for title, message in self._unusable:
                 self._report.fail(title, message)
             if self._cleanup == "full":
-                with self._timed("cleanup"):
+                with self._report.timed("cleanup"):
                     self._delete_unseen(seen)
         self._finish()
         return self._report
@@ -224,13 +248,16 @@ class _Run:
 
     def _write(self, embedded: list[EmbeddedDocument]) -> Counters:
         """Write a batch; runs behind the embedding."""
-        written = write_documents(
-            self._connection,
-            embedded,
-            corpus=self._corpus,
-            version=self._version,
-            options=self._options,
-        )
+        if isinstance(self._connection, Spool):
+            written = self._connection.write_documents(embedded, self._version)
+        else:
+            written = write_documents(
+                self._connection,
+                embedded,
+                corpus=self._corpus,
+                version=self._version,
+                options=self._options,
+            )
         self._report.updated += sum(e.replaces for e in embedded)
         self._report.added += sum(not e.replaces for e in embedded)
         return written
@@ -406,13 +433,13 @@ class _Run:
         """Bring the edges between documents up to date, if anything changed."""
         (row,) = self._connection.read("ingest/corpus_read", name=self._corpus)
         if row["properties"]["status"] != "complete":
-            with self._timed("links"):
+            with self._report.timed("links"):
                 self._report.written += link_corpus(
                     self._connection,
                     corpus=self._corpus,
                     version=self._version,
                     options=self._options,
-                    folder=self._settings.home / "work",
+                    folder=self._work,
                     progress=self._progress,
                     unclear=self._report.leave_link,
                 )
@@ -423,12 +450,3 @@ class _Run:
         (counts,) = self._connection.read("ingest/redirect_counts", corpus=self._corpus)
         self._report.redirects_resolved = counts["resolved"]
         self._report.redirects_waiting = counts["waiting"]
-
-    @contextmanager
-    def _timed(self, stage: str) -> Iterator[None]:
-        """Add the time of a stage to the report."""
-        start = time.perf_counter()
-        with span(f"ingest.{stage}", corpus=self._report.corpus):
-            yield
-        taken = time.perf_counter() - start
-        self._report.seconds[stage] = round(taken, 3)

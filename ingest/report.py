@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.db.connection import Counters
+from knowtrail.graph.telemetry import span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _KEPT = 50
 
@@ -68,6 +74,14 @@ class IngestReport:
         self.unclear += 1
         if len(self.unclear_links) < _KEPT:
             self.unclear_links.append(told)
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Take the time of a stage."""
+        start = time.perf_counter()
+        with span(f"ingest.{stage}", corpus=self.corpus):
+            yield
+        self.seconds[stage] = round(time.perf_counter() - start, 3)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as plain data, for `--json`."""

@@ -272,15 +272,14 @@ def _category_steps(documents: Sequence[EmbeddedDocument], corpus: str) -> list[
 
 
 def intra_edges(
-    embedded: EmbeddedDocument, options: IngestOptions
+    vectors: npt.NDArray[np.float32], ids: Sequence[str], options: IngestOptions
 ) -> list[tuple[int, list[int], list[float]]]:
     """Return a document's inner edges: (chunk, neighbours by rank, their scores)."""
-    count = len(embedded.chunk_vectors)
     edges: list[tuple[int, list[int], list[float]]] = []
     for block in top_neighbours(
-        embedded.chunk_vectors,
-        groups=np.zeros(count, dtype=np.int64),
-        ids=_ranks([row["id"] for row in embedded.document.chunks]),
+        vectors,
+        groups=np.zeros(len(ids), dtype=np.int64),
+        ids=_ranks(ids),
         top=options.intra_top_k,
         threshold=options.intra_threshold,
         same_group=True,
@@ -320,14 +319,17 @@ def _intra_steps(
     rows: list[dict[str, Any]] = []
     for embedded in documents:
         base = len(nodes)
-        nodes += [row["id"] for row in embedded.document.chunks]
+        chunks = [row["id"] for row in embedded.document.chunks]
+        nodes += chunks
         rows += [
             {
                 "source": base + source,
                 "targets": [base + t for t in targets],
                 "scores": scores,
             }
-            for source, targets, scores in intra_edges(embedded, options)
+            for source, targets, scores in intra_edges(
+                embedded.chunk_vectors, chunks, options
+            )
         ]
     if not rows:
         return []

@@ -114,7 +114,8 @@ def corpus_digest(connection: Connection, corpus: str) -> CorpusDigest:
     parts, counts = {}, {}
     for part in _PARTS:
         total = count = 0
-        for record in connection.stream(f"corpus/digest_{part}", corpus=corpus):
+        name = f"corpus/digest_{part}"
+        for record in connection.stream(name, corpus=corpus, vectors=False):
             row = [
                 {k: v for k, v in value.items() if k not in _UNCOUNTED}
                 if isinstance(value, dict)

@@ -1,5 +1,5 @@
 // purpose: content of chunks
-// params: corpus
+// params: corpus, vectors
 // since: 5.26
 MATCH (:Corpus {name: $corpus})<-[:IN_CORPUS]-(d:Document)<-[:FROM_DOCUMENT]-(n:Chunk)
-RETURN d.id AS document, n {.*, embedding: null} AS properties
+RETURN d.id AS document, n {.*, embedding: CASE WHEN $vectors THEN n.embedding END} AS properties

@@ -1,5 +1,5 @@
 // purpose: content of themes
-// params: corpus
+// params: corpus, vectors
 // since: 5.26
 MATCH (n:Theme {corpus: $corpus})
-RETURN n {.*, embedding: null} AS properties
+RETURN n {.*, embedding: CASE WHEN $vectors THEN n.embedding END} AS properties

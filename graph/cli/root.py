@@ -53,6 +53,7 @@ _COMMANDS = {
     "mcp": ("retrieval.cli.mcp:mcp", "Tools for agents, over MCP."),
     "view": ("retrieval.cli.view:view", "Pictures: matrices, walks, the graph."),
     "rdf": ("graph.cli.rdf:rdf", "The graph as RDF: out, in, and in SPARQL."),
+    "export": ("ingest.cli.export:export", "A corpus as files to load elsewhere."),
     "schema": ("graph.cli.schema:schema", "Constraints and indexes."),
     "completion": ("graph.cli.completion:completion", "Commands by Tab, in a shell."),
     "doctor": ("graph.cli.doctor:doctor", "Say what is wrong and what to do."),
@@ -65,7 +66,7 @@ _UNDER = {
     "Ask": ("search", "ask", "traverse", "compare"),
     "Look": ("view", "cypher", "rdf"),
     "Measure": ("dataset", "eval"),
-    "Admin": ("server", "schema", "serve", "mcp", "completion"),
+    "Admin": ("server", "schema", "export", "serve", "mcp", "completion"),
 }
 """Heading of the list -> the commands below it."""
 

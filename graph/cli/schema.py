@@ -49,22 +49,33 @@ def show(settings: Settings, *, as_json: bool) -> None:
 @click.option(
     "--dimensions",
     type=click.IntRange(1, 4096),
-    help="Make the vector indexes too, for vectors of this length.",
+    help="Make the vector index of chunks too, for vectors of this length.",
+)
+@click.option(
+    "--index",
+    "also",
+    type=click.Choice(["sentences", "themes"]),
+    multiple=True,
+    help="Make a vector index that only your own queries need.",
 )
 @json_option
 @click.pass_obj
-def apply(settings: Settings, *, dimensions: int | None, as_json: bool) -> None:
+def apply(
+    settings: Settings, *, dimensions: int | None, also: tuple[str, ...], as_json: bool
+) -> None:
     """Bring constraints and indexes to this version; running twice changes nothing.
 
-    The vector indexes are made by the first ingest, which knows the length of the
-    embedder's vectors, or here by --dimensions.
+    The vector index of chunks is made by the first ingest, which knows the length of
+    the embedder's vectors, or here by --dimensions.
     """
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema
     from knowtrail.graph.session import open_connection
 
     with open_connection(settings) as connection, progress_bars() as progress:
-        found = apply_schema(connection, dimensions=dimensions, progress=progress)
+        found = apply_schema(
+            connection, dimensions=dimensions, also=also, progress=progress
+        )
     record = {"before": found, "version": SCHEMA_VERSION, "dimensions": dimensions}
     told = f"Brought the schema from version {found} to {SCHEMA_VERSION}."
     if found == SCHEMA_VERSION:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,11 +23,12 @@ from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import CorpusDriftError, SchemaError, SettingsError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
 
 _LOG = logging.getLogger(__name__)
-_FULL_WAIT = 300.0
 _SHORT_WAIT = 5.0
 _UNTOLD_WAIT = 1.0
 
@@ -37,13 +39,17 @@ _BY_VALUE = [
 ]
 """Schema version, name and command of each constraint and of each index of values."""
 _FULLTEXT = ("chunk_text", "document_title")
-_VECTOR = ("chunk", "sentence", "theme")
+_VECTOR = ("chunk",)
+"""What the product searches by vectors."""
+ON_REQUEST = {"sentences": "sentence", "themes": "theme"}
+"""Vector indexes that no statement of the product needs, as people ask for them."""
 _CONSTRAINTS = tuple(n for _, n, text in _BY_VALUE if text.startswith("CREATE CON"))
 _INDEXES = (
     *_FULLTEXT,
     *(name for _, name, _ in _BY_VALUE if name not in _CONSTRAINTS),
     *(f"{name}_embedding" for name in _VECTOR),
 )
+_OURS = (*_INDEXES, *(f"{name}_embedding" for name in ON_REQUEST.values()))
 _MOVED = ((10, "schema/identifies"),)
 """Schema version and statement of what was stored otherwise before."""
 SCHEMA_VERSION = max([*(row[0] for row in _BY_VALUE), *(row[0] for row in _MOVED)])
@@ -70,7 +76,9 @@ def apply_schema(
     connection: Connection,
     *,
     dimensions: int | None = None,
-    wait: float = _FULL_WAIT,
+    also: Sequence[str] = (),
+    wait: float = math.inf,
+    whole: bool = False,
     progress: Progress = silent,
 ) -> int:
     """Bring the database's schema to this version; return the one found before.
@@ -78,8 +86,9 @@ def apply_schema(
     Running twice changes nothing. Nodes are found by indexes of whole values: these are
     waited for, at most so many seconds. Indexes of texts and of vectors, which searches
     use and writes do not, may be built for long where there is much: they get a few
-    seconds, and go on being built after that. Without `dimensions` the vector indexes
-    are left alone.
+    seconds, or with `whole` as long, and go on being built after that. Without
+    `dimensions` the vector indexes are left alone; `also` names those of `ON_REQUEST`
+    that are made besides that of chunks.
 
     Raises:
         SchemaError: If the database was made by a newer Knowtrail, or an index that is
@@ -99,27 +108,35 @@ def apply_schema(
         for command in commands:
             connection.run_schema(command)
         connection.write("schema/version_write", version=version)
+    if also and dimensions is None:
+        dimensions = vector_dimensions(connection)
     if dimensions is not None:
-        _apply_vector_indexes(connection, dimensions)
-    _await_indexes(connection, wait, progress)
+        _apply_vector_indexes(connection, dimensions, also)
+    elif also:
+        msg = "No vectors are stored yet: give their length with --dimensions."
+        raise SettingsError(msg)
+    _await_indexes(connection, wait, wait if whole else _SHORT_WAIT, progress)
     return found
 
 
-def _await_indexes(connection: Connection, wait: float, progress: Progress) -> None:
-    """Wait until nodes can be found by our indexes, and a little for the others."""
+def _await_indexes(
+    connection: Connection, wait: float, others: float, progress: Progress
+) -> None:
+    """Wait until nodes can be found by our indexes, and a while for the others."""
     begin = time.monotonic()
     while True:
-        rows = [r for r in connection.read("schema/indexes") if r["name"] in _INDEXES]
+        rows = [r for r in connection.read("schema/indexes") if r["name"] in _OURS]
         waiting = [row for row in rows if row["state"] != "ONLINE"]
         needed = [row for row in waiting if row["type"] == "RANGE"]
         coming = any(row["state"] == "POPULATING" for row in waiting)
         passed = time.monotonic() - begin
-        if not needed and (not coming or passed >= min(wait, _SHORT_WAIT)):
+        if not needed and (not coming or passed >= min(wait, others)):
             break
         for row in needed:
             _check_index(row, late=passed >= wait)
         if passed >= _UNTOLD_WAIT:
-            progress("building indexes", len(rows) - len(waiting), len(rows))
+            built = sum(float(row["populationPercent"]) for row in rows)
+            progress("building indexes (%)", int(built / len(rows)), 100)
         time.sleep(0.1)
     for row in waiting:
         _LOG.warning("%s", _unready(row))
@@ -164,7 +181,9 @@ def indexed_properties(label: str) -> set[str]:
     return {rule.key, *", ".join(indexed).split(", ")} - {""}
 
 
-def _apply_vector_indexes(connection: Connection, dimensions: int) -> None:
+def _apply_vector_indexes(
+    connection: Connection, dimensions: int, also: Sequence[str]
+) -> None:
     """Make the vector indexes, or check that they have these dimensions."""
     if not 1 <= dimensions <= 4096:
         msg = f"{dimensions} dimensions: Neo4j's vector indexes take 1 to 4096."
@@ -190,7 +209,7 @@ def _apply_vector_indexes(connection: Connection, dimensions: int) -> None:
         }
     }
     suffix = "" if capabilities.filtered_vector_index else "_lts"
-    for index in _VECTOR:
+    for index in (*_VECTOR, *(ON_REQUEST[name] for name in also)):
         connection.run_schema(
             statement(f"schema/vector_{index}{suffix}"), options=options
         )
@@ -211,7 +230,7 @@ def show_schema(connection: Connection) -> list[SchemaItem]:
         for row in connection.read("schema/constraints")
     ]
     items += [
-        _item(row, kind=row["type"], state=row["state"], ours=row["name"] in _INDEXES)
+        _item(row, kind=row["type"], state=row["state"], ours=row["name"] in _OURS)
         for row in connection.read("schema/indexes")
         if row["owningConstraint"] is None and row["type"] != "LOOKUP"
     ]
@@ -251,7 +270,7 @@ def drop_schema(connection: Connection, *, data: bool = False) -> None:
     for name in _CONSTRAINTS:
         if name in there:
             connection.run_schema(f"DROP CONSTRAINT `{name}` IF EXISTS")
-    for name in _INDEXES:
+    for name in _OURS:
         if name in there:
             connection.run_schema(f"DROP INDEX `{name}` IF EXISTS")
     connection.write("schema/version_remove")

@@ -32,6 +32,7 @@ from knowtrail.graph.server.folder import RunningServer, ServerFolder
 from knowtrail.graph.server.install import installed_jars
 from knowtrail.graph.server.java import find_java, start_jvm
 from knowtrail.graph.server.launch import ChildSpec
+from knowtrail.graph.server.loading import adopt_store
 
 CLIENT_POLL_SECONDS = 0.2
 STOP_POLL_SECONDS = 0.5
@@ -83,6 +84,8 @@ def _serve(spec: ChildSpec, stop: threading.Event) -> None:
         raise ServerError(msg)
     lock.note(str(os.getpid()))
     folder.clear_state()
+    if adopt_store(folder.root):
+        _log.info("An imported store took the place of the old one")
     if not spec.stays:
         threading.Thread(
             target=_watch_clients, args=(folder, stop), name="clients", daemon=True

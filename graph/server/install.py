@@ -52,6 +52,7 @@ FETCH_TIMEOUT_SECONDS = 60
 INSTALL_WAIT_SECONDS = 900
 TRIES = 3
 ARCHIVE_JAVA = 24
+_IMPORT_LIST = "import"
 TRAINING_SECONDS = 180
 
 _LOG = logging.getLogger(__name__)
@@ -120,6 +121,15 @@ def installed_jars(version: str) -> list[Path]:
     return jars if all(jar.is_file() for jar in jars) else []
 
 
+def import_jars(version: str) -> list[Path]:
+    """Return the jars that Neo4j's import tool needs besides, to read Parquet.
+
+    The descriptions of the server leave them out. They are no part of its class path,
+    which the class archive was made with.
+    """
+    return [jar_folder(version) / jar.name for jar in listed_jars(_IMPORT_LIST)]
+
+
 def install_server(
     home: Path, version: str | None = None, *, progress: Progress | None = None
 ) -> Path:
@@ -150,6 +160,8 @@ def install_server(
         try:
             if not installed_jars(version):
                 _install(version, folder, progress)
+            if not all(jar.is_file() for jar in import_jars(version)):
+                fetch_jars(version, listed_jars(_IMPORT_LIST), folder, progress)
             make_archive(version, java, progress)
         finally:
             lock.release()

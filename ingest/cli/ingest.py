@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,19 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
             default=None,
             help="Whether names that connect chunks become terms; --terms also adds "
             "them to a corpus that has none. [default: terms]",
+        ),
+    ]
+    options += [
+        click.option(
+            "--bulk/--no-bulk",
+            default=None,
+            help="Load an empty database of the managed server as a whole, through "
+            "files; or not. [default: where the input is large]",
+        ),
+        click.option(
+            "--work",
+            type=click.Path(file_okay=False, path_type=Path),
+            help="Folder for the files of a bulk load. [default: below --home]",
         ),
     ]
     for name, text in (
@@ -208,6 +222,8 @@ def _run(
     limit: int | None,
     dry_run: bool,
     as_json: bool,
+    bulk: bool | None,
+    work: Path | None,
     reread: bool = False,
     **parameters: Any,
 ) -> None:
@@ -215,6 +231,7 @@ def _run(
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.models.embedders import named_embedder
     from knowtrail.graph.session import open_connection
+    from knowtrail.ingest.bulk.load import load_corpus, takes_bulk_door
     from knowtrail.ingest.pipeline import ingest_corpus
     from knowtrail.ingest.reading import Limited, begun
 
@@ -235,8 +252,16 @@ def _run(
     # What cannot be read or used is refused before a server is started.
     with begun([source]) if reread else nullcontext(source.items()):
         pass
-    with open_connection(settings) as connection, progress_bars() as progress:
-        report = ingest_corpus(
+    with ExitStack() as stack, progress_bars() as progress:
+        connection = stack.enter_context(open_connection(settings))
+        run: Callable[..., IngestReport] = ingest_corpus
+        if takes_bulk_door(
+            connection, [source], corpus=name, settings=settings, work=work, asked=bulk
+        ):
+            if bulk is None:
+                click.echo("A first load of this size takes the bulk door.", err=True)
+            run = partial(load_corpus, leave=stack.close, work=work)
+        report = run(
             connection,
             [source],
             corpus=name,

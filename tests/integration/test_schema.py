@@ -57,7 +57,7 @@ def test_apply_without_dimensions_leaves_vector_indexes(bare: Connection) -> Non
     apply_schema(bare)
 
     missing = {name for name, state in _states(bare).items() if state == "MISSING"}
-    assert missing == {"chunk_embedding", "sentence_embedding", "theme_embedding"}
+    assert missing == {"chunk_embedding"}
     assert vector_dimensions(bare) is None
 
 
@@ -77,6 +77,18 @@ def test_applying_twice_changes_nothing(applied: Connection) -> None:
 
     assert found == SCHEMA_VERSION
     assert show_schema(applied) == before
+
+
+def test_indexes_of_sentences_and_themes_are_made_on_request(bare: Connection) -> None:
+    """They take the dimension that is there, and without one are refused."""
+    with pytest.raises(SettingsError, match="--dimensions"):
+        apply_schema(bare, also=["sentences"])
+
+    apply_schema(bare, dimensions=32)
+    apply_schema(bare, also=["sentences", "themes"])
+
+    states = _states(bare)
+    assert states["sentence_embedding"] == states["theme_embedding"] == "ONLINE"
 
 
 def test_other_dimensions_are_refused(applied: Connection) -> None:

@@ -1,0 +1,126 @@
+"""A stored corpus as the files of a bulk load, for a Neo4j elsewhere."""
+
+from __future__ import annotations
+
+import shlex
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.files import write_file
+from knowtrail.ingest.bulk.columns import INPUT, ColumnFiles
+from knowtrail.ingest.corpus import stored_corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection
+
+_PARENTS = {"Document": "IN_CORPUS", "Chunk": "FROM_DOCUMENT"}
+_NODES = {
+    "Document": "documents",
+    "Chunk": "chunks",
+    "Sentence": "sentences",
+    "Theme": "themes",
+    "Term": "terms",
+    "Category": "categories",
+    "Redirect": "redirects",
+}
+_EDGES = ("document_edges", "chunk_edges", "sentence_edges")
+_VECTORS = ("embedding", "themeEmbedding")
+_ROWS = 4096
+
+
+def export_corpus(
+    connection: Connection, corpus: str, folder: Path, *, progress: Progress = silent
+) -> tuple[str, ColumnFiles]:
+    """Write the texts of a stored corpus, with their edges and vectors, as files.
+
+    The rows are streamed: memory does not grow with the corpus.
+
+    Args:
+        connection: The database.
+        corpus: Name of the corpus.
+        folder: Where the files go; made, or empty.
+        progress: Told of each kind of node and edge.
+
+    Returns:
+        The command that loads them, and what was written.
+
+    Raises:
+        UnknownCorpusError: If there is no such corpus.
+        InputError: If the folder has files.
+        StorageError: If it cannot be written.
+    """
+    stored_corpus(connection, corpus)
+    folder = folder.expanduser().absolute()
+    if folder.is_dir() and any(folder.iterdir()):
+        msg = f"Folder {folder} is not empty: name a new one."
+        raise InputError(msg)
+    with ColumnFiles(folder) as files:
+        (row,) = connection.stream("ingest/corpus_read", name=corpus)
+        files.add_nodes("Corpus", [row["properties"]])
+        for label, part in _NODES.items():
+            for rows in _batches(connection, corpus, part):
+                files.add_nodes(label, [_node(row["properties"]) for row in rows])
+                keys = [row["properties"]["id"] for row in rows]
+                if label in _PARENTS:
+                    parents = [row.get("document", corpus) for row in rows]
+                    files.add_relationships(_PARENTS[label], keys, parents)
+                progress(part, files.nodes, None)
+        for part in ("similar", *_EDGES):
+            for rows in _batches(connection, corpus, part):
+                _add_edges(files, rows)
+                progress(part, files.relationships, None)
+    words = ["neo4j-admin", "database", "import", "full", "neo4j"]
+    command = shlex.join([*words, "--overwrite-destination", INPUT, *files.arguments()])
+    write_file(folder / "import.sh", f"{command}\n")
+    return command, files
+
+
+def _batches(
+    connection: Connection, corpus: str, part: str
+) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of a kind of node or edge."""
+    rows: list[dict[str, Any]] = []
+    for record in connection.stream(
+        f"corpus/digest_{part}", corpus=corpus, vectors=True
+    ):
+        rows.append(dict(record))
+        if len(rows) == _ROWS:
+            yield rows
+            rows = []
+    if rows:
+        yield rows
+
+
+def _node(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return a node's properties with its vectors as arrays."""
+    for name in _VECTORS:
+        if (vector := properties.get(name)) is not None:
+            properties[name] = np.asarray(vector, dtype=np.float32)
+    return properties
+
+
+def _add_edges(files: ColumnFiles, rows: list[dict[str, Any]]) -> None:
+    """Add edges of several types."""
+    rows.sort(key=_type)
+    for kind, group in groupby(rows, _type):
+        edges = list(group)
+        properties = [edge["properties"] for edge in edges]
+        files.add_relationships(
+            kind,
+            [edge["a"] for edge in edges],
+            [edge["b"] for edge in edges],
+            **{name: [p[name] for p in properties] for name in properties[0]},
+        )
+
+
+def _type(row: dict[str, Any]) -> str:
+    """Return the type of an edge."""
+    return str(row.get("type", "SIMILAR_TO"))

@@ -1,0 +1,679 @@
+"""A corpus on its way into an empty database: what an ingest has stored so far.
+
+A spool takes and answers the statements of an ingest as a database would that holds
+this corpus and nothing else. Documents, redirects and themes lie in a file of SQLite,
+vectors behind each other in a flat file, the edges that linking makes in column files.
+A write is whole on disk or not there, so that a run that was killed is gone on with;
+linking begins again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterable
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from knowtrail.graph.db.connection import Capabilities, Connection, Counters
+from knowtrail.graph.db.schema import SCHEMA_VERSION
+from knowtrail.graph.errors import StorageError
+from knowtrail.graph.files import private_folder
+from knowtrail.ingest.bulk.columns import ColumnFiles
+from knowtrail.ingest.keys import Seen, content_key, normalise_name
+from knowtrail.ingest.prepare import redirect_id, theme_id
+from knowtrail.ingest.store import intra_edges
+from knowtrail.ingest.vector_file import storage_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from knowtrail.ingest.options import IngestOptions
+    from knowtrail.ingest.store import EmbeddedDocument
+
+_FULL = re.compile("full|readonly|read-only|unable to open|disk I/O")
+_FORMAT = 1
+"""Of the files; a spool of another is not gone on with."""
+
+_TABLES = f"""
+CREATE TABLE IF NOT EXISTS corpus (
+  name TEXT PRIMARY KEY, properties TEXT, dimensions INTEGER, edges TEXT
+);
+CREATE TABLE IF NOT EXISTS document (
+  id TEXT PRIMARY KEY, contentHash TEXT, title TEXT, titleKey TEXT,
+  aliases TEXT DEFAULT '[]', body TEXT, place INTEGER, chunks INTEGER,
+  themed INTEGER
+);
+CREATE TABLE IF NOT EXISTS redirect (
+  id TEXT PRIMARY KEY, title TEXT, target TEXT, targetKey TEXT, page TEXT
+);
+CREATE TABLE IF NOT EXISTS theme (id TEXT PRIMARY KEY, name TEXT, place INTEGER);
+CREATE TABLE IF NOT EXISTS has_theme (
+  document TEXT, theme TEXT, rank INTEGER, PRIMARY KEY (document, theme)
+) WITHOUT ROWID;
+PRAGMA user_version = {_FORMAT};
+"""
+"""A place is that of a first vector in the flat file: of a document's sentences, which
+its chunks follow and what its themes are together, or of a theme."""
+
+_BODIES = (
+    "SELECT body FROM document WHERE id IN (SELECT value FROM json_each(:ids))"
+    " ORDER BY id"
+)
+_READ = {
+    "changed": "SELECT id FROM document ORDER BY id",
+    "corpus_read": "SELECT properties FROM corpus WHERE name = :name",
+    "document_ids": "SELECT id FROM document",
+    "hashes": "SELECT id, contentHash FROM document"
+    " WHERE id IN (SELECT value FROM json_each(:ids))",
+    "link_sources": _BODIES,
+    "redirect_counts": "SELECT resolved, (SELECT count(*) FROM redirect) - resolved AS"
+    " waiting FROM (SELECT coalesce(sum(json_array_length(aliases)), 0) AS resolved"
+    " FROM document)",
+    "redirect_ids": "SELECT id FROM redirect",
+    "redirects_all": "SELECT id, title, targetKey FROM redirect",
+    "redirects_stored": "SELECT id, title, target, page FROM redirect"
+    " WHERE id IN (SELECT value FROM json_each(:ids))",
+    "term_sources": _BODIES,
+    "counts": "SELECT name AS corpus, (SELECT count(*) FROM document) AS documents"
+    " FROM corpus",
+    "similar_count": "SELECT coalesce(sum(chunks), 0) AS vectors FROM document",
+    "theme_similar_count": "SELECT count(*) AS vectors FROM document",
+    "titles": "SELECT id, title, titleKey, aliases, contentHash AS hash FROM document",
+    "version_read": f"SELECT {SCHEMA_VERSION} AS version",
+    "chunk_vectors": "SELECT body, place FROM document ORDER BY rowid",
+    "theme_document_vectors": "SELECT body, place FROM document WHERE themed"
+    " ORDER BY rowid",
+}
+"""Statement -> what its answer is made of; lists in parameters are JSON."""
+_WRITE = {
+    "aliases": (
+        "UPDATE document SET aliases = value ->> 'aliases'"
+        " FROM json_each(:rows) WHERE document.id = value ->> 'id'",
+    ),
+    "redirects": (
+        "INSERT OR REPLACE INTO redirect SELECT value ->> 'id', value ->> 'title',"
+        " value ->> 'target', value ->> 'targetKey', value ->> 'page'"
+        " FROM json_each(:rows)",
+    ),
+    "redirects_remove": (
+        "DELETE FROM redirect WHERE id IN (SELECT value FROM json_each(:ids))",
+    ),
+    "remove_documents": (
+        "DELETE FROM document WHERE id IN (SELECT value FROM json_each(:ids))",
+        "DELETE FROM has_theme WHERE document IN (SELECT value FROM json_each(:ids))",
+    ),
+    "themes_orphaned": (
+        "DELETE FROM theme WHERE id NOT IN (SELECT theme FROM has_theme)",
+    ),
+}
+_PATCH: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "corpus_chunks": lambda p: {"chunks": p["chunks"]},
+    "corpus_complete": lambda _: {"status": "complete"},
+    "corpus_files_root": lambda p: {"filesRoot": p["root"]},
+    "corpus_link_state": lambda p: {"linkState": p["state"]},
+    "corpus_similar": lambda p: {
+        name: value
+        for name, value in p["properties"].items()
+        if value not in {"exact", 1.0}
+    },
+}
+"""Statement -> the properties of the corpus that it sets."""
+_NOTHING = frozenset({
+    *("of_sources", "embedders", "indexes", "similar_existing"),
+    *("theme_similar_existing", "terms_stored", "term_names_stored"),
+    *("remove_sentences", "remove_chunks", "touch_documents", "mentions_remove"),
+    *("similar_remove", "terms_remove", "categories_orphaned", "term_names_remove"),
+    *("corpus_terms", "corpus_term_rules", "similar_index"),
+    *("losses", "theme_losses", "similar_settled", "theme_similar_settled"),
+})
+"""Statements about what a first load has not, or has as it should be."""
+
+
+class Spool(Connection):
+    """A database of one corpus, in files of a folder."""
+
+    asks_for_models = False
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with _storage(folder):
+            private_folder(folder)
+            self._vector_file = folder / "vectors.f32"
+            self._vector_file.touch()
+            self._lock = threading.Lock()
+            self._edges: ColumnFiles | None = None
+            self._database = self._opened()
+            (form,) = self._database.execute("PRAGMA user_version").fetchone()
+            if form not in {0, _FORMAT}:
+                msg = f"its format is {form}"
+                raise sqlite3.DatabaseError(msg)
+            self._database.executescript(_TABLES)
+            self._begin_linking()
+
+    def close(self) -> None:
+        """Close the files; what was written stays."""
+        self._database.close()
+
+    def _begin(self, version: int, name: str = "") -> None:
+        """Mark the corpus as unfinished; edges of a linking before this are void."""
+        self._patch({"version": version, "status": "unfinished"})
+        self._do("UPDATE corpus SET edges = NULL")
+        if self.work.exists() or (self.folder / "edges").exists():
+            self._begin_linking()
+
+    def _begin_linking(self) -> None:
+        """Forget a linking that was not completed: its edges are not whole."""
+        (done,) = self._database.execute(
+            "SELECT count(*) FROM corpus WHERE edges IS NOT NULL"
+        ).fetchone()
+        if not done:
+            for part in ("edges", "linking"):
+                shutil.rmtree(self.folder / part, ignore_errors=True)
+            self._do(
+                "UPDATE corpus SET properties = json_remove(properties, '$.linkState')"
+            )
+
+    @property
+    def work(self) -> Path:
+        """Return where linking keeps its working files."""
+        return self.folder / "linking"
+
+    def _opened(self) -> sqlite3.Connection:
+        """Return a connection; reads go on beside writes."""
+        database = sqlite3.connect(
+            self.folder / "spool.sqlite", isolation_level=None, check_same_thread=False
+        )
+        database.row_factory = sqlite3.Row
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        return database
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Say that statements have their newest form."""
+        return Capabilities(version=(2026, 8), edition="community")
+
+    def read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
+        """Answer a statement."""
+        return list(self.stream(name, **params))
+
+    def stream(self, name: str, /, **params: Any) -> Iterator[Any]:
+        """Yield the answer to a statement row by row."""
+        name = name.rpartition("/")[2]
+        if name in _NOTHING:
+            return
+        made = getattr(self, f"_{name}", lambda rows: map(dict, rows))
+        with _storage(self.folder), closing(self._opened()) as database:
+            yield from made(database.execute(_READ[name], _plain(params)))
+
+    def write_all(self, steps: Sequence[tuple[str, Mapping[str, Any]]]) -> Counters:
+        """Do what statements say, all of it or nothing; edges are not taken back."""
+        total = Counters()
+        with self._changing():
+            for path, params in steps:
+                name = path.rpartition("/")[2]
+                if name == "corpus_begin":
+                    self._begin(**params)
+                elif name in _PATCH:
+                    self._patch(_PATCH[name](params))
+                elif name in _WRITE:
+                    for statement in _WRITE[name]:
+                        self._do(statement, _plain(params))
+                elif name not in _NOTHING:
+                    total += getattr(self, f"_write_{name}")(**params)
+                if name == "corpus_complete":
+                    self._close_edges()
+        return total
+
+    def run_schema(self, text: str, /, **params: Any) -> Counters:
+        """Leave the schema to the database that is loaded."""
+        return Counters()
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Hold the only transaction that writes."""
+        with self._lock, _storage(self.folder), self._database:
+            self._do("BEGIN IMMEDIATE")
+            yield
+
+    def _do(self, statement: str, params: Any = ()) -> None:
+        """Run a statement that writes."""
+        self._database.execute(statement, params)
+
+    def write_documents(
+        self, documents: Iterable[EmbeddedDocument], version: int
+    ) -> Counters:
+        """Store documents with their vectors, in place of what is stored of them."""
+        with self._changing(), self._vector_file.open("r+b") as file:
+            for embedded in documents:
+                ids = _plain({"ids": [embedded.document.id]})
+                for statement in _WRITE["remove_documents"]:
+                    self._do(statement, ids)
+                self._put(embedded, version, file)
+            self._begin(version)
+        return Counters()
+
+    def _put(self, embedded: EmbeddedDocument, version: int, file: IO[bytes]) -> None:
+        """Store a document that is not there."""
+        document = embedded.document
+        properties = document.properties | {"corpusVersion": version}
+        corpus = properties["corpus"]
+        blocks = [embedded.sentence_vectors, embedded.chunk_vectors]
+        themed = embedded.theme_vector is not None
+        if embedded.theme_vector is not None and embedded.theme_vectors is not None:
+            blocks += [embedded.theme_vector[None], embedded.theme_vectors]
+        place = self._append(file, np.concatenate(blocks))
+        for rank, name in enumerate(embedded.themes if themed else (), start=1):
+            key = theme_id(corpus, name)
+            where = place + document.size + rank
+            theme = (key, normalise_name(name), where)
+            self._do("INSERT OR IGNORE INTO theme VALUES (?, ?, ?)", theme)
+            has = (document.id, key, rank)
+            self._do("INSERT OR REPLACE INTO has_theme VALUES (?, ?, ?)", has)
+        body = {
+            "properties": {k: v for k, v in properties.items() if v is not None},
+            "categories": document.categories,
+            "sentences": _spans(document.sentences),
+            "chunks": _spans(document.chunks),
+            "members": document.members,
+        }
+        self._do(
+            "INSERT INTO document (id, contentHash, title, titleKey, body, place,"
+            " chunks, themed) VALUES (:id, :contentHash, :title, :titleKey, :body,"
+            " :place, :chunks, :themed)",
+            {
+                **{
+                    k: properties[k] for k in ("id", "contentHash", "title", "titleKey")
+                },
+                "body": json.dumps(body),
+                "place": place,
+                "chunks": len(document.chunks),
+                "themed": themed,
+            },
+        )
+        former = redirect_id(corpus, properties["titleKey"]), document.id
+        self._do(
+            "DELETE FROM redirect WHERE id = ? AND coalesce(page, ?2) = ?2", former
+        )
+
+    def _append(self, file: IO[bytes], vectors: npt.NDArray[np.float32]) -> int:
+        """Write vectors to the end of the flat file; return the place of the first.
+
+        What a killed run has left of a vector there is passed over.
+        """
+        size = vectors.shape[1] * vectors.itemsize
+        self._do("UPDATE corpus SET dimensions = ?", (vectors.shape[1],))
+        place: int = -(-file.seek(0, 2) // size)
+        file.seek(place * size)
+        file.write(np.ascontiguousarray(vectors, dtype=np.float32).tobytes())
+        file.flush()
+        return place
+
+    def _all_vectors(self) -> npt.NDArray[np.float32]:
+        """Return the flat file, mapped into memory, shape (n, dimensions)."""
+        with closing(self._opened()) as database:
+            row = database.execute("SELECT dimensions FROM corpus").fetchone()
+        if row is None or row[0] is None:
+            return np.empty((0, 1), dtype=np.float32)
+        count = self._vector_file.stat().st_size // (4 * row[0])
+        return np.memmap(
+            self._vector_file, dtype=np.float32, mode="r", shape=(count, row[0])
+        )
+
+    def _corpus_read(self, rows: _Rows) -> Iterator[dict[str, Any]]:
+        """Yield the properties of the corpus."""
+        for row in rows:
+            yield {"properties": json.loads(row["properties"])}
+
+    def _titles(self, rows: _Rows) -> Iterator[dict[str, Any]]:
+        """Yield the titles of documents."""
+        for row in rows:
+            yield {**row, "aliases": json.loads(row["aliases"])}
+
+    def _link_sources(self, rows: _Rows) -> Iterator[dict[str, Any]]:
+        """Yield text and links of documents, which have no edges yet."""
+        for row in rows:
+            body = json.loads(row["body"])
+            document = body["properties"]
+            yield {
+                **{name: document[name] for name in ("id", "title", "text")},
+                "targets": document["linkTargets"],
+                "starts": document["linkStarts"],
+                "ends": document["linkEnds"],
+                "chunks": body["chunks"],
+                "links": [],
+                "mentions": [],
+            }
+
+    def _term_sources(self, rows: _Rows) -> Iterator[dict[str, Any]]:
+        """Yield text and chunks of documents."""
+        for row in rows:
+            body = json.loads(row["body"])
+            document = body["properties"]
+            chunks, starts, ends = (list(c) for c in zip(*body["chunks"], strict=True))
+            yield {
+                **{name: document[name] for name in ("id", "title", "text")},
+                "targets": document["linkTargets"],
+                "chunks": chunks,
+                "starts": starts,
+                "chunkStarts": starts,
+                "ends": ends,
+                "chunkEnds": ends,
+            }
+
+    def _chunk_vectors(self, rows: _Rows) -> Iterator[dict[str, Any]]:
+        """Yield the chunks of documents with their vectors."""
+        vectors = self._all_vectors()
+        for row in rows:
+            body = json.loads(row["body"])
+            place = row["place"] + len(body["sentences"])
+            for offset, (key, _, _) in enumerate(body["chunks"]):
+                yield {
+                    "document": body["properties"]["id"],
+                    "id": key,
+                    "vector": vectors[place + offset],
+                    "lost": None,
+                }
+
+    def _theme_document_vectors(self, rows: _Rows) -> Iterator[dict[str, Any]]:
+        """Yield documents with the vectors of their themes."""
+        vectors = self._all_vectors()
+        for row in rows:
+            body = json.loads(row["body"])
+            key = body["properties"]["id"]
+            place = row["place"] + len(body["sentences"]) + len(body["chunks"])
+            yield {"document": key, "id": key, "vector": vectors[place], "lost": None}
+
+    def _patch(self, properties: Mapping[str, Any]) -> None:
+        """Set properties of the corpus."""
+        patch = json.dumps(properties)
+        self._do("UPDATE corpus SET properties = json_patch(properties, ?)", (patch,))
+
+    def _write_corpus_create(self, name: str, properties: dict[str, Any]) -> Counters:
+        """Store a new corpus."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        stored = json.dumps({"name": name, **properties, "createdAt": now})
+        self._do(
+            "INSERT OR IGNORE INTO corpus (name, properties) VALUES (?, ?)",
+            (name, stored),
+        )
+        return Counters()
+
+    def _link(
+        self, kind: str, starts: list[str], ends: list[str], **properties: list[Any]
+    ) -> Counters:
+        """Write edges to the column files, which the first of this run begins anew."""
+        if self._edges is None:
+            shutil.rmtree(self.folder / "edges", ignore_errors=True)
+            self._edges = ColumnFiles(self.folder / "edges")
+            self._do("UPDATE corpus SET edges = NULL")
+        self._edges.add_relationships(kind, starts, ends, **properties)
+        return Counters(relationships_created=len(starts))
+
+    def _write_links_replace(self, rows: Sequence[Any]) -> Counters:
+        """Write LINKS_TO."""
+        links = [(row["id"], *link) for row in rows for link in row["links"]]
+        starts, ends, anchors = _columns(links, 3)
+        return self._link("LINKS_TO", starts, ends, anchor=anchors)
+
+    def _write_mentions(self, rows: Sequence[Any]) -> Counters:
+        """Write MENTIONS."""
+        found = [(row["chunk"], row["document"], row["anchor"]) for row in rows]
+        starts, ends, anchors = _columns(found, 3)
+        return self._link("MENTIONS", starts, ends, anchor=anchors)
+
+    def _write_similar(
+        self, scope: str, nodes: Sequence[str], rows: Sequence[Any]
+    ) -> Counters:
+        """Write SIMILAR_TO."""
+        columns = _ranked(
+            (nodes[row["source"]], [nodes[n] for n in row["targets"]], row["scores"])
+            for row in rows
+        )
+        return self._link("SIMILAR_TO", **columns, scope=[scope] * len(columns["rank"]))
+
+    def _write_theme_similar(self, rows: Sequence[Any]) -> Counters:
+        """Write THEME_SIMILAR_TO."""
+        columns = _ranked((row["id"], row["targets"], row["scores"]) for row in rows)
+        return self._link("THEME_SIMILAR_TO", **columns)
+
+    def _write_terms(self, corpus: str, rows: Sequence[Any]) -> Counters:
+        """Write terms, which lie beside the edges."""
+        made = self._link("NAMES", [], [])
+        if self._edges is not None:
+            self._edges.add_nodes("Term", [{**row, "corpus": corpus} for row in rows])
+        return made
+
+    def _write_term_names(
+        self,
+        chunks: Sequence[str],
+        terms: Sequence[str],
+        rows: Sequence[Sequence[int]],
+    ) -> Counters:
+        """Write NAMES."""
+        pairs = [
+            (chunk, terms[number])
+            for chunk, numbers in zip(chunks, rows, strict=True)
+            for number in numbers
+        ]
+        return self._link("NAMES", *_columns(pairs, 2))
+
+    def _close_edges(self) -> None:
+        """Make the column files of edges whole, and note what they are."""
+        if self._edges is None:
+            return
+        with self._edges as files:
+            pass
+        self._edges = None
+        noted = json.dumps([files.arguments(), files.nodes, files.relationships])
+        self._do("UPDATE corpus SET edges = ?", (noted,))
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of the folder's files."""
+        files = self.folder.rglob("*")
+        return sum(path.stat().st_size for path in files if path.is_file())
+
+    def finish(self) -> tuple[list[str], int, int]:
+        """Close the files of edges; return the arguments for them, and their counts."""
+        with self._changing():
+            self._close_edges()
+            (noted,) = self._database.execute("SELECT edges FROM corpus").fetchone()
+        if not noted:
+            return [], 0, 0
+        arguments, nodes, relationships = json.loads(noted)
+        return arguments, nodes, relationships
+
+    def write_files(
+        self,
+        files: ColumnFiles,
+        options: IngestOptions,
+        *,
+        status: str,
+        tell: Callable[[int], None],
+    ) -> None:
+        """Write everything but the edges of linking to column files, in order.
+
+        Args:
+            files: Takes it.
+            options: For the edges inside documents.
+            status: Of the corpus.
+            tell: Told how many documents are written.
+        """
+        vectors = self._all_vectors()
+        with closing(self._opened()) as database, Seen() as categories:
+            (text,) = database.execute("SELECT properties FROM corpus").fetchone()
+            corpus = json.loads(text)
+            created = datetime.fromisoformat(corpus["createdAt"])
+            node = corpus | {"createdAt": created, "status": status}
+            files.add_nodes("Corpus", [node])
+            name = corpus["name"]
+            writer = _Writer(files, vectors, options, categories)
+            rows = database.execute("SELECT * FROM document ORDER BY rowid")
+            for count, row in enumerate(rows, start=1):
+                themes = database.execute(
+                    "SELECT theme, rank FROM has_theme WHERE document = ?"
+                    " ORDER BY rank",
+                    (row["id"],),
+                ).fetchall()
+                writer.write(row, themes, name)
+                tell(count)
+            for row in database.execute("SELECT * FROM theme ORDER BY id"):
+                node = {"id": row["id"], "corpus": name, "name": row["name"]}
+                files.add_nodes("Theme", [node | {"embedding": vectors[row["place"]]}])
+            for row in database.execute("SELECT * FROM redirect ORDER BY id"):
+                files.add_nodes("Redirect", [{**row, "corpus": name}])
+
+
+class _Writer:
+    """Writes documents with what hangs on each alone."""
+
+    def __init__(
+        self,
+        files: ColumnFiles,
+        vectors: npt.NDArray[np.float32],
+        options: IngestOptions,
+        categories: Seen,
+    ) -> None:
+        self._files = files
+        self._vectors = vectors
+        self._options = options
+        self._categories = categories
+
+    def write(self, row: sqlite3.Row, themes: Sequence[Any], corpus: str) -> None:
+        """Write a document."""
+        body = json.loads(row["body"])
+        files, document, place = self._files, body["properties"], row["place"]
+        key, sentences, chunks = row["id"], body["sentences"], body["chunks"]
+        first_chunk = place + len(sentences)
+        after = first_chunk + len(chunks)
+        node = document | {"aliases": json.loads(row["aliases"])}
+        if row["themed"]:
+            node["themeEmbedding"] = self._vectors[after]
+        files.add_nodes("Document", [node])
+        files.add_relationships("IN_CORPUS", [key], [corpus])
+        files.add_nodes("Sentence", self._texts(document, sentences, place))
+        spans = [
+            {"firstSentence": first, "lastSentence": last}
+            for first, last in body["members"]
+        ]
+        texts = self._texts(document, chunks, first_chunk)
+        files.add_nodes("Chunk", [a | b for a, b in zip(texts, spans, strict=True)])
+        self._order(key, [s[0] for s in sentences], [c[0] for c in chunks], body)
+        self._inner([c[0] for c in chunks], self._vectors[first_chunk:after])
+        files.add_relationships(
+            "HAS_THEME",
+            [key] * len(themes),
+            [has["theme"] for has in themes],
+            rank=[has["rank"] for has in themes],
+        )
+        self._categorise(corpus, key, body["categories"])
+
+    def _texts(
+        self, document: Mapping[str, Any], spans: Sequence[Any], place: int
+    ) -> list[dict[str, Any]]:
+        """Return the nodes of sentences or chunks."""
+        text, corpus = document["text"], document["corpus"]
+        return [
+            {
+                "id": key,
+                "corpus": corpus,
+                "index": index,
+                "text": text[start:end],
+                "startChar": start,
+                "endChar": end,
+                "embedding": self._vectors[place + index],
+            }
+            for index, (key, start, end) in enumerate(spans)
+        ]
+
+    def _order(
+        self, key: str, sentences: list[str], chunks: list[str], body: Mapping[str, Any]
+    ) -> None:
+        """Write which sentences a chunk has, and the order of both."""
+        add = self._files.add_relationships
+        add("FROM_DOCUMENT", chunks, [key] * len(chunks))
+        add("NEXT_CHUNK", chunks[:-1], chunks[1:])
+        add("NEXT_SENTENCE", sentences[:-1], sentences[1:])
+        has = [
+            (chunk, sentences[i], i - first)
+            for chunk, (first, last) in zip(chunks, body["members"], strict=True)
+            for i in range(first, last + 1)
+        ]
+        starts, ends, positions = _columns(has, 3)
+        add("HAS_SENTENCE", starts, ends, position=positions)
+
+    def _inner(self, chunks: list[str], vectors: npt.NDArray[np.float32]) -> None:
+        """Write SIMILAR_TO inside the document."""
+        columns = _ranked(
+            (chunks[source], [chunks[n] for n in targets], scores)
+            for source, targets, scores in intra_edges(vectors, chunks, self._options)
+        )
+        scopes = ["intra"] * len(columns["rank"])
+        self._files.add_relationships("SIMILAR_TO", **columns, scope=scopes)
+
+    def _categorise(self, corpus: str, key: str, names: Sequence[str]) -> None:
+        """Write the categories of a document."""
+        keys = [content_key(corpus, "category", name) for name in names]
+        for identity, name in zip(keys, names, strict=True):
+            if self._categories.add(identity):
+                node = {"id": identity, "corpus": corpus, "name": name}
+                self._files.add_nodes("Category", [node])
+        self._files.add_relationships("IN_CATEGORY", [key] * len(keys), keys)
+
+
+_Rows = Iterable[sqlite3.Row]
+
+
+def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters with lists as JSON."""
+    return {
+        name: json.dumps(value) if isinstance(value, list | tuple) else value
+        for name, value in params.items()
+    }
+
+
+def _spans(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int, int]]:
+    """Return key, start and end of sentences or chunks; the rest follows from them."""
+    return [(row["id"], row["startChar"], row["endChar"]) for row in rows]
+
+
+def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
+    """Return rows as columns."""
+    return [list(column) for column in zip(*rows, strict=True)] or [[]] * width
+
+
+def _ranked(
+    rows: Iterable[tuple[str, Sequence[str], Sequence[float]]],
+) -> dict[str, list[Any]]:
+    """Return edges, given as start, ends by rank and their scores, as columns."""
+    edges = [
+        (start, end, score, rank)
+        for start, ends, scores in rows
+        for rank, (end, score) in enumerate(zip(ends, scores, strict=True), start=1)
+    ]
+    names = ("starts", "ends", "score", "rank")
+    return dict(zip(names, _columns(edges, 4), strict=True))
+
+
+@contextmanager
+def _storage(folder: Path) -> Iterator[None]:
+    """Turn a lack of space into one clear error."""
+    try:
+        with storage_errors(folder):
+            yield
+    except sqlite3.OperationalError as error:
+        if not _FULL.search(str(error)):
+            raise
+        msg = f"Cannot write working files in {folder} ({error}): free some, or --work."
+        raise StorageError(msg) from error

@@ -1,0 +1,164 @@
+"""A first load through files is the graph of an ingest by Bolt, whatever ends it."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from knowtrail.graph.db.schema import apply_schema
+from knowtrail.graph.errors import InputError, ServerError
+from knowtrail.graph.models.embedding_models import HashEmbedder
+from knowtrail.graph.server import join_server
+from knowtrail.graph.server.loading import import_store, stopped_server
+from knowtrail.graph.session import open_connection
+from knowtrail.graph.settings import Settings
+from knowtrail.ingest import pipeline
+from knowtrail.ingest.bulk import load
+from knowtrail.ingest.bulk.export import export_corpus
+from knowtrail.ingest.verify import corpus_digest, verify_corpus
+from tests.corpora import ListSource
+from tests.integration.bulk_child import CORPUS, ITEMS
+from tests.integration.ingest_child import FirstWords
+from tests.java import short_lived
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(2400)]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def words(monkeypatch):
+    """Take themes without a model."""
+    monkeypatch.setattr(pipeline, "theme_source", lambda *_: FirstWords())
+
+
+def by_bolt(connection, home):
+    """Ingest by Bolt; return digest and vectors."""
+    settings = Settings.from_env(env={}, home=home)
+    pipeline.ingest_corpus(
+        connection,
+        [ListSource(ITEMS)],
+        corpus=CORPUS,
+        embedder=HashEmbedder(32),
+        settings=settings,
+    )
+    return found(connection)
+
+
+def found(connection):
+    """Return the digest of the corpus, and its vectors by key."""
+    rows = connection.query(
+        "MATCH (n) WHERE n.embedding IS NOT NULL OR n.themeEmbedding IS NOT NULL "
+        "RETURN n.id AS id, coalesce(n.embedding, n.themeEmbedding) AS vector"
+    )
+    vectors = {row["id"]: np.asarray(row["vector"], dtype=np.float64) for row in rows}
+    (corpus,) = connection.read("ingest/corpus_read", name=CORPUS)
+    settings = {k: v for k, v in corpus["properties"].items() if k != "createdAt"}
+    return corpus_digest(connection, CORPUS), vectors, settings
+
+
+def assert_same(one, other):
+    """Compare digests part by part, and every number of every vector."""
+    assert one[0].counts == other[0].counts
+    assert one[0].parts == other[0].parts
+    assert one[1].keys() == other[1].keys()
+    assert all(np.array_equal(one[1][key], other[1][key]) for key in one[1])
+    assert one[2] == other[2]
+
+
+def bulk(settings, **more):
+    """Load in bulk; return the report."""
+    with ExitStack() as stack:
+        connection = stack.enter_context(open_connection(settings))
+        return load.load_corpus(
+            connection,
+            [ListSource(ITEMS)],
+            corpus=CORPUS,
+            embedder=HashEmbedder(32),
+            settings=settings,
+            leave=stack.close,
+            **more,
+        )
+
+
+def test_both_doors_make_the_same_graph(connection, tmp_path, words):
+    """Digest, vectors, settings and checks are the same; a second run writes nothing.
+
+    The server in use, and a database with data, are refused in one line.
+    """
+    bolt = by_bolt(connection, tmp_path / "bolt")
+    home = tmp_path / "bulk"
+    settings = Settings.from_env(env={}, home=home)
+    with short_lived():
+        with join_server(home), pytest.raises(ServerError, match="in use by another"):
+            bulk(settings)
+        report = bulk(settings)
+        with open_connection(settings) as loaded:
+            assert_same(found(loaded), bolt)
+            assert not [f for f in verify_corpus(loaded, CORPUS) if f.count]
+            command, files = export_corpus(loaded, CORPUS, tmp_path / "files")
+            again = by_bolt(loaded, home)
+            with pytest.raises(InputError, match="has data"):
+                load.takes_bulk_door(
+                    loaded, [], corpus="more", settings=settings, asked=True
+                )
+    assert_same(again, bolt)
+    assert (report.added, report.skipped, report.failed) == (40, 0, 0)
+    assert not list((home / "work").iterdir())
+    written = report.written
+    assert files.nodes == written.nodes_created
+    assert files.relationships == written.relationships_created
+    elsewhere = tmp_path / "elsewhere"
+    with short_lived():
+        join_server(elsewhere).close()
+        with stopped_server(elsewhere):
+            import_store(
+                elsewhere, shlex.split(command)[5:], heap="1g", off_heap="512m"
+            )
+        with open_connection(Settings.from_env(env={}, home=elsewhere)) as loaded:
+            apply_schema(loaded, dimensions=32)
+            digest, vectors, _ = found(loaded)
+    assert digest.parts | {"documents": ""} == bolt[0].parts | {"documents": ""}
+    assert all(np.array_equal(vectors[key], bolt[1][key]) for key in bolt[1])
+
+
+@pytest.mark.thorough
+def test_killed_at_every_stage_the_graph_is_that_of_one_run(
+    connection, tmp_path, words
+):
+    """SIGKILL anywhere: a server opens no half store, and the next run completes."""
+    bolt = by_bolt(connection, tmp_path / "bolt")
+    with short_lived():
+        for point in ("documents", "links", "files", "import", "adopted"):
+            home = tmp_path / "bulk"
+            done = run(home, point)
+            assert done.returncode == -signal.SIGKILL, (point, done.stderr)
+            if point != "adopted":
+                with open_connection(Settings.from_env(env={}, home=home)) as still:
+                    assert not still.read("bulk/some_node"), point
+        assert run(home, "never").returncode == 0
+        with open_connection(Settings.from_env(env={}, home=home)) as loaded:
+            assert_same(found(loaded), bolt)
+
+        late = tmp_path / "late"
+        assert run(late, "indexes").returncode == -signal.SIGKILL
+        assert run(late, "never").returncode == 0
+        with open_connection(Settings.from_env(env={}, home=late)) as loaded:
+            assert_same(found(loaded), bolt)
+
+
+def run(home, point):
+    """Load in a process that dies there."""
+    return subprocess.run(
+        [sys.executable, "-m", "tests.integration.bulk_child", str(home), point],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
