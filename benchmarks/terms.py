@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from knowtrail.ingest.term_linking import link_terms
 from measure import Table, Took, served, warmed
 from sample import CORPUS, ROOT, raw_documents
 
@@ -21,7 +22,6 @@ from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
-from knowtrail.ingest.term_linking import link_terms
 
 if TYPE_CHECKING:
     import argparse

@@ -36,6 +36,7 @@ from knowtrail.ingest.report import IngestReport
 from knowtrail.ingest.store import (
     EmbeddedDocument,
     batched,
+    losses,
     removal_of,
     write_documents,
 )
@@ -376,6 +377,7 @@ class _Run:
         for part in batched(ids, 10):
             self._report.written += self._connection.write_all([
                 self._begin(),
+                *losses(part),
                 *removal_of(self._connection, part),
             ])
             self._report.deleted += len(part)
@@ -411,7 +413,7 @@ class _Run:
                     corpus=self._corpus,
                     version=self._version,
                     options=self._options,
-                    folder=self._settings.home / "work",
+                    work=self._settings.home / "work",
                     progress=self._progress,
                     unclear=self._report.leave_link,
                 )
