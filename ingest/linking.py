@@ -54,6 +54,9 @@ def link_corpus(
     """
     total = connection.write("ingest/themes_orphaned", corpus=corpus)
     total += connection.write("ingest/categories_orphaned", corpus=corpus)
+    (row,) = connection.read("ingest/corpus_read", name=corpus)
+    if row["properties"].get("linkState") == "":  # others wrote to the corpus
+        connection.write("rdf/corpus_documents", name=corpus, version=version)
     # Before any stage marks a document that it touches:
     changed = connection.read("ingest/changed", corpus=corpus, version=version)
     total += link_texts(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
+from knowtrail.graph.errors import VectorError
 from knowtrail.graph.models.served import served_embedder
 from knowtrail.ingest.background import Background, ahead
 from knowtrail.ingest.corpus import check_dimensions, known_corpus, open_corpus
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection, Counters
-    from knowtrail.graph.errors import VectorError
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.options import Cleanup, IngestOptions
@@ -218,9 +218,13 @@ class _Run:
         """Report how much of the sources has been read."""
         self._progress(*position(sources))
 
-    def _fail(self, document: PreparedDocument, error: VectorError) -> None:
+    def _fail(self, document: PreparedDocument, error: Exception) -> None:
         """Keep a failure of embedding apart: another thread counts the others."""
-        self._unusable.append((document.properties["title"], str(error)))
+        told = str(error)
+        if not isinstance(error, VectorError):
+            what = " ".join(f"{type(error).__name__}: {error}".split())
+            told = f"its themes cannot be found ({what}): leave it out"
+        self._unusable.append((document.properties["title"], told))
 
     def _write(self, embedded: list[EmbeddedDocument]) -> Counters:
         """Write a batch; runs behind the embedding."""

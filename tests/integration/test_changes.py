@@ -1,0 +1,181 @@
+"""Linking after a change: the graph of a fresh ingest, at the cost of what changed."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from knowtrail.graph.db.connection import Connection
+from knowtrail.graph.db.schema import delete_data
+from knowtrail.graph.models.embedding_models import HashEmbedder
+from knowtrail.ingest import pipeline, text_linking
+from knowtrail.ingest.forgetting import forget_documents
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.ingest.verify import corpus_digest, verify_corpus
+from tests.corpora import ListSource, article, redirect, title_of
+from tests.integration.ingest_child import FirstWords
+from tests.tiers import amount
+
+pytestmark = pytest.mark.integration
+
+EMBEDDER = HashEmbedder(32)
+OPTIONS = [
+    IngestOptions(),
+    IngestOptions(inter_top_x=2, inter_threshold=-1.0, theme_top=2, terms=False),
+    IngestOptions(inter_top_x=3, inter_threshold=0.6, theme_threshold=0.5, window=2),
+]
+_PAGES = st.dictionaries(st.integers(0, 13), st.integers(0, 3), max_size=6)
+_STEPS = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("ingest"),
+            _PAGES,
+            st.dictionaries(st.integers(0, 3), st.integers(0, 13), max_size=3),
+        ),
+        st.tuples(st.just("replace all"), _PAGES, st.just({})),
+        st.tuples(st.just("forget"), st.sets(st.integers(0, 13), max_size=2)),
+        st.tuples(st.just("interrupt"), _PAGES, st.integers(0, 12)),
+        st.tuples(st.just("other folder")),
+    ),
+    min_size=2,
+    max_size=7,
+)
+
+
+@pytest.fixture(autouse=True)
+def _themes(monkeypatch):
+    """Take themes without a model."""
+    monkeypatch.setattr(pipeline, "theme_source", lambda *_: FirstWords())
+
+
+class History:
+    """A corpus under change, and what is in it."""
+
+    def __init__(self, connection, server, options):
+        self.connection = connection
+        self.server = server
+        self.options = options
+        self.pages = {}
+        self.redirects = {}
+
+    def ingest(self, pages, redirects, *, cleanup="incremental"):
+        """Ingest pages and redirects by number."""
+        items = [page(n, v) for n, v in sorted(pages.items())]
+        items += [redirect(n, target=t) for n, t in sorted(redirects.items())]
+        ingest_corpus(
+            self.connection,
+            [ListSource(items)],
+            corpus="made",
+            embedder=EMBEDDER,
+            settings=self.server,
+            options=self.options,
+            cleanup=cleanup,
+        )
+
+    def step(self, kind, *given):
+        """Do one step, and note what must be there then."""
+        if kind == "other folder":
+            shutil.rmtree(self.server.home / "work", ignore_errors=True)
+        elif kind == "forget":
+            gone = given[0] & self.pages.keys()
+            titles = [title_of(n) for n in sorted(gone)]
+            if titles:
+                forget_documents(self.connection, "made", titles, settings=self.server)
+            self.pages = {n: v for n, v in self.pages.items() if n not in gone}
+            self.redirects = {n: t for n, t in self.redirects.items() if t not in gone}
+        elif kind == "interrupt":
+            self.interrupt(*given)
+        else:
+            if kind == "replace all":
+                self.pages, self.redirects = {}, {}
+            pages, redirects = given
+            self.pages |= pages
+            self.redirects |= redirects
+            cleanup = "full" if kind == "replace all" else "incremental"
+            self.ingest(pages, redirects, cleanup=cleanup)
+
+    def interrupt(self, pages, writes):
+        """Begin an ingest that ends after so many writes."""
+        write_all = Connection.write_all
+        left = [writes]
+
+        def failing(connection, steps):
+            left[0] -= 1
+            if left[0] < 0:
+                raise KeyboardInterrupt
+            return write_all(connection, steps)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Connection, "write_all", failing)
+            try:
+                self.ingest(pages, {})
+            except KeyboardInterrupt:
+                pass
+        rows = self.connection.query(
+            "MATCH (d:Document {corpus: 'made'}) "
+            "RETURN d.number AS number, d.edition AS edition"
+        )
+        self.pages = {row["number"]: row["edition"] for row in rows}
+
+
+def page(number, edition):
+    """Return a page; its editions differ in length, and share sentences."""
+    whole = article(number, version=edition // 2, sentences=4 + edition % 2 * 2)
+    return replace(whole, metadata={"number": number, "edition": edition})
+
+
+@settings(
+    max_examples=amount(4, 60),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(steps=_STEPS, options=st.sampled_from(OPTIONS))
+def test_any_changes_end_in_the_graph_of_a_fresh_ingest(
+    session_connection, server, steps, options
+):
+    """Additions, changes, deletions, redirects, interruptions, another machine."""
+    delete_data(session_connection)
+    history = History(session_connection, server, options)
+    history.ingest({}, {})
+    for step in steps:
+        history.step(*step)
+    history.ingest(history.pages, history.redirects)
+    after = corpus_digest(session_connection, "made")
+    wrong = [f for f in verify_corpus(session_connection, "made") if f.count]
+
+    delete_data(session_connection)
+    history.ingest(history.pages, history.redirects)
+
+    assert wrong == []
+    assert after == corpus_digest(session_connection, "made")
+
+
+def test_texts_that_did_not_change_are_not_read(connection, server, monkeypatch):
+    """But those that a new title or term names are, and those that lost one."""
+    delete_data(connection)
+    history = History(connection, server, IngestOptions())
+    history.ingest(dict.fromkeys(range(13), 0), {})
+    read = []
+    found = text_linking._found
+    monkeypatch.setattr(
+        text_linking,
+        "_found",
+        lambda row, _: read.append(row["title"]) or found(row, _),
+    )
+    new = replace(article(1), source_id="x", title="Unheard", raw="Nothing is here.")
+
+    ingest_corpus(
+        connection,
+        [ListSource([new])],
+        corpus="made",
+        embedder=EMBEDDER,
+        settings=server,
+    )
+
+    assert read == ["Unheard"]
