@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from knowtrail.ingest.term_linking import link_terms
+from knowtrail.ingest.text_linking import link_texts
 from measure import Table, Took, served, warmed
 from sample import CORPUS, ROOT, raw_documents
 
@@ -129,7 +129,14 @@ def _measure(
         )
 
     def terms() -> None:
-        link_terms(connection, corpus=CORPUS, version=1, progress=silent)
+        link_texts(
+            connection,
+            corpus=CORPUS,
+            version=1,
+            terms=True,
+            work=server.settings.home / "work",
+            progress=silent,
+        )
 
     whole = server.time(lambda: ingest(documents[:-late]))
     server.quiet()

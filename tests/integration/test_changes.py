@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +14,13 @@ from hypothesis import strategies as st
 from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.db.schema import delete_data
 from knowtrail.graph.models.embedding_models import HashEmbedder
-from knowtrail.ingest import pipeline, text_linking
+from knowtrail.ingest import (
+    neighbour_index,
+    pipeline,
+    similar_linking,
+    similarity,
+    text_linking,
+)
 from knowtrail.ingest.forgetting import forget_documents
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
@@ -21,7 +29,7 @@ from tests.corpora import ListSource, article, redirect, title_of
 from tests.integration.ingest_child import FirstWords
 from tests.tiers import amount
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(1200)]
 
 EMBEDDER = HashEmbedder(32)
 OPTIONS = [
@@ -112,10 +120,8 @@ class History:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Connection, "write_all", failing)
-            try:
+            with suppress(KeyboardInterrupt):
                 self.ingest(pages, {})
-            except KeyboardInterrupt:
-                pass
         rows = self.connection.query(
             "MATCH (d:Document {corpus: 'made'}) "
             "RETURN d.number AS number, d.edition AS edition"
@@ -130,7 +136,7 @@ def page(number, edition):
 
 
 @settings(
-    max_examples=amount(4, 60),
+    max_examples=amount(3, 30),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -179,3 +185,80 @@ def test_texts_that_did_not_change_are_not_read(connection, server, monkeypatch)
     )
 
     assert read == ["Unheard"]
+
+
+def test_the_database_index_proposes_neighbours_of_a_small_change(
+    connection, server, monkeypatch
+):
+    """In a corpus too large for exact search nearly all exact edges are there."""
+    delete_data(connection)
+    options = IngestOptions(inter_top_x=3, inter_threshold=-1.0)
+    history = History(connection, server, options)
+    history.step("ingest", dict.fromkeys(range(40), 0), {})
+    monkeypatch.setattr(neighbour_index, "EXACT_VECTORS", 20)
+    monkeypatch.setattr(similar_linking, "_INDEXED_SHARE", 2)
+    asked = []
+    read = similar_linking._Linking._propose
+    monkeypatch.setattr(
+        similar_linking._Linking,
+        "_propose",
+        lambda self, file, rows: asked.append(len(rows)) or read(self, file, rows),
+    )
+
+    history.step("ingest", {3: 1, 41: 0}, {})
+    history.step("forget", {5})
+
+    edges = similar_edges(connection)
+    (row,) = connection.read("corpus/show", name="made")
+    delete_data(connection)
+    monkeypatch.undo()
+    monkeypatch.setattr(pipeline, "theme_source", lambda *_: FirstWords())
+    history.ingest(history.pages, history.redirects)
+    exact = similar_edges(connection)
+    assert asked
+    assert row["settings"]["similarMethod"] == "exact, changes by chunk_embedding"
+    assert len(edges & exact) >= 0.99 * len(exact)
+
+
+def similar_edges(connection):
+    """Return source, target, score and rank of the edges between documents."""
+    rows = connection.query(
+        "MATCH (a:Chunk)-[r:SIMILAR_TO {scope: 'inter'}]->(b:Chunk) "
+        "RETURN a.id AS a, b.id AS b, r.score AS score, r.rank AS rank"
+    )
+    return {tuple(row.values()) for row in rows}
+
+
+def test_a_killed_comparison_goes_on_where_it_was(connection, server, monkeypatch):
+    """Blocks whose edges are stored are not compared again; the end is the same."""
+    delete_data(connection)
+    history = History(connection, server, IngestOptions(inter_threshold=-1.0))
+    monkeypatch.setattr(similarity, "ROWS", 16)
+    pages = dict.fromkeys(range(14), 1)
+    search, starts = similar_linking.search_neighbours, []
+
+    def broken(*args, **more):
+        starts.append(more["start"])
+        found = search(*args, **more)
+        return replace(found, blocks=breaking_off(found.blocks, after=3))
+
+    monkeypatch.setattr(similar_linking, "search_neighbours", broken)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            history.ingest(pages, {})
+    monkeypatch.setattr(similar_linking, "search_neighbours", search)
+    history.ingest(pages, {})
+
+    whole = corpus_digest(connection, "made")
+    assert [f for f in verify_corpus(connection, "made") if f.count] == []
+    delete_data(connection)
+    history.ingest(pages, {})
+    assert starts[0] == 0
+    assert 16 <= starts[1] <= 48
+    assert whole == corpus_digest(connection, "made")
+
+
+def breaking_off(blocks, *, after):
+    """Yield some blocks, then stop as an interrupt does."""
+    yield from islice(blocks, after)
+    raise KeyboardInterrupt
