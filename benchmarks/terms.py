@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from knowtrail.ingest.text_linking import link_texts
 from measure import Table, Took, served, warmed
 from sample import CORPUS, ROOT, raw_documents
 
@@ -22,6 +21,7 @@ from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
+from knowtrail.ingest.text_linking import link_texts
 
 if TYPE_CHECKING:
     import argparse

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.similar_linking import CHUNKS, THEMES, link_similar
 from knowtrail.ingest.text_linking import link_texts
 
@@ -54,8 +55,7 @@ def link_corpus(
     """
     total = connection.write("ingest/themes_orphaned", corpus=corpus)
     total += connection.write("ingest/categories_orphaned", corpus=corpus)
-    (row,) = connection.read("ingest/corpus_read", name=corpus)
-    if row["properties"].get("linkState") == "":  # others wrote to the corpus
+    if stored_corpus(connection, corpus).link_state == "":
         connection.write("rdf/corpus_documents", name=corpus, version=version)
     # Before any stage marks a document that it touches:
     changed = connection.read("ingest/changed", corpus=corpus, version=version)
@@ -74,7 +74,6 @@ def link_corpus(
             kind,
             corpus=corpus,
             version=version,
-            options=options,
             changed=[row["id"] for row in changed],
             work=work,
             progress=progress,

@@ -20,6 +20,7 @@ from knowtrail.graph.errors import IngestError
 from knowtrail.graph.vectors import vector_array
 from knowtrail.ingest import neighbour_index
 from knowtrail.ingest.background import Background
+from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.neighbour_index import search_neighbours
 from knowtrail.ingest.similarity import (
@@ -30,7 +31,7 @@ from knowtrail.ingest.similarity import (
 )
 from knowtrail.ingest.store import batched, similar_rows
 from knowtrail.ingest.text_linking import write_rows
-from knowtrail.ingest.vector_file import VectorFile, working_folder
+from knowtrail.ingest.vector_file import VectorFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.ingest.options import IngestOptions
+    from knowtrail.ingest.corpus import StoredCorpus
     from knowtrail.ingest.similarity import Best, Ints
 
 _Lists = dict[str, tuple[list[str], list[float]]]
@@ -91,7 +92,6 @@ def link_similar(
     *,
     corpus: str,
     version: int,
-    options: IngestOptions,
     changed: Sequence[str],
     work: Path,
     progress: Progress,
@@ -103,25 +103,16 @@ def link_similar(
         kind: What is compared.
         corpus: Name of a stored corpus.
         version: Version that changed documents are marked with.
-        options: Edge limits and thresholds.
         changed: Documents that are new or changed.
         work: The folder of working files.
         progress: Told of the stage.
     """
-    (row,) = connection.read("ingest/corpus_read", name=corpus)
-    settings = row["properties"]
-    key = content_key(corpus, str(settings.get("createdAt")), kind.name)
-    (row,) = connection.read(f"{kind.prefix}_count", corpus=corpus)
-    count = row["vectors"]
-    working_folder(work, needed=count * settings["dimensions"] * 4)
-    linking = _Linking(connection, kind, corpus, version, options, changed, progress)
-    with VectorFile(work, key) as file:
-        total = linking.link(
-            file,
-            count=count,
-            content=content_key(version, str(settings.get("linkState"))),
-            method=settings.get(f"{kind.name}Method") or "exact",
-        )
+    stored = stored_corpus(connection, corpus)
+    linking = _Linking(
+        connection, kind, stored, version, changed=changed, progress=progress
+    )
+    with VectorFile(work, f"{stored.work_key}-{kind.name}") as file:
+        total = linking.link(file)
     while (rest := connection.write(f"{kind.prefix}_settled", corpus=corpus)).changed:
         total += rest
     file.remove()
@@ -135,16 +126,17 @@ class _Linking:
         self,
         connection: Connection,
         kind: Kind,
-        corpus: str,
+        stored: StoredCorpus,
         version: int,
-        options: IngestOptions,
+        *,
         changed: Sequence[str],
         progress: Progress,
     ) -> None:
-        chunks = kind is CHUNKS
+        chunks, options = kind is CHUNKS, stored.options
         self._connection = connection
         self._kind = kind
-        self._corpus = corpus
+        self._stored_corpus = stored
+        self._corpus = stored.name
         self._version = version
         self._top = options.inter_top_x if chunks else options.theme_top
         self._threshold = options.inter_threshold if chunks else options.theme_threshold
@@ -154,20 +146,21 @@ class _Linking:
         self._new: list[bool] = []
         self._lost: list[float] = []
 
-    def link(
-        self, file: VectorFile, *, count: int, content: str, method: str
-    ) -> Counters:
+    def link(self, file: VectorFile) -> Counters:
         """Choose how to search, and do it.
 
         Args:
             file: Takes the vectors.
-            count: How many there are.
-            content: Stands for the content of the corpus.
-            method: How the edges that are stored were found.
         """
         if not self._top:
             return Counters()
+        (row,) = self._connection.read(
+            f"{self._kind.prefix}_count", corpus=self._corpus
+        )
+        count = row["vectors"]
         exact = count <= neighbour_index.EXACT_VECTORS
+        method = self._stored_corpus.methods[self._kind.name]
+        content = content_key(self._version, self._stored_corpus.link_state or "")
         if file.resume(content):
             return self._all(file)
         if not exact and self._kind is CHUNKS and self._index_serves():
@@ -186,13 +179,9 @@ class _Linking:
                 return (
                     total if by in method else total + self._record(f"{method}, {by}")
                 )
-        self._load(
-            file,
-            self._connection.stream(
-                self._connection.vector_statement(self._kind.vectors),
-                corpus=self._corpus,
-            ),
-        )
+        file.reserve(count * self._stored_corpus.dimensions * 4)
+        name = self._connection.vector_statement(self._kind.vectors)
+        self._load(file, self._connection.stream(name, corpus=self._corpus))
         dirty = sum(self._new) + np.count_nonzero(~np.isnan(self._lost))
         again = method != "exact" if exact else dirty > _COMPARED
         if again or dirty == len(file):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.errors import IngestError
+from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.keys import content_key, document_key, normalise_title
 from knowtrail.ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
 from knowtrail.ingest.store import batched
@@ -69,14 +70,13 @@ def link_texts(
         StorageError: If there is no space for working files.
     """
     titles = _Titles.read(connection, corpus)
-    (row,) = connection.read("ingest/corpus_read", name=corpus)
-    made, state = (row["properties"].get(name) for name in ("createdAt", "linkState"))
+    stored = stored_corpus(connection, corpus)
     new_state = content_key(version, titles.content)
     with open_text_index(
         work,
-        content_key(corpus, str(made)),
+        stored.work_key,
         about=f"{TERM_RULES} {terms}",
-        state=state,
+        state=stored.link_state,
         new_state=new_state,
     ) as index:
         connection.write("ingest/corpus_link_state", name=corpus, state=new_state)

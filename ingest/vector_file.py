@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import shutil
 import tempfile
 from array import array
@@ -31,6 +32,8 @@ _REFUSED = frozenset({
 """No right to write, or a file where a folder should be."""
 
 
+_LOG = logging.getLogger(__name__)
+
 _SPARE = 100_000_000
 """Bytes of a disk that working files leave free."""
 
@@ -53,25 +56,14 @@ def storage_errors(folder: Path) -> Iterator[None]:
         raise StorageError(msg) from error
 
 
-def working_folder(folder: Path, *, needed: int = 0) -> Path:
+def working_folder(folder: Path) -> Path:
     """Return a folder for working files, made where it is not there.
 
-    Args:
-        folder: Where it is.
-        needed: Bytes that will go there.
-
     Raises:
-        StorageError: If it cannot be made, or its disk has no room for them.
+        StorageError: If it cannot be made.
     """
     with storage_errors(folder):
         private_folder(folder)
-        free = shutil.disk_usage(folder).free
-    if needed and free < needed + _SPARE:
-        msg = (
-            f"Working files of {needed / 1e6:,.0f} MB do not fit in {folder}, where "
-            f"{free / 1e6:,.0f} MB are free: free some or give another --work."
-        )
-        raise StorageError(msg)
     return folder
 
 
@@ -131,6 +123,22 @@ class VectorFile:
                 number = self._group_of.setdefault(group, len(self._group_of))
                 self._groups.append(number)
             self._file.flush()
+
+    def reserve(self, needed: int) -> None:
+        """Check that so many bytes find room, and say how many they are.
+
+        Raises:
+            StorageError: If the disk has no room for them.
+        """
+        free = shutil.disk_usage(self._folder).free
+        _LOG.info("%d MB of working files go to %s", needed // 10**6, self._folder)
+        if free < needed + _SPARE:
+            msg = (
+                f"Working files of {needed / 1e6:,.0f} MB do not fit in "
+                f"{self._folder}, where {free / 1e6:,.0f} MB are free: free some or "
+                "give another --work."
+            )
+            raise StorageError(msg)
 
     def keep(self, content: str) -> None:
         """Note beside a named file what it holds, so that `resume` can tell."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.db.schema import delete_data
+from knowtrail.graph.db.statements import statement_names, statement_record
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest import (
     neighbour_index,
@@ -262,3 +263,41 @@ def breaking_off(blocks, *, after):
     """Yield some blocks, then stop as an interrupt does."""
     yield from islice(blocks, after)
     raise KeyboardInterrupt
+
+
+def test_saved_queries_read_no_other_corpus(connection, server):
+    """What people ask of one corpus looks at no document or walk of another."""
+    delete_data(connection)
+    for corpus in ("one", "other"):
+        ingest_corpus(
+            connection,
+            [ListSource([page(n, 0) for n in range(4)])],
+            corpus=corpus,
+            embedder=EMBEDDER,
+            settings=server,
+            options=IngestOptions(),
+        )
+    names = [
+        name
+        for name in statement_names()
+        if name.startswith("inspect/") and "corpus" in statement_record(name).params
+    ]
+
+    scanned = {name: rows for name in names if (rows := scanned_rows(connection, name))}
+
+    assert len(names) > 30
+    assert scanned == {}
+
+
+def scanned_rows(connection, name):
+    """Return how many nodes a saved query of corpus `one` finds by a label alone."""
+    record = statement_record(name)
+    params = dict.fromkeys(record.params) | {"corpus": "one"}
+    plans = [
+        connection.driver.execute_query(
+            f"PROFILE\n{record.text}", params
+        ).summary.profile
+    ]
+    for plan in plans:
+        plans += plan.get("children", [])
+    return sum(p["rows"] for p in plans if "LabelScan" in p["operatorType"])
