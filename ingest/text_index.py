@@ -153,6 +153,7 @@ class TextIndex:
     def __init__(
         self, path: Path, about: str, state: str | None, new_state: str
     ) -> None:
+        self._committed = 0.0
         self._database = sqlite3.connect(path)
         self._database.executescript(_TABLES)
         stored = dict(self._database.execute("SELECT name, value FROM about"))

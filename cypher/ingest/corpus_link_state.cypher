@@ -2,4 +2,5 @@
 // params: name, state
 // since: 5.26
 MATCH (k:Corpus {name: $name})
+WHERE k.linkState IS NULL OR k.linkState <> $state
 SET k.linkState = $state
