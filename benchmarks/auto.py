@@ -29,7 +29,7 @@ from auto_checks import (
 )
 from measure import Server, Table, served, warmed
 
-from knowtrail.eval.datasets.loading import load_dataset
+from knowtrail.eval.datasets import load_dataset
 from knowtrail.eval.retrieval.bench import open_bench
 from knowtrail.eval.retrieval.dataset import RetrievalQuestion, Unit, halves
 from knowtrail.eval.statistics import bootstrap_interval, compare_paired

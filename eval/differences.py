@@ -39,11 +39,7 @@ class Difference:
 def corrected_differences(
     tests: Iterable[tuple[str, str, str, Comparison]],
 ) -> tuple[Difference, ...]:
-    """Return comparisons with their p-values corrected, in the order given.
-
-    Args:
-        tests: System, the one it is compared with, metric, and what was found.
-    """
+    """Return comparisons with their p-values corrected, in the order given."""
     given = list(tests)
     adjusted = [0.0] * len(given)
     for metric in dict.fromkeys(test[2] for test in given):

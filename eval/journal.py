@@ -41,11 +41,6 @@ class LineJournal:
     ) -> None:
         """Open a file; its folder is made where it is missing.
 
-        Args:
-            path: The file.
-            to_read: Whether nothing is to be added; others may then add to it.
-            sync_seconds: How long a line may wait for the disk; 0 is not at all.
-
         Raises:
             InputError: If another run adds to it.
             StorageError: If it cannot be written.

@@ -13,7 +13,7 @@ import json
 import logging
 import re
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from knowtrail.eval.journal import LineJournal
@@ -29,7 +29,7 @@ from knowtrail.graph.models.prompts import estimated_tokens, fitting, whole_char
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from langchain_core.language_models import BaseChatModel
@@ -53,9 +53,6 @@ class State(LineJournal):
     def __init__(self, folder: Path) -> None:
         """Open the state of an output folder, which is made where it is missing.
 
-        Args:
-            folder: The output folder.
-
         Raises:
             InputError: If another run is using the folder.
             StorageError: If it cannot be written.
@@ -77,11 +74,6 @@ class State(LineJournal):
 
     def put(self, key: str, value: Any, **about: Any) -> None:
         """Keep a result.
-
-        Args:
-            key: What it is the result of.
-            value: Any JSON value but null.
-            **about: What a reader of the file would like to know.
 
         Raises:
             StorageError: If it cannot be written; all that was kept before stays.
@@ -144,13 +136,6 @@ def as_model(
 ) -> LanguageModel:
     """Return a model that can be asked; it is asked nothing yet.
 
-    Args:
-        model: Name of a model, such as `qwen2.5:7b` or `openai:gpt-4.1`, or a chat
-            model with options of its own.
-        settings: Where Ollama answers; None takes the environment's.
-        context: Most tokens of prompt and answer together, where Ollama's model offers
-            as many.
-
     Raises:
         InputError: If it is neither.
         MissingExtraError: If the extra `llm`, or that of the provider, is missing.
@@ -174,11 +159,14 @@ class Respondent:
         model: The model.
         options: Temperature, answer tokens, time limit.
         digest: What Ollama calls the model's content, as a tag may be pulled anew.
+        take: Another number asks again for what was answered; where the model can be
+            told (as Ollama's), it is told to answer otherwise.
     """
 
     model: LanguageModel
     options: ModelOptions = ModelOptions()
     digest: str | None = None
+    take: int = 0
 
     @property
     def name(self) -> str:
@@ -198,22 +186,23 @@ class Respondent:
     def reply(self, system: str, prompt: str, *, schema: AnswerForm) -> ModelReply:
         """Return an answer; where the server is away, wait 2 s, then 4 s, and try on.
 
-        Args:
-            system: Instructions.
-            prompt: What is asked.
-            schema: The form of the answer.
-
         Raises:
             ModelError: If the server is down after three tries, or refuses.
         """
+        return self._asked(system, prompt, schema)
+
+    def _asked(self, system: str, prompt: str, schema: AnswerForm) -> ModelReply:
+        """Return an answer of the model; another take is another seed."""
+        options, take = self.options, self.take
         return patiently(
             lambda: self.model.reply(
                 prompt,
                 system=system or None,
                 schema=schema,
-                seconds=self.options.seconds,
-                tokens=self.options.tokens,
-                temperature=self.options.temperature,
+                seconds=options.seconds,
+                tokens=options.tokens,
+                temperature=None if take else options.temperature,
+                seed=take or None,
             )
         )
 
@@ -225,11 +214,6 @@ def patiently(
     sleep: Callable[[float], None] | None = None,
 ) -> T:
     """Call a model; where its server does not answer, wait 2 s, then 4 s, and try on.
-
-    Args:
-        call: Asks the model.
-        tries: How often at most.
-        sleep: Waits; for tests.
 
     Raises:
         ModelError: The last one, or at once where the server refuses the request, as
@@ -280,10 +264,6 @@ _FENCE = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL | re.IGNORECASE)
 def parse_json_reply(raw: str) -> Any:
     """Return the JSON value that a model's answer holds.
 
-    Args:
-        raw: The whole answer: JSON alone, in a fence, or from the first brace to the
-            last with words around.
-
     Raises:
         InputError: If there is no JSON in it.
     """
@@ -324,8 +304,7 @@ def checked_reply(raw: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     if errors:
         error = errors[0]
         where = ".".join(str(part) for part in error.absolute_path) or "the answer"
-        msg = f"{where}: {error.message[:200]}"
-        raise InputError(msg)
+        raise InputError(f"{where}: {error.message[:200]}")
     answer: dict[str, Any] = value
     return answer
 
@@ -371,20 +350,10 @@ class Answer:
         return asdict(self)
 
 
-@dataclass(slots=True)
-class _Spent:
-    """What a request has cost so far."""
-
-    start: float = field(default_factory=time.monotonic)
-    prompt: int | None = None
-    completion: int | None = None
-
-    def add(self, reply: ModelReply) -> None:
-        """Add an attempt; what the server does not count stays unknown."""
-        if reply.prompt_tokens is not None:
-            self.prompt = (self.prompt or 0) + reply.prompt_tokens
-        if reply.completion_tokens is not None:
-            self.completion = (self.completion or 0) + reply.completion_tokens
+def _total(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of what a server counted, None where it counted nothing."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def ask(
@@ -397,45 +366,35 @@ def ask(
 ) -> Answer:
     """Ask for an object; a bad answer is asked for once more, told what is wrong.
 
-    Args:
-        who: The model.
-        system: Instructions.
-        prompt: What is asked.
-        schema: JSON schema of the object, which the answer is held to.
-        check: Raises `InputError` where the object makes no sense.
-
-    Returns:
-        The object, or why there is none; after a late answer there is no other.
+    After a late answer there is no other.
 
     Raises:
         ModelError: If the model's server is down after all tries, or refuses.
     """
-    spent, error, raw = _Spent(), "", ""
-    for attempt in range(1, ATTEMPTS + 1):
+    start, value, error = time.monotonic(), None, ""
+    replies: list[ModelReply] = []
+    while len(replies) < ATTEMPTS:
         again = f"\nYour last answer was refused: {error}" if error else ""
         reply = who.reply(system, prompt + again, schema=schema)
-        spent.add(reply)
-        raw = reply.text
+        replies.append(reply)
         try:
-            value = checked_reply(raw, schema)
+            value = checked_reply(reply.text, schema)
             if check is not None:
                 check(value)
-            return _answer(spent, attempt, value=value, raw=raw)
+            error = ""
+            break
         except InputError as problem:
-            error = reply.error or str(problem)
+            value, error = None, reply.error or str(problem)
         if reply.late:
             break
-    return _answer(spent, attempt, value=None, raw=raw, error=error)
-
-
-def _answer(spent: _Spent, attempts: int, **said: Any) -> Answer:
-    """Return an answer with what it cost."""
     return Answer(
-        **said,
-        prompt_tokens=spent.prompt,
-        completion_tokens=spent.completion,
-        seconds=time.monotonic() - spent.start,
-        attempts=attempts,
+        value=value,
+        raw=replies[-1].text,
+        error=error or None,
+        prompt_tokens=_total(one.prompt_tokens for one in replies),
+        completion_tokens=_total(one.completion_tokens for one in replies),
+        seconds=time.monotonic() - start,
+        attempts=len(replies),
     )
 
 
@@ -475,20 +434,12 @@ class KeptRespondent(Respondent):
 
     Attributes:
         state: What it said before.
-        take: Another number asks again for what was kept; where the model can be told
-            (as Ollama's), it is told to answer otherwise.
     """
 
     state: State
-    take: int = 0
 
     def reply(self, system: str, prompt: str, *, schema: AnswerForm) -> ModelReply:
         """Return an answer, the one that is kept where there is one.
-
-        Args:
-            system: Instructions.
-            prompt: What is asked.
-            schema: The form of the answer.
 
         Raises:
             ModelError: If the server is down after three tries, or refuses.
@@ -498,34 +449,12 @@ class KeptRespondent(Respondent):
         known = self.state.get(key)
         if known is not None:
             return ModelReply(**known)
-        options = self.options
-        reply = patiently(
-            lambda: self.model.reply(
-                prompt,
-                system=system or None,
-                schema=schema,
-                seconds=options.seconds,
-                tokens=options.tokens,
-                temperature=options.temperature if not self.take else None,
-                seed=self.take or None,
-            )
-        )
+        reply = self._asked(system, prompt, schema)
         if reply.text and not reply.late:
-            row = {
-                "text": reply.text,
-                "prompt_tokens": reply.prompt_tokens,
-                "completion_tokens": reply.completion_tokens,
-                "error": reply.error,
-                "cut": reply.cut,
-            }
-            self.state.put(key, row, model=self.name)
+            self.state.put(key, asdict(reply), model=self.name)
         return reply
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Return whether a model refuses one prompt, but may well answer another.
-
-    Args:
-        error: What asking it raised.
-    """
+    """Return whether a model refuses one prompt, but may well answer another."""
     return status_of(error) in _OF_ONE_PROMPT

@@ -10,8 +10,9 @@ import json
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from html import escape
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,24 +21,25 @@ from knowtrail.eval.store import sendable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+
+    from jinja2 import Environment
 
     from knowtrail.eval.statistics import Interval
 
+TABLE_ROWS = 200
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
+def _visible(value: Any) -> Any:
+    """Return a value of a template, the control characters of a text made visible."""
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return value
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", sendable(value))
+
+
 def shown_text(text: str) -> str:
-    """Return a text as HTML shows it: escaped, control characters made visible.
-
-    Args:
-        text: Any text.
-    """
-    plain = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", sendable(text))
-    return escape(plain, quote=True)
-
-
-TABLE_ROWS = 200
+    """Return a text as HTML shows it: escaped, control characters made visible."""
+    return escape(_visible(text), quote=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,88 +59,65 @@ class Table:
     rows: Sequence[Sequence[str]]
 
 
-def facts(named: Mapping[str, str]) -> Iterator[str]:
-    """Yield what was evaluated and how.
+def _share(value: float) -> float:
+    """Return a number as a share of an axis from 0 to 1."""
+    return min(1.0, max(0.0, value))
 
-    Args:
-        named: Each fact by its name.
-    """
-    yield '<dl class="facts">'
-    for name, value in named.items():
-        yield f"<div><dt>{shown_text(name)}</dt><dd>{shown_text(value)}</dd></div>"
-    yield "</dl>"
+
+@cache
+def _templates() -> Environment:
+    """Return the templates of evaluations: whatever stands in them is escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        finalize=_visible,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters["place"] = lambda value: f"{_share(value):.1%}"
+    made.filters["width"] = lambda low, high: f"{_share(high) - _share(low):.1%}"
+    return made
+
+
+def _macro(name: str, *args: Any) -> str:
+    """Return what a macro of all reports makes."""
+    made: str = getattr(_templates().get_template("macros.html").module, name)(*args)
+    return made
+
+
+def facts(named: Mapping[str, str]) -> Iterator[str]:
+    """Yield what was evaluated and how."""
+    yield _macro("facts", named)
 
 
 def interval_cells(value: float, low: float, high: float, *, none: str) -> str:
-    """Return three cells: a number, its interval, both drawn from 0 to 1.
-
-    Args:
-        value: The number.
-        low: Lower end of the interval, NaN where there is none.
-        high: Upper end.
-        none: What is said where there is no interval.
-    """
-    drawn, ends = "", none
-    if low == low:
-        left, right = min(1.0, max(0.0, low)), min(1.0, max(0.0, high))
-        ends = f"{low:.3f} to {high:.3f}"
-        drawn = (
-            f'<i class="range" style="left:{left:.1%};width:{right - left:.1%}"></i>'
-        )
-    place = min(1.0, max(0.0, value))
-    return (
-        f'<td class="number">{value:.3f}</td><td class="ends">{ends}</td>'
-        f'<td class="axis"><span>{drawn}<i class="point" '
-        f'style="left:{place:.1%}"></i></span></td>'
-    )
+    """Return three cells: a number, its interval or `none`, both drawn from 0 to 1."""
+    return _macro("interval_cells", value, low, high, none)
 
 
 def table(shown: Table) -> Iterator[str]:
-    """Yield a table with its heading, no more than its first 200 rows.
-
-    Args:
-        shown: The table; every cell is escaped.
-    """
-    yield f"<h2>{shown_text(shown.title)}</h2><p>{shown_text(shown.note)}</p>"
-    yield '<div class="wide"><table class="plain"><thead><tr>'
-    yield "".join(f"<th>{shown_text(name)}</th>" for name in shown.columns)
-    yield "</tr></thead><tbody>"
-    for row in shown.rows[:TABLE_ROWS]:
-        cells = "".join(f"<td><bdi>{shown_text(cell)}</bdi></td>" for cell in row)
-        yield f"<tr>{cells}</tr>"
-    yield "</tbody></table></div>"
-    if (left := len(shown.rows) - TABLE_ROWS) > 0:
-        yield f"<p>{left} more rows are not shown.</p>"
-
-
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+    """Yield a table with its heading, no more than its first 200 rows."""
+    yield _macro("table", shown, TABLE_ROWS)
 
 
 def html_page(
     title: str, body: Iterable[str], *, style: str = "", images: bool = False
 ) -> str:
-    """Return a page.
+    """Return a page of HTML that is escaped already, with CSS after all reports' own.
 
-    Args:
-        title: Its title, and its first heading.
-        body: HTML below the heading; whatever comes from data in it is escaped.
-        style: CSS of this page, after that of all reports.
-        images: Whether the page holds pictures, as data inside it.
+    It may hold pictures, as data inside it, where that is said.
     """
-    common = resources.files("knowtrail.eval").joinpath("report.css").read_text("utf-8")
-    policy = f"{_POLICY}; img-src data:" if images else _POLICY
-    return "\n".join([
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{shown_text(title)}</title>",
-        f"<style>{common}{style}</style></head><body><main>",
-        f"<h1>{shown_text(title)}</h1>",
-        *body,
-        "</main></body></html>",
-        "",
-    ])
+    return filled("page.html", title=title, body=body, style=style, images=images)
+
+
+def filled(template: str, **given: Any) -> str:
+    """Return a template below this folder with what is given put in."""
+    page = {"most": TABLE_ROWS, "style": "", "images": False, **given}
+    return _templates().get_template(template).render(page)
 
 
 def as_number(value: float) -> float | None:

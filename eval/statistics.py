@@ -182,17 +182,7 @@ def bootstrap_intervals(
 ) -> dict[str, Interval]:
     """Return several statistics of the same rows, each as `bootstrap_interval` does.
 
-    The rows are drawn once for all of them.
-
-    Args:
-        rows: n numbers, or n x k numbers.
-        statistics: Name to function of the column means.
-        level: Share of resamples inside each interval.
-        resamples: How many times n rows are drawn with replacement.
-        method: As in `bootstrap_interval`.
-        seed: Seed of the drawing.
-        bounds: Those of all the statistics, as in `bootstrap_interval`.
-        clusters: As in `bootstrap_interval`.
+    The rows are drawn once for all of them; the bounds are those of each.
 
     Raises:
         InputError: As `bootstrap_interval`.
@@ -227,13 +217,9 @@ def _tails(level: float) -> NDArray[np.float64]:
 def exact_ends(
     value: float, bounds: Bounds, level: float, n: int
 ) -> tuple[float, float]:
-    """Return the ends of an interval of records that are all alike; see the module.
+    """Return the ends of an interval of n records, or clusters, that all say `value`.
 
-    Args:
-        value: What they all say.
-        bounds: The least and the greatest value there is.
-        level: How often such an interval holds the true value.
-        n: How many records, or clusters of them, there are.
+    See the module.
     """
     others = 1 - ((1 - level) / 2) ** (1 / n)
     low, high = (value + others * (bound - value) for bound in bounds)
@@ -261,8 +247,7 @@ def _table(rows: ArrayLike) -> NDArray[np.float64]:
     try:
         table = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        msg = f"The rows are not numbers of one shape: {error}."
-        raise InputError(msg) from error
+        raise InputError(f"The rows are not numbers of one shape: {error}.") from error
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2 or table.size == 0:
@@ -278,25 +263,17 @@ def _table(rows: ArrayLike) -> NDArray[np.float64]:
 def _check_options(level: float, resamples: int, method: str) -> None:
     """Refuse options that give no interval."""
     if not 0 < level < 1:
-        msg = f"level is {level}: choose one between 0 and 1, such as 0.95."
-        raise InputError(msg)
+        raise InputError(f"level is {level}: choose one between 0 and 1, such as 0.95.")
     if not 1 <= resamples <= 1_000_000:
-        msg = f"resamples is {resamples}: choose 1 to 1,000,000."
-        raise InputError(msg)
+        raise InputError(f"resamples is {resamples}: choose 1 to 1,000,000.")
     if method not in {"bca", "percentile"}:
-        msg = f"No interval method {method!r}: use 'bca' or 'percentile'."
-        raise InputError(msg)
+        raise InputError(f"No interval method {method!r}: use 'bca' or 'percentile'.")
 
 
 def resample_blocks(total: int, n: int) -> Iterator[int]:
     """Yield how many of `total` resamples of n rows memory holds at once.
 
-    Args:
-        total: What the sizes sum to.
-        n: Rows.
-
-    Yields:
-        Sizes; to draw in such blocks draws the same as at once.
+    To draw in such blocks draws the same as at once.
     """
     most = max(1, _CELLS // n)
     while total > 0:
@@ -364,20 +341,8 @@ def compare_paired(
 
     The interval draws records and takes both systems' rows of each; the test swaps
     the two systems' rows of each record at random, or in all ways where there are at
-    most twelve records. The p-value is two-sided, and never 0.
-
-    Args:
-        first: Rows of the first system.
-        second: Rows of the second system, the same shape.
-        statistic: Function of the column means.
-        level: Share of resamples inside the interval.
-        resamples: How many resamples, and how many random swaps.
-        method: As in `bootstrap_interval`.
-        seed: Seed of the drawing.
-        bounds: Those of the statistic, for differences that are all alike.
-
-    Returns:
-        Both values, the difference with its interval, and the p-value.
+    most twelve records. The p-value is two-sided, and never 0. Options are those of
+    `bootstrap_interval`; there are as many random swaps as resamples.
 
     Raises:
         InputError: If the shapes differ, or as `bootstrap_interval` raises.
@@ -471,8 +436,7 @@ def corrected(
     """
     given = np.asarray(p_values, dtype=np.float64).reshape(-1)
     if given.size and not ((given >= 0) & (given <= 1)).all():
-        msg = f"p-values must be from 0 to 1: {given.tolist()}."
-        raise InputError(msg)
+        raise InputError(f"p-values must be from 0 to 1: {given.tolist()}.")
     if method not in {"holm", "benjamini-hochberg", "none"}:
         msg = f"No correction {method!r}: use 'holm' or 'benjamini-hochberg'."
         raise InputError(msg)

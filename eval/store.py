@@ -177,14 +177,10 @@ class StoredField:
     """The result of one field.
 
     Attributes:
-        path: Where in the record.
         schema_path: The path without positions in arrays.
         status: Such as `match`, `mismatch`, `omission`, `hallucination`.
-        score: From 0 to 1.
         gold: What is right, any JSON value.
         extracted: What was found, any JSON value.
-        comparator: What compared them.
-        reason: Why they differ.
     """
 
     path: str
@@ -202,10 +198,8 @@ class EvalRecord:
     """The results of one record.
 
     Attributes:
-        record_id: Its id in the data set.
         scores: Numbers of the whole record, and texts or lists of them that tell what
             it is about; stored as properties.
-        fields: Results of its fields.
         metrics: Metrics of the record that are to be nodes of their own.
         judges: Ids of the Extractions or Traversals that it judges.
     """
@@ -244,6 +238,7 @@ _LOG = logging.getLogger(__name__)
 ROWS = 500
 """Most records, and most fields, of a transaction."""
 _CHARACTERS = 1_000_000
+_STEPS = ("eval/records", "eval/fields", "eval/metrics", "eval/judges")
 _DELETED = 10_000
 
 
@@ -251,7 +246,6 @@ class RunWriter:
     """Writes the records and metrics of one run; made by `open_run`.
 
     Attributes:
-        id: The run's id.
         replaces: Whether an earlier attempt at the same run was stored.
     """
 
@@ -260,15 +254,11 @@ class RunWriter:
         self.replaces = replaces
         self._connection = connection
         self._added = 0
-        self._characters = 0
         self._clear()
 
     def _clear(self) -> None:
         """Forget what is written."""
-        self._records: list[dict[str, Any]] = []
-        self._fields: list[dict[str, Any]] = []
-        self._metrics: list[dict[str, Any]] = []
-        self._judges: list[dict[str, str]] = []
+        self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _STEPS}
         self._characters = 0
 
     def add(self, record: EvalRecord) -> None:
@@ -276,16 +266,18 @@ class RunWriter:
         number = self._added
         self._added += 1
         record_key = content_key("evalrecord", self.id, number)
-        self._records.append({
+        self._rows["eval/records"].append({
             **record.scores,
             "id": record_key,
             "recordId": sendable(str(record.record_id)),
             "index": number,
         })
-        self._judges += [
+        self._rows["eval/judges"] += [
             {"record": record_key, "judged": judged} for judged in record.judges
         ]
-        self._metrics += [_metric_row(record_key, m) for m in record.metrics]
+        self._rows["eval/metrics"] += [
+            _metric_row(record_key, metric) for metric in record.metrics
+        ]
         for place, result in enumerate(record.fields):
             self._field(record_key, place, result, number)
         self._flush_if_full(written=self._added)
@@ -310,7 +302,10 @@ class RunWriter:
                 else sendable(result.reason[:LONGEST_TEXT])
             ),
         }
-        self._fields.append({"record": record_key, "properties": properties})
+        self._rows["eval/fields"].append({
+            "record": record_key,
+            "properties": properties,
+        })
         self._characters += sum(
             len(text) for text in properties.values() if isinstance(text, str)
         )
@@ -318,31 +313,23 @@ class RunWriter:
     def metric(self, *metrics: Metric) -> None:
         """Take metrics of the whole run."""
         for metric in metrics:
-            self._metrics.append(_metric_row(self.id, metric))
+            self._rows["eval/metrics"].append(_metric_row(self.id, metric))
             self._flush_if_full(written=self._added)
 
     def _flush_if_full(self, *, written: int) -> None:
         """Write what is waiting where it is a batch."""
-        if (
-            max(len(self._records), len(self._fields), len(self._metrics)) >= ROWS
-            or self._characters >= _CHARACTERS
-        ):
+        most = max(map(len, self._rows.values()))
+        if most >= ROWS or self._characters >= _CHARACTERS:
             self.flush(written=written)
 
     def flush(self, *, written: int | None = None) -> None:
-        """Write what is waiting, in one transaction.
-
-        Args:
-            written: How many records are stored whole then; None for all added.
-        """
+        """Write what is waiting, in one transaction."""
         done = self._added if written is None else written
         steps: list[tuple[str, dict[str, Any]]] = [
-            ("eval/records", {"run": self.id, "rows": self._records}),
-            ("eval/fields", {"rows": self._fields}),
-            ("eval/metrics", {"rows": self._metrics}),
-            ("eval/judges", {"rows": self._judges}),
+            (name, {"rows": rows} | ({"run": self.id} if name == _STEPS[0] else {}))
+            for name, rows in self._rows.items()
+            if rows
         ]
-        steps = [(name, params) for name, params in steps if params["rows"]]
         if steps:
             steps.append(("eval/run_written", {"id": self.id, "written": done}))
             self._connection.write_all(steps)
@@ -404,12 +391,6 @@ def store_run(
 ) -> bool:
     """Store a run whole; return whether an earlier attempt at it was replaced.
 
-    Args:
-        connection: The database.
-        run: What was evaluated.
-        records: What came out, one by one.
-        metrics: What it comes to.
-
     Raises:
         InputError: As `open_run`.
     """
@@ -460,11 +441,7 @@ def _mark_failed(connection: Connection, writer: RunWriter) -> None:
 
 
 def delete_run(connection: Connection, run_id: str) -> bool:
-    """Delete a run with everything below it, in batches; can be run again.
-
-    Returns:
-        Whether there was such a run.
-    """
+    """Delete a run with everything below it, in batches; can be run again."""
     connection.write("eval/run_status", id=run_id, status="deleting")
     _empty(connection, run_id)
     return bool(connection.write("eval/delete_run", id=run_id).nodes_deleted)

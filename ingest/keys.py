@@ -26,6 +26,12 @@ def content_key(*parts: str | int) -> str:
     return digest.hexdigest()
 
 
+def camel_case(name: str) -> str:
+    """Return a name of Python as properties are called: `type_rule` is `typeRule`."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
 def normalise_title(title: str) -> str:
     """Return a page title in the form that links are compared in.
 

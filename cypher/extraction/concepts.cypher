@@ -5,4 +5,4 @@ MATCH (x:Extraction {id: $extraction})
 UNWIND $rows AS row
 MERGE (c:Concept {id: row.id})
   ON CREATE SET c.corpus = row.corpus, c.name = row.name
-MERGE (x)-[:NAMES]->(c)
+MERGE (x)-[:IDENTIFIES]->(c)

@@ -1,6 +1,6 @@
 """Data sets of questions with gold, in the formats that others use."""
 
-from knowtrail.eval.datasets.loading import (
+from knowtrail.eval.datasets.formats import (
     DATASET_KINDS,
     load_dataset,
     read_specification,

@@ -7,12 +7,9 @@ and every message names the file and the place in it.
 from __future__ import annotations
 
 import csv
-import hashlib
-import io
-import json
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from knowtrail.eval.retrieval.dataset import (
     DatasetProblem,
@@ -22,6 +19,7 @@ from knowtrail.eval.retrieval.dataset import (
     SourceFile,
 )
 from knowtrail.graph.errors import SourceError
+from knowtrail.graph.files import file_digest, read_json_lines
 from knowtrail.ingest.parsing import clean_plain
 from knowtrail.retrieval.questions import LONGEST_QUESTION
 
@@ -32,165 +30,78 @@ if TYPE_CHECKING:
     from knowtrail.eval.retrieval.dataset import ProblemKind
 
 _LONGEST_FIELD = 50_000_000
+JsonObject: TypeAlias = dict[str, Any]
 
 
-class JsonObject(dict[str, Any]):
-    """An object of JSON that remembers its members in order, repeated names too."""
-
-    __slots__ = ("members",)
-
-    def __init__(self, members: list[tuple[str, Any]]) -> None:
-        super().__init__(members)
-        self.members = members
-
-
-def read_text(path: Path) -> tuple[str, SourceFile]:
-    """Return the text of a file and what the file is.
+def source_file(path: Path) -> SourceFile:
+    """Return what a file is.
 
     Raises:
-        SourceError: If it is missing, empty, a folder or no UTF-8.
+        SourceError: If it cannot be read.
     """
     try:
-        data = path.read_bytes()
-    except IsADirectoryError as error:
-        raise SourceError(f"{path} is a folder: name a file.") from error
+        checksum = file_digest(path)
+        return SourceFile(name=path.name, size=path.stat().st_size, checksum=checksum)
     except OSError as error:
-        msg = f"Cannot read {path}: {error.strerror}. Check the path."
+        msg = f"{path} cannot be read: {error.strerror}. Check the path."
         raise SourceError(msg) from error
     except ValueError as error:
         raise SourceError(f"{str(path)!r:.200} is no path: {error}.") from error
-    if not data.strip():
-        raise SourceError(f"{path} is empty: get the file again.")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        msg = f"{path} is not UTF-8 at byte {error.start}: save it as UTF-8."
-        raise SourceError(msg) from error
-    digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-    return text, SourceFile(name=path.name, size=len(data), checksum=digest)
 
 
-def read_json(path: Path) -> tuple[Any, SourceFile]:
-    """Return the value of a JSON file and what the file is; objects are `JsonObject`s.
-
-    Raises:
-        SourceError: If it cannot be read, or is no JSON, such as one that breaks off.
-    """
-    text, file = read_text(path)
-    try:
-        return _value(text, str(path)), file
-    except json.JSONDecodeError as error:
-        _refuse_json(path, text, error)
-
-
-def _value(text: str, place: str) -> Any:
-    """Return the value of a JSON text."""
-    try:
-        return json.loads(text, object_pairs_hook=JsonObject)
-    except json.JSONDecodeError:
-        raise
-    except RecursionError as error:
-        raise SourceError(f"{place} is nested too deeply.") from error
-    except ValueError as error:
-        raise SourceError(f"{place} has a number of too many digits.") from error
-
-
-def _refuse_json(path: Path, text: str, error: json.JSONDecodeError) -> NoReturn:
-    """Say where a file is no JSON, and whether it breaks off there."""
-    where = f"line {error.lineno}, character {error.colno}"
-    if error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated"):
-        msg = f"{path} breaks off at {where}: get the whole file again."
-    else:
-        msg = f"{path} is not JSON at {where}: {error.msg}."
-    raise SourceError(msg) from error
-
-
-def json_lines(path: Path) -> tuple[list[tuple[str, JsonObject]], SourceFile]:
+def json_objects(path: Path) -> tuple[list[tuple[str, JsonObject]], SourceFile]:
     """Return the objects of a JSON Lines file, each with its place, and the file.
-
-    Blank lines are passed over.
 
     Raises:
         SourceError: If a line is no object; the message says which.
     """
-    text, file = read_text(path)
+    file = source_file(path)
     rows = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
+    for number, value in read_json_lines(path):
         place = f"{path.name}:{number}"
-        try:
-            value = _value(line, place)
-        except json.JSONDecodeError as error:
-            msg = (
-                f"{place} is not JSON at character {error.pos}: {error.msg}. Write one "
-                "object a line; a last line that breaks off means a truncated file."
-            )
-            raise SourceError(msg) from error
         rows.append((place, as_object(value, place)))
     return rows, file
 
 
 def read_table(
-    path: Path, *, delimiter: str = ","
-) -> tuple[Iterator[dict[str, str]], SourceFile]:
+    path: Path, *, tabs: bool = False
+) -> tuple[Iterator[JsonObject], SourceFile]:
     """Return the rows of a table with a header by column, and what the file is.
 
     Raises:
         SourceError: If it cannot be read; while reading, if a quoted cell never ends.
     """
-    text, file = read_text(path)
-    return _rows(path, text, delimiter), file
+    return _rows(path, tabs), source_file(path)
 
 
-def _rows(path: Path, text: str, delimiter: str) -> Iterator[dict[str, str]]:
+def _rows(path: Path, tabs: bool) -> Iterator[JsonObject]:
     """Yield the rows of a table."""
     csv.field_size_limit(_LONGEST_FIELD)
-    stream = io.StringIO(text, newline="")
-    reader = (
-        csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE, restval="")
-        if delimiter == "\t"
-        else csv.DictReader(stream, delimiter=delimiter, strict=True, restval="")
+    form: dict[str, Any] = (
+        {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {"strict": True}
     )
+    number = 1
     try:
-        for row in reader:
-            yield {name: cell for name, cell in row.items() if name is not None}
-    except csv.Error as error:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            reader = csv.DictReader(lines, restval="", **form)
+            for row in reader:
+                number = reader.line_num + 1
+                yield {name: cell for name, cell in row.items() if name is not None}
+    except (csv.Error, UnicodeDecodeError) as error:
         msg = (
-            f"{path} is no table at line {reader.line_num}: {error}. A quoted cell "
-            "that never ends means a truncated file."
+            f"{path} is no table at line {number}: {error}. A quoted cell that never "
+            "ends means a truncated file."
         )
-        raise SourceError(msg) from error
-
-
-def json_text(text: str, place: str) -> Any:
-    """Return the value of a JSON text that stands inside a file.
-
-    Args:
-        text: The text.
-        place: Where it stands, for the message.
-
-    Raises:
-        SourceError: If it is no JSON.
-    """
-    try:
-        return _value(text, place)
-    except json.JSONDecodeError as error:
-        msg = f"{place} breaks off or is no JSON: {error.msg}."
         raise SourceError(msg) from error
 
 
 def as_object(value: object, place: str) -> JsonObject:
     """Return a value as an object.
 
-    Args:
-        value: Any JSON value.
-        place: Where it stands, for the message.
-
     Raises:
         SourceError: If it is something else.
     """
-    if isinstance(value, JsonObject):
+    if isinstance(value, dict):
         return value
     raise SourceError(f"{place} is {shown(value)}: an object is wanted.")
 
@@ -206,6 +117,16 @@ def as_list(value: object, place: str) -> Sequence[Any]:
     raise SourceError(f"{place} is {shown(value)}: a list is wanted.")
 
 
+def as_texts(value: object, place: str) -> Sequence[str]:
+    """Return a value as a list of texts, each as `text_of` takes it.
+
+    Raises:
+        SourceError: If it is something else.
+    """
+    listed = as_list(value, place)
+    return [text_of({"text": each}, "text", place=place) for each in listed]
+
+
 def text_of(
     row: JsonObject, *names: str, place: str, default: str | None = None
 ) -> str:
@@ -213,12 +134,6 @@ def text_of(
 
     Characters that no reader sees and no database takes are replaced; whole numbers
     are taken as their digits.
-
-    Args:
-        row: The object.
-        *names: Names to look for, in this order.
-        place: Where the object stands, for the message.
-        default: What is returned where there is none of them.
 
     Raises:
         SourceError: If there is none and no default, or it is no text.
@@ -231,8 +146,7 @@ def text_of(
             return clean_plain(value)
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
-        msg = f"{place} has {shown(value)} as {name!r}: a text is wanted."
-        raise SourceError(msg)
+        raise SourceError(f"{place} has {shown(value)} as {name!r}: a text is wanted.")
     if default is None:
         raise SourceError(f"{place} has no {' or '.join(map(repr, names))}.")
     return default
@@ -268,23 +182,11 @@ class Problems:
     found: list[DatasetProblem] = field(default_factory=list)
 
     def tell(self, kind: ProblemKind, where: str, message: str) -> None:
-        """Take note of a problem.
-
-        Args:
-            kind: What is wrong.
-            where: Id of the question or passage.
-            message: What was found, and what becomes of it.
-        """
+        """Take note of a problem."""
         self.found.append(DatasetProblem(kind=kind, id=where, message=message))
 
     def tell_once(self, kind: ProblemKind, where: str, message: str) -> None:
-        """Take note of a problem that may come up again, such as gold named twice.
-
-        Args:
-            kind: What is wrong.
-            where: Id of the question or passage.
-            message: What was found, and what becomes of it.
-        """
+        """Take note of a problem that may come up again, such as gold named twice."""
         problem = DatasetProblem(kind=kind, id=where, message=message)
         if problem not in self.found[-_RECENT:]:
             self.found.append(problem)
@@ -298,11 +200,7 @@ class PassageIndex:
     """
 
     def __init__(self, problems: Problems) -> None:
-        """Begin without passages.
-
-        Args:
-            problems: Told of passages that are there twice.
-        """
+        """Begin without passages."""
         self.passages: list[Passage] = []
         self._problems = problems
         self._ids: dict[str, Passage] = {}
@@ -325,14 +223,7 @@ class PassageIndex:
         sentences: Sequence[str] | None = None,
         identity: str | None = None,
     ) -> str:
-        """Add a passage and return its id.
-
-        Args:
-            title: Its title, may be empty.
-            text: Its text; of ready-made sentences it is ignored.
-            sentences: Ready-made sentences.
-            identity: Its id in the data set; None makes one of the title.
-        """
+        """Add a passage and return its id."""
         ready = None
         if sentences is not None:
             ready = tuple(clean_plain(sentence) for sentence in sentences)
@@ -400,12 +291,7 @@ class PassageIndex:
         return self.missing(question, title)
 
     def missing(self, question: str, name: str) -> str:
-        """Tell of gold that points nowhere; return an id that no passage has.
-
-        Args:
-            question: Id of the question.
-            name: What its gold says.
-        """
+        """Tell of gold that points nowhere; return an id that no passage has."""
         message = (
             f"Gold {name!r:.80} of question {question} is no passage of the corpus: "
             "it counts as never found."
@@ -426,15 +312,6 @@ def dataset_of(
 ) -> RetrievalDataset:
     """Return passages and questions as a data set, questions checked.
 
-    Args:
-        name: What the data set is called.
-        kind: Format that it was read from.
-        index: Its passages.
-        questions: Its questions as they were found.
-        files: What it was read from.
-        problems: What the loader found wrong; questions that cannot be asked are added.
-        notes: What a reader of figures must know.
-
     Raises:
         SourceError: If there are no passages, no question is left, or no gold points
             to a passage.
@@ -447,11 +324,10 @@ def dataset_of(
         raise SourceError(f"{files[0].name} has no question that can be asked: {first}")
     if not any(gold in index for q in asked for gold in q.gold_documents):
         gold = asked[0].gold_documents[0]
-        msg = (
+        raise SourceError(
             f"No gold of {files[0].name} is in the corpus, such as {gold!r:.80} of "
             f"question {asked[0].id}: name the corpus that belongs to the questions."
         )
-        raise SourceError(msg)
     return RetrievalDataset(
         name=name,
         kind=kind,

@@ -11,7 +11,6 @@ value for alpha.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
@@ -22,7 +21,7 @@ from knowtrail.eval.fields.coefficients import (
     fleiss_kappa,
     krippendorff_alpha,
 )
-from knowtrail.eval.fields.paths import schema_path
+from knowtrail.eval.fields.paths import category, schema_path
 from knowtrail.eval.fields.results import (
     HALLUCINATION,
     MATCH,
@@ -49,9 +48,7 @@ class FieldAgreement:
     """Agreement on one field; None where a coefficient is not defined.
 
     Attributes:
-        field: Its schema path.
         units: Places where at least one annotator wrote something.
-        annotators: How many there are.
         agreed: Share of units on which all wrote the same.
         cohen: Cohen's kappa, its mean over all pairs of annotators where there are
             more than two.
@@ -84,11 +81,6 @@ def annotator_agreement(
 ) -> tuple[FieldAgreement, ...]:
     """Return the agreement on every field, in the order in which fields appear.
 
-    Args:
-        schema: The parsed eval schema, which says how values are aligned.
-        records: For each record, what every annotator made of it; all have the same
-            annotators in the same order.
-
     Raises:
         InputError: If there are fewer than two annotators, or their number changes.
         ScoringError: If a transform or comparator cannot take a value.
@@ -98,11 +90,10 @@ def annotator_agreement(
     for number, versions in enumerate(records):
         annotators = annotators or len(versions)
         if len(versions) < 2 or len(versions) != annotators:
-            msg = (
+            raise InputError(
                 f"Record {number} has {len(versions)} annotators: give two or more, "
                 "as many for every record."
             )
-            raise InputError(msg)
         for unit in _units(schema, versions):
             units.setdefault(unit.field, []).append(unit)
     return tuple(_agreement(field, of, annotators) for field, of in units.items())
@@ -144,22 +135,17 @@ def _add_extra(
 ) -> None:
     """Add what the reference lacks: equal values of several annotators are one unit."""
     field = schema_path(result.path)
-    same = (field, _category(result.extracted_value))
+    same = (field, category(result.extracted_value))
     extra[same] += 1
     unit = found.setdefault(("extra", *same, extra[same]), _Unit(field, {}))
     unit.values[annotator] = result.extracted_value
-
-
-def _category(value: Any) -> str:
-    """Return a value as a category: equal JSON is the same one."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
 
 
 def _agreement(field: str, units: list[_Unit], annotators: int) -> FieldAgreement:
     """Return the coefficients of one field."""
     everyone = range(annotators)
     filled = [
-        [_category(unit.values[a]) if a in unit.values else _NOTHING for a in everyone]
+        [category(unit.values[a]) if a in unit.values else _NOTHING for a in everyone]
         for unit in units
     ]
     present = [

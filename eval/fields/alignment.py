@@ -172,13 +172,13 @@ class Tallies:
             score=np.zeros(shape), extracted=np.zeros(shape), gold=np.zeros(shape)
         )
 
-    def put(
+    def add(
         self, row: int, column: int, score: float, extracted: int, gold: int
     ) -> None:
-        """Set the counts of one pair."""
-        self.score[row, column] = score
-        self.extracted[row, column] = extracted
-        self.gold[row, column] = gold
+        """Add counts of one pair."""
+        self.score[row, column] += score
+        self.extracted[row, column] += extracted
+        self.gold[row, column] += gold
 
     def reordered(self, rows: list[int], columns: list[int]) -> Tallies:
         """Return the counts with rows and columns in another order."""
@@ -207,9 +207,6 @@ def best_pairs(tallies: Tallies) -> dict[int, int]:
 
     Among equal sums the larger sum of scores is taken, then fewer fields; what is equal
     even then is as scipy's solver has it. A pair with F1 0 is none.
-
-    Args:
-        tallies: Counts of every pair.
     """
     f1 = tallies.f1()
     pairs = _solved(f1)
@@ -249,172 +246,33 @@ def _worth(
 def quick_tallies(
     child: Plan, gold: list[Any], extracted: list[Any], score_pair: Scorer
 ) -> Tallies | None:
-    """Return the counts of every pair, None if they must be scored one by one.
-
-    Args:
-        child: The array's element.
-        gold: Its elements as they should be.
-        extracted: Its elements as they were extracted.
-        score_pair: Scores one pair of values.
-    """
-    if child.skip or child.has_batch:
+    """Return the counts of every pair, None if they must be scored one by one."""
+    if child.skip or child.has_batch or not _is_built_in(child):
         return None
-    table = _Table(len(gold), len(extracted), score_pair)
+    sums = Tallies.empty(len(gold), len(extracted))
     try:
-        table.add(child, gold, extracted)
+        _add(sums, child, gold, extracted, score_pair)
     except Exception:  # scored one by one, what is wrong is told with its path
         return None
-    return table.tallies()
+    return sums
 
 
-class _Table:
-    """Sums up columns of values, one column of a leaf at a time."""
-
-    def __init__(self, rows: int, columns: int, score_pair: Scorer) -> None:
-        import numpy as np
-
-        self._score_pair = score_pair
-        self._sums = Tallies.empty(rows, columns)
-        self._gold = np.zeros(rows)
-        self._extracted = np.zeros(columns)
-        self._codes: list[tuple[list[int], list[int]]] = []
-
-    def tallies(self) -> Tallies:
-        """Return the counts of every pair."""
-        import numpy as np
-
-        sums = self._sums
-        sums.gold += self._gold[:, None]
-        sums.extracted += self._extracted[None, :]
-        if self._codes:
-            gold = np.array([codes for codes, _ in self._codes])
-            extracted = np.array([codes for _, codes in self._codes])
-            sums.score += (gold[:, :, None] == extracted[:, None, :]).sum(axis=0)
-        return sums
-
-    def add(self, node: Plan, gold: list[Any], extracted: list[Any]) -> None:
-        """Count one place of all elements."""
-        if node.kind == "leaf" and not node.children:
-            self._add_leaves(node, gold, extracted)
-        elif node.kind == "object" and all(
-            value is _MISSING or type(value) is dict for value in (*gold, *extracted)
-        ):
-            self._add_objects(node, gold, extracted)
-        elif _is_built_in(node):
-            self._add_scored(node, gold, extracted)
-        else:
-            raise _UnfitError
-
-    def _add_scored(self, node: Plan, gold: list[Any], extracted: list[Any]) -> None:
-        """Count a place by scoring every pair, and what is missing once a side."""
-        sums = self._sums
-        for row, left in enumerate(gold):
-            if left is _MISSING:
-                continue
-            absent = tally(missing(node, "", left, OMISSION))[2]
-            for column, right in enumerate(extracted):
-                if right is _MISSING:
-                    sums.gold[row, column] += absent
-                    continue
-                counts = tally(self._score_pair(node, "", left, right))
-                sums.score[row, column] += counts[0]
-                sums.extracted[row, column] += counts[1]
-                sums.gold[row, column] += counts[2]
-        rows = [row for row, left in enumerate(gold) if left is _MISSING]
-        for column, right in enumerate(extracted):
-            if rows and right is not _MISSING:
-                invented = tally(missing(node, "", right, HALLUCINATION))[1]
-                sums.extracted[rows, column] += invented
-
-    def _add_objects(self, node: Plan, gold: list[Any], extracted: list[Any]) -> None:
-        import numpy as np
-
-        for child in node.children:
-            if not child.skip:
-                self.add(child, _column(gold, child.key), _column(extracted, child.key))
-        sums, known = self._sums, node.by_key.keys()
-        empty = [value == {} for value in extracted]
-        if any(empty):
-            both = np.outer([value == {} for value in gold], empty)
-            sums.score += both
-            sums.gold += both
-            sums.extracted += both
-        others = [
-            0 if value is _MISSING else len(value.keys() - known) for value in extracted
-        ]
-        if any(others):
-            there = [value is not _MISSING for value in gold]
-            sums.extracted += np.outer(there, others)
-
-    def _add_leaves(self, node: Plan, gold: list[Any], extracted: list[Any]) -> None:
-        import numpy as np
-
-        self._gold += [value is not _MISSING for value in gold]
-        self._extracted += [value is not _MISSING for value in extracted]
-        left, right = _compared(node, gold), _compared(node, extracted)
-        compare = node.compare
-        if compare is compare_exact:
-            if not self._add_codes(_exact_keys(left), _exact_keys(right)):
-                self._add_cells(node, left, right)
-        elif compare is compare_numeric:
-            self._add_numbers(node, left, right)
-        elif compare is compare_oneof:
-            fits = [
-                value is not _MISSING and compare(None, value, node.params).score
-                for value in right
-            ]
-            there = [value is not _MISSING for value in left]
-            self._sums.score += np.outer(there, fits)
-        else:
-            raise _UnfitError
-
-    def _add_numbers(self, node: Plan, gold: list[Any], extracted: list[Any]) -> None:
-        """Count a column of numbers: by code, by gap, or cell by cell."""
-        import numpy as np
-
-        tolerance = (node.params or {}).get("tolerance") or {}
-        rel, allowed = tolerance.get("rel"), tolerance.get("abs")
-        if rel is None and allowed is None:
-            if not self._add_codes(_number_keys(gold), _number_keys(extracted)):
-                self._add_cells(node, gold, extracted)
-            return
-        if not all(_is_plain_number(value) for value in (*gold, *extracted)):
-            self._add_cells(node, gold, extracted)
-            return
-        left = np.array([np.nan if v is _MISSING else float(v) for v in gold])
-        right = np.array([np.nan if v is _MISSING else float(v) for v in extracted])
-        with np.errstate(over="ignore"):
-            gap = np.abs(left[:, None] - right[None, :])
-            fits = ~np.isnan(gap)
-            if rel is not None:
-                size = np.abs(left)
-                size[size == 0] = 1.0
-                fits &= gap / size[:, None] <= rel
-        if allowed is not None:
-            fits &= gap <= allowed
-        self._sums.score += fits
-
-    def _add_codes(self, gold: list[Any] | None, extracted: list[Any] | None) -> bool:
-        """Count a column whose values are equal where their keys are."""
-        if gold is None or extracted is None:
-            return False
-        codes: dict[Any, int] = {}
-        left = [
-            -1 if key is _MISSING else codes.setdefault(key, len(codes)) for key in gold
-        ]
-        right = [-2 if key is _MISSING else codes.get(key, -2) for key in extracted]
-        self._codes.append((left, right))
-        return True
-
-    def _add_cells(self, node: Plan, gold: list[Any], extracted: list[Any]) -> None:
-        """Count a column by comparing every pair."""
-        if node.compare is None:
-            raise _UnfitError
-        for row, left in enumerate(gold):
-            for column, right in enumerate(extracted):
-                if left is not _MISSING and right is not _MISSING:
-                    result = node.compare(left, right, node.params)
-                    self._sums.score[row, column] += result.score
+def _add(
+    sums: Tallies,
+    node: Plan,
+    gold: list[Any],
+    extracted: list[Any],
+    score_pair: Scorer,
+) -> None:
+    """Count one place of all elements."""
+    if node.kind == "leaf" and not node.children:
+        _add_leaves(sums, node, gold, extracted)
+    elif node.kind == "object" and all(
+        value is _MISSING or type(value) is dict for value in (*gold, *extracted)
+    ):
+        _add_objects(sums, node, gold, extracted, score_pair)
+    else:
+        _add_scored(sums, node, gold, extracted, score_pair)
 
 
 def _is_built_in(node: Plan) -> bool:
@@ -423,56 +281,143 @@ def _is_built_in(node: Plan) -> bool:
     return own and all(_is_built_in(child) for child in node.children)
 
 
-def _column(values: list[Any], key: str) -> list[Any]:
-    return [
-        _MISSING if value is _MISSING else value.get(key, _MISSING) for value in values
-    ]
+def _add_objects(
+    sums: Tallies,
+    node: Plan,
+    gold: list[Any],
+    extracted: list[Any],
+    score_pair: Scorer,
+) -> None:
+    """Count two empty objects as a match, keys without a schema, and each property."""
+    import numpy as np
+
+    both = np.outer([v == {} for v in gold], [v == {} for v in extracted])
+    for part in (sums.score, sums.gold, sums.extracted):
+        part += both
+    sums.extracted += np.outer(
+        [value is not _MISSING for value in gold],
+        [0 if v is _MISSING else len(v.keys() - node.by_key.keys()) for v in extracted],
+    )
+    for child in node.children:
+        if not child.skip:
+            left, right = (
+                [v if v is _MISSING else v.get(child.key, _MISSING) for v in side]
+                for side in (gold, extracted)
+            )
+            _add(sums, child, left, right, score_pair)
 
 
-def _compared(node: Plan, values: list[Any]) -> list[Any]:
-    """Return values after the transforms."""
+def _add_scored(
+    sums: Tallies,
+    node: Plan,
+    gold: list[Any],
+    extracted: list[Any],
+    score_pair: Scorer,
+) -> None:
+    """Count a place by scoring every pair of it."""
+    for row, left in enumerate(gold):
+        for column, right in enumerate(extracted):
+            if left is _MISSING and right is _MISSING:
+                continue
+            if left is _MISSING:
+                results = missing(node, "", right, HALLUCINATION)
+            elif right is _MISSING:
+                results = missing(node, "", left, OMISSION)
+            else:
+                results = score_pair(node, "", left, right)
+            sums.add(row, column, *tally(results))
+
+
+def _add_leaves(
+    sums: Tallies, node: Plan, gold: list[Any], extracted: list[Any]
+) -> None:
+    """Count a column of values."""
+    import numpy as np
+
+    sums.gold += np.array([value is not _MISSING for value in gold])[:, None]
+    sums.extracted += [value is not _MISSING for value in extracted]
     for transform, params in node.transforms:
-        values = [
-            value if value is _MISSING else transform(value, params) for value in values
+        gold, extracted = (
+            [v if v is _MISSING else transform(v, params) for v in side]
+            for side in (gold, extracted)
+        )
+    tolerance = node.params.get("tolerance") or {}
+    try:
+        if node.compare is compare_exact:
+            sums.score += _equal(gold, extracted, _exact_key)
+        elif node.compare is compare_numeric and not tolerance:
+            sums.score += _equal(gold, extracted, _number_key)
+        elif node.compare is compare_numeric:
+            sums.score += _near(gold, extracted, **tolerance)
+        else:
+            raise _UnfitError
+    except _UnfitError:
+        sums.score += [
+            [
+                0.0
+                if left is _MISSING or right is _MISSING
+                else node.compare(left, right, node.params).score  # type: ignore[misc]
+                for right in extracted
+            ]
+            for left in gold
         ]
-    return values
 
 
-def _exact_keys(values: list[Any]) -> list[Any] | None:
-    """Return keys equal where `exact` finds equality, None if there are none."""
-    keys: list[Any] = []
-    for value in values:
-        kind = type(value)
-        if kind is str or value is _MISSING:
-            keys.append(value)
-        elif kind not in _SCALARS:
-            return None
-        else:
-            keys.append((kind, value) if value == value else _MISSING)
-    return keys
+def _equal(
+    gold: list[Any], extracted: list[Any], key: Callable[[Any], Any]
+) -> NDArray[np.bool_]:
+    """Return which pairs are equal, as those are whose keys are."""
+    import numpy as np
+
+    codes: dict[Any, int] = {}
+    left = [-1 if v is _MISSING else codes.setdefault(key(v), len(codes)) for v in gold]
+    right = [-2 if v is _MISSING else codes.get(key(v), -2) for v in extracted]
+    equal: NDArray[np.bool_] = np.array(left)[:, None] == np.array(right)[None, :]
+    return equal
 
 
-def _number_keys(values: list[Any]) -> list[Any] | None:
-    """Return keys equal where `numeric` finds equality, None if there are none."""
-    keys: list[Any] = []
-    for value in values:
-        if value is _MISSING:
-            keys.append(value)
-        elif value is None:
-            keys.append("none")
-        elif _is_plain_number(value):
-            keys.append(value)
-        else:
-            return None
-    return keys
+def _near(
+    gold: list[Any],
+    extracted: list[Any],
+    rel: float | None = None,
+    abs: float | None = None,  # noqa: A002 - as schemas write it
+) -> NDArray[np.bool_]:
+    """Return which pairs of plain numbers are within a tolerance."""
+    import numpy as np
+
+    left, right = (
+        np.array([math.nan if v is _MISSING else float(_plain(v)) for v in side])
+        for side in (gold, extracted)
+    )
+    with np.errstate(over="ignore"):
+        gap = np.abs(left[:, None] - right[None, :])
+        fits: NDArray[np.bool_] = ~np.isnan(gap)
+        if rel is not None:
+            fits &= gap / np.where(left == 0, 1.0, np.abs(left))[:, None] <= rel
+    if abs is not None:
+        fits &= gap <= abs
+    return fits
 
 
-def _is_plain_number(value: Any) -> bool:
-    """Return whether a value is a finite number that a float holds exactly."""
-    kind = type(value)
-    if kind is int:
-        return bool(-_SAFE_INTEGER <= value <= _SAFE_INTEGER)
-    return value is _MISSING or (kind is float and value - value == 0)
+def _exact_key(value: Any) -> Any:
+    """Return what is equal where `exact` finds equality; NaN equals nothing."""
+    if type(value) not in _SCALARS:
+        raise _UnfitError
+    return (type(value), value) if value == value else object()
+
+
+def _number_key(value: Any) -> float | None:
+    """Return what is equal where `numeric` finds equality."""
+    return None if value is None else _plain(value)
+
+
+def _plain(value: Any) -> float:
+    """Return a finite number that a float holds exactly."""
+    whole = type(value) is int and abs(value) <= _SAFE_INTEGER
+    if not whole and not (type(value) is float and math.isfinite(value)):
+        raise _UnfitError
+    number: float = value
+    return number
 
 
 MAX_PAIRS = 250_000
@@ -504,15 +449,7 @@ def aligned(
     extracted: list[Any],
     score_pair: Scorer,
 ) -> Pairing:
-    """Return the pairs of two arrays' elements.
-
-    Args:
-        node: The array.
-        path: Its instance path.
-        gold: Its elements as they should be.
-        extracted: Its elements as they were extracted.
-        score_pair: Scores one pair of elements.
-    """
+    """Return the pairs of two arrays' elements."""
     if node.align == "key_field":
         return _by_key(node.align_key, gold, extracted)
     if node.align == "hungarian" and gold and extracted:
@@ -591,7 +528,7 @@ def _by_score(
                     process_batches(results, params, general=True)
                 if params or len(gold) * len(extracted) <= MAX_BATCHED:
                     known[i, j] = results  # else they are many, and scored again
-                found.put(i, j, *tally(results))
+                found.add(i, j, *tally(results))
     rows, columns = _content_order(gold), _content_order(extracted)
     best = best_pairs(found.reordered(rows, columns))
     pairs = dict(sorted((rows[i], columns[j]) for i, j in best.items()))

@@ -16,16 +16,16 @@ from knowtrail.graph.cli.answers import json_option
 from knowtrail.graph.errors import InputError, KnowtrailError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from contextlib import AbstractContextManager
+    from collections.abc import Sequence
 
-    from knowtrail.eval.fields.extras import Extras
+    from knowtrail.eval.fields.extras import Answer
     from knowtrail.eval.fields.files import RecordFile
     from knowtrail.eval.fields.postprocessing import Plugin
+    from knowtrail.eval.fields.report import ReportGatherer
     from knowtrail.eval.fields.results import RecordResult
     from knowtrail.eval.fields.runs import FieldsRun, Finished
     from knowtrail.eval.fields.scoring import PostProcess
-    from knowtrail.graph.db.connection import Connection
+    from knowtrail.eval.report import Table
     from knowtrail.graph.settings import Settings
 
 SHOWN_FIELDS = 25
@@ -68,15 +68,15 @@ class RecordRows:
         })
 
 
-def draw_run(name: str, finished: Finished) -> None:
+def draw_run(finished: Finished) -> None:
     """Write an evaluation for people: metrics, counts, the worst fields."""
     from knowtrail.eval.fields.report import by_position_text
 
     result = finished.result
     click.echo(
-        f"{name}: {result.total_records} records, {result.total_fields} fields, "
-        f"{result.total_omissions} omissions, {result.total_hallucinations} "
-        f"hallucinations"
+        f"{finished.name}: {result.total_records} records, {result.total_fields} "
+        f"fields, {result.total_omissions} omissions, {result.total_hallucinations} "
+        "hallucinations"
     )
     if result.total_batch_errors:
         click.echo(
@@ -247,8 +247,7 @@ def fields(settings: Settings, /, **given: Any) -> None:
         msg = "Give --extracted, or what else is to be done with the gold records."
         raise click.UsageError(msg)
     if not given["extracted"] and (wrong := [n for n in _NEEDS if given[n]]):
-        msg = f"--{wrong[0].replace('_', '-')} needs --extracted."
-        raise click.UsageError(msg)
+        raise click.UsageError(f"--{wrong[0].replace('_', '-')} needs --extracted.")
     missed = _evaluate(settings, gold, given, limits)
     if missed:
         for line in missed:
@@ -270,11 +269,10 @@ def _thresholds(texts: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             number = -1.0
         if name not in _THRESHOLDS or not 0 <= number <= 1:
-            msg = (
+            raise InputError(
                 f"--fail-under {text!r}: write METRIC=VALUE with a value from 0 to 1; "
                 f"metrics are {', '.join(_THRESHOLDS)}."
             )
-            raise InputError(msg)
         found[name] = number
     return found
 
@@ -286,47 +284,39 @@ def _evaluate(
     limits: dict[str, float],
 ) -> list[str]:
     """Do what was asked, and return which limits are missed."""
-    from knowtrail.eval.fields.extras import Extras, Rival
+    from knowtrail.eval.fields.extras import compared, questions
     from knowtrail.eval.fields.report import ReportGatherer
-    from knowtrail.eval.fields.runs import FieldNumbers
     from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.session import open_connection
 
+    stores = given["store"] != "none"
     run, others = _runs(settings, gold, given)
-    extras = Extras.checked(gold, given, run.schema)
+    asked = questions(gold, given, run.schema)
     gatherer = ReportGatherer() if given["report"] else None
     rows = RecordRows() if given["as_json"] else None
-    finished, rivals = None, []
+    keepers: list[Any] = [keeper for keeper in (gatherer, rows) if keeper]
+    done: list[Finished] = []
     if given["extracted"]:
-        numbers = [FieldNumbers() for _ in range(1 + len(others))] if others else []
         with (
-            _connected(settings, given["store"]) as connection,
+            open_connection(settings) if stores else nullcontext() as connection,
             progress_bars() as progress,
         ):
-            wanted = [gatherer, rows, *numbers[:1]]
-            finished = _run(run, connection, _Each(wanted), progress)
-            for other, fields in zip(others, numbers[1:], strict=True):
-                one = _run(other, connection, _Each([fields]), progress)
-                rivals.append(Rival(other.extracted.path.name, one, fields))
-        extras.compare(finished, numbers[:1], rivals)
-    found = extras.found()
-    if gatherer is not None and finished is not None:
-        _write_report(given["report"], run, finished, gatherer, found)
-    _show(run, finished, rows, found)
-    if finished is None:
-        return []
-    return _missed(finished, limits)
-
-
-class _Each:
-    """Gives each record to several that keep something of it."""
-
-    def __init__(self, keepers: Iterable[Any]) -> None:
-        self._keepers = [keeper for keeper in keepers if keeper is not None]
-
-    def add(self, record: RecordResult) -> None:
-        """Give a record to each."""
-        for keeper in self._keepers:
-            keeper.add(record)
+            for one in (run, *others):
+                found = _run(
+                    one,
+                    connection=connection,
+                    keepers=keepers if one is run else (),
+                    by_field=bool(others),
+                    progress=progress,
+                )
+                done.append(found)
+    answers = [compared(done[0], done[1:], seed=run.seed)] if others else []
+    answers += [question() for question in asked]
+    tables = [table for answer in answers for table in answer.tables]
+    if gatherer is not None:
+        _write_report(given["report"], run, done, gatherer, tables)
+    _show(done, rows, answers, tables)
+    return _missed(done[0], limits) if done else []
 
 
 def _missed(finished: Finished, limits: dict[str, float]) -> list[str]:
@@ -425,11 +415,10 @@ def _register_judge(settings: Settings, given: dict[str, Any]) -> str:
     """Make the comparator `semantic` where a schema names it; return its model."""
     if not _names_semantic(given["schema_file"]):
         if given["judge"]:
-            msg = (
+            raise InputError(
                 f"--judge {given['judge']!r} would judge nothing: no field of the "
                 'schema has "x-eval-compare": "semantic".'
             )
-            raise InputError(msg)
         return ""
     from knowtrail.eval.fields.comparators import register
     from knowtrail.eval.fields.judges import ModelJudge, SemanticBatchComparator
@@ -445,38 +434,28 @@ def _register_judge(settings: Settings, given: dict[str, Any]) -> str:
 
 def _names_semantic(path: Path | None) -> bool:
     """Return whether a field of a schema file is judged by its meaning."""
+    from knowtrail.eval.fields.files import objects_in
+
     try:
-        waiting = [] if path is None else [json.loads(path.read_text("utf-8-sig"))]
+        schema = None if path is None else json.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return False  # told where the schema is read
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            compare = value.get("x-eval-compare")
-            if compare == "semantic" or (
-                isinstance(compare, dict) and "semantic" in compare
-            ):
-                return True
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-    return False
+    compared = (one.get("x-eval-compare") for one in objects_in(schema))
+    return any(
+        how == "semantic" or (isinstance(how, dict) and "semantic" in how)
+        for how in compared
+    )
 
 
-def _run(
-    run: FieldsRun, connection: Connection | None, gatherer: Any, progress: Any
-) -> Finished:
+def _run(run: FieldsRun, **how: Any) -> Finished:
     """Evaluate; errors name the file."""
     from knowtrail.eval.fields.runs import run_fields
     from knowtrail.graph.errors import SourceError
 
     try:
-        return run_fields(
-            run, connection=connection, gatherer=gatherer, progress=progress
-        )
+        return run_fields(run, **how)
     except InputError as error:
-        msg = f"{run.extracted.path}: {error}"
-        raise SourceError(msg) from error
+        raise SourceError(f"{run.extracted.path}: {error}") from error
     except Exception as error:
         if isinstance(error, KnowtrailError | OSError) or "plugins" not in run.settings:
             raise
@@ -485,19 +464,12 @@ def _run(
         raise InputError(msg) from error
 
 
-def _connected(
-    settings: Settings, store: str
-) -> AbstractContextManager[Connection | None]:
-    """Return a connection where something is to be stored."""
-    if store == "none":
-        return nullcontext(None)
-    from knowtrail.graph.session import open_connection
-
-    return open_connection(settings)
-
-
 def _write_report(
-    path: Path, run: FieldsRun, finished: Finished, gatherer: Any, found: Extras
+    path: Path,
+    run: FieldsRun,
+    done: Sequence[Finished],
+    gatherer: ReportGatherer,
+    tables: Sequence[Table],
 ) -> None:
     """Write the report."""
     from knowtrail.eval.fields.report import report_page
@@ -505,46 +477,41 @@ def _write_report(
 
     facts = {
         "gold": run.gold.path.name,
-        "extracted": run.extracted.path.name,
-        **({"compared with": found.rival_names} if found.rivals else {}),
-        **{
-            name: str(run.settings[name])
-            for name in ("judge", "nulls")
-            if name in run.settings
-        },
-        **({"run": finished.run_id} if finished.run_id else {}),
+        "extracted": done[0].name,
+        "compared with": ", ".join(one.name for one in done[1:]),
+        "judge": run.settings.get("judge"),
+        "nulls": run.settings.get("nulls"),
+        "run": done[0].run_id,
     }
     page = report_page(
-        finished.result,
-        finished.intervals,
+        done[0].result,
+        done[0].intervals,
         gatherer,
         title=f"Extraction of {run.dataset or run.gold.path.stem}, field by field",
-        facts=facts,
-        tables=found.tables(),
+        facts={name: str(value) for name, value in facts.items() if value},
+        tables=tables,
     )
     write_file(path, page)
 
 
 def _show(
-    run: FieldsRun, finished: Finished | None, rows: RecordRows | None, found: Extras
+    done: Sequence[Finished],
+    rows: RecordRows | None,
+    answers: Sequence[Answer],
+    tables: Sequence[Table],
 ) -> None:
     """Write what was found, as JSON where rows are kept for it."""
     from knowtrail.eval.fields.extras import as_dict
 
     if rows is not None:
-        answer = (
-            {}
-            if finished is None
-            else as_dict(run.extracted.path.name, finished)
-            | {"record_results": rows.rows}
-        )
-        click.echo(json_text(answer | found.as_dict()))
+        answer = as_dict(done[0]) | {"record_results": rows.rows} if done else {}
+        click.echo(json_text(answer | {one.name: one.value for one in answers}))
         return
-    if finished is not None:
-        draw_run(run.extracted.path.name, finished)
-    for table in found.tables():
+    for one in done[:1]:
+        draw_run(one)
+    for table in tables:
         draw_table(table)
-    for one in (finished, *(rival.finished for rival in found.rivals)):
-        if one is not None and one.run_id:
+    for one in done:
+        if one.run_id:
             kept = " in place of an earlier one" if one.replaces else ""
             click.echo(f"Run {one.run_id} is stored{kept}.", err=True)

@@ -27,10 +27,6 @@ Level = Literal["interval", "nominal"]
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
     """Return Cohen's kappa of two annotators.
 
-    Args:
-        first: The categories that one chose, unit by unit.
-        second: Those that the other chose.
-
     Raises:
         InputError: If they judged different numbers of units.
     """
@@ -48,9 +44,6 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float 
 
 def fleiss_kappa(units: Sequence[Sequence[Hashable]]) -> float | None:
     """Return Fleiss' kappa.
-
-    Args:
-        units: The categories that each unit was given, the same number for all.
 
     Raises:
         InputError: If units have different numbers of categories, or fewer than two.
@@ -95,8 +88,7 @@ def krippendorff_alpha(
         return _alpha_nominal(pairable)
     if level == "interval":
         return _alpha_interval(pairable)
-    msg = f"No level {level!r}: use 'nominal' or 'interval'."
-    raise InputError(msg)
+    raise InputError(f"No level {level!r}: use 'nominal' or 'interval'.")
 
 
 def _alpha_nominal(units: list[list[Hashable]]) -> float | None:

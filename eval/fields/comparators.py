@@ -11,7 +11,8 @@ import logging
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from knowtrail.eval.fields.errors import (
     ArgumentError,
@@ -22,7 +23,7 @@ from knowtrail.eval.fields.paths import child_path, last_key, parent_path
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Sequence
 
 
 @dataclass(slots=True)
@@ -123,41 +124,78 @@ class Transform(Protocol):
         ...
 
 
-def check_registration(
-    kind: str,
-    name: str,
-    fn: object,
-    *,
-    built_in: Container[str],
-    taken: Container[str],
-    remedy: str,
-) -> None:
-    """Refuse a name or a function that cannot be registered.
+_F = TypeVar("_F", bound="Callable[..., Any]")
 
-    Args:
-        kind: What is registered, in the singular.
-        name: What schemas would call it.
-        fn: What would be called.
-        built_in: Names that nobody may take.
-        taken: Names that were registered before and may not be replaced.
-        remedy: What to do where the name is taken.
 
-    Raises:
-        ArgumentError: If it cannot be called, or the name is no text.
-        InputError: If the name is taken.
+@dataclass(slots=True)
+class Registry(Generic[_F]):
+    """Functions that schemas name: built-in ones, and those of this process.
+
+    Attributes:
+        kind: What they are, in the singular.
+        unknown: What is raised for a name that none has.
+        built_in: Name to the function and the check of its parameters.
+        own: Those that were registered.
     """
-    if not callable(fn):
-        msg = f"The {kind} {name!r} must be callable: it is {fn!r}."
-        raise ArgumentError(msg)
-    if not isinstance(name, str) or not name:
-        msg = f"The {kind}'s name {name!r} must be text that is not empty."
-        raise ArgumentError(msg)
-    if name in built_in:
-        msg = f"Cannot overwrite built-in {kind} {name!r}: take another name."
-        raise InputError(msg)
-    if name in taken:
-        msg = f"{kind.capitalize()} {name!r} is already registered: {remedy}."
-        raise InputError(msg)
+
+    kind: str
+    unknown: type[InputError]
+    built_in: dict[str, tuple[_F, Callable[[dict[str, Any]], None]]]
+    own: dict[str, _F] = field(default_factory=dict)
+
+    def add(self, name: str, fn: _F, remedy: str, *, overwrite: bool = False) -> None:
+        """Register a function; `remedy` is what to do where its name is taken."""
+        if not callable(fn):
+            msg = f"The {self.kind} {name!r} must be callable: it is {fn!r}."
+            raise ArgumentError(msg)
+        if not isinstance(name, str) or not name:
+            msg = f"The {self.kind}'s name {name!r} must be text that is not empty."
+            raise ArgumentError(msg)
+        if name in self.built_in:
+            msg = f"Cannot overwrite built-in {self.kind} {name!r}: take another name."
+            raise InputError(msg)
+        if name in self.own and not overwrite:
+            kind = self.kind.capitalize()
+            raise InputError(f"{kind} {name!r} is already registered: {remedy}.")
+        self.own[name] = fn
+
+    def get(self, name: str) -> _F:
+        """Return the function of a name."""
+        if name in self.own:
+            return self.own[name]
+        if name in self.built_in:
+            return self.built_in[name][0]
+        known = ", ".join(sorted({*self.own, *self.built_in}))
+        raise self.unknown(
+            f"Unknown {self.kind}: {name!r}. Known are {known}; others are registered."
+        )
+
+    def check(self, name: str, params: dict[str, Any]) -> None:
+        """Refuse parameters that a function cannot use.
+
+        Raises:
+            ValueError: If they are wrong; the own check of one that was registered, its
+                `check_params`, may raise `TypeError` instead.
+        """
+        if name in self.built_in:
+            self.built_in[name][1](params)
+        elif callable(check := getattr(self.get(name), "check_params", None)):
+            check(params)
+
+
+def _takes(
+    *names: str, read: Callable[[dict[str, Any]], Any] | None = None
+) -> Callable[[dict[str, Any]], None]:
+    """Return a check that parameters have no other names, and that they can be read."""
+
+    def check(params: dict[str, Any]) -> None:
+        if unknown := sorted(str(name) for name in params if name not in names):
+            known = ", ".join(names) or "none"
+            raise ArgumentError(f"unknown parameters {unknown}: known are {known}")
+        if read is not None:
+            read(params)
+
+    return check
 
 
 _TYPE_ERROR = "type_error"
@@ -175,11 +213,6 @@ def compare_exact(
 
     So 1 is not 1.0, and True is not 1; inside of lists and objects Python's equality
     holds, for which they are. NaN equals nothing.
-
-    Args:
-        gold: The value as it should be.
-        extracted: The value as it was extracted.
-        params: None are known.
     """
     if same(gold, extracted):
         return ComparatorResult(1.0, "exact")
@@ -291,14 +324,9 @@ def _tolerance(params: dict[str, Any]) -> tuple[float | None, float | None]:
 def compare_oneof(
     gold: Any, extracted: Any, params: dict[str, Any]
 ) -> ComparatorResult:
-    """Score 1 if the extracted value is one of those listed, else 0.
+    """Score 1 if the extracted value is one of `values` in the parameters, else 0.
 
     The gold value is not looked at: list it as well.
-
-    Args:
-        gold: The value as it should be.
-        extracted: The value as it was extracted.
-        params: `values`, the list.
 
     Raises:
         ArgumentError: If there is no list.
@@ -316,36 +344,20 @@ def _values(params: dict[str, Any]) -> list[Any]:
     return values
 
 
-def _check_none(params: dict[str, Any]) -> None:
-    _known(params, ())
-
-
-def _check_numeric(params: dict[str, Any]) -> None:
-    _known(params, ("tolerance",))
+def _check_tolerance(params: dict[str, Any]) -> None:
     _tolerance(params)
-    _known(params.get("tolerance") or {}, ("rel", "abs"))
+    _takes("rel", "abs")(params.get("tolerance") or {})
 
 
-def _check_oneof(params: dict[str, Any]) -> None:
-    _known(params, ("values",))
-    _values(params)
-
-
-def _known(params: dict[str, Any], names: tuple[str, ...]) -> None:
-    """Refuse parameters of other names."""
-    unknown = sorted(str(name) for name in params if name not in names)
-    if unknown:
-        known = ", ".join(names) or "none"
-        msg = f"unknown parameters {unknown}: known are {known}"
-        raise ArgumentError(msg)
-
-
-_BUILT_IN: dict[str, tuple[Comparator, Callable[[dict[str, Any]], None]]] = {
-    "exact": (compare_exact, _check_none),
-    "numeric": (compare_numeric, _check_numeric),
-    "oneof": (compare_oneof, _check_oneof),
-}
-_REGISTERED: dict[str, Comparator | BatchComparator] = {}
+COMPARATORS: Registry[Comparator | BatchComparator] = Registry(
+    "comparator",
+    ComparatorNotFoundError,
+    {
+        "exact": (compare_exact, _takes()),
+        "numeric": (compare_numeric, _takes("tolerance", read=_check_tolerance)),
+        "oneof": (compare_oneof, _takes("values", read=_values)),
+    },
+)
 
 
 def register(
@@ -364,33 +376,16 @@ def register(
         ArgumentError: If it cannot be called, or the name is no text.
         InputError: If the name is taken.
     """
-    check_registration(
-        "comparator",
-        name,
-        fn,
-        built_in=_BUILT_IN,
-        taken=() if overwrite else _REGISTERED,
-        remedy="give overwrite=True",
-    )
-    _REGISTERED[name] = fn
+    COMPARATORS.add(name, fn, "give overwrite=True", overwrite=overwrite)
 
 
 def get_comparator(name: str) -> Comparator | BatchComparator:
     """Return a comparator by name.
 
-    Args:
-        name: What schemas call it.
-
     Raises:
         ComparatorNotFoundError: If none has the name; the message lists those known.
     """
-    if name in _REGISTERED:
-        return _REGISTERED[name]
-    if name in _BUILT_IN:
-        return _BUILT_IN[name][0]
-    known = ", ".join(sorted({*_REGISTERED, *_BUILT_IN}))
-    msg = f"Unknown comparator: {name!r}. Known are {known}; others need register()."
-    raise ComparatorNotFoundError(msg)
+    return COMPARATORS.get(name)
 
 
 def is_batch(comparator: Any) -> bool:
@@ -398,24 +393,6 @@ def is_batch(comparator: Any) -> bool:
     if isinstance(comparator, str):
         comparator = get_comparator(comparator)
     return getattr(comparator, "is_batch", False) is True
-
-
-def check_comparator_params(name: str, params: dict[str, Any]) -> None:
-    """Refuse parameters that the comparator cannot use.
-
-    Args:
-        name: A registered comparator.
-        params: What a schema gives it.
-
-    Raises:
-        ValueError: If they are wrong; a custom comparator's own check may raise
-            `TypeError` instead.
-    """
-    comparator = get_comparator(name)
-    if name in _BUILT_IN:
-        _BUILT_IN[name][1](params)
-    elif callable(check := getattr(comparator, "check_params", None)):
-        check(params)
 
 
 _LOG = logging.getLogger(__name__)
@@ -451,27 +428,17 @@ class CompoundComparator:
         self.primary = primary
         self.name = name
         if primary not in self.fields:
-            msg = f"The primary field {primary!r} is none of {self.fields}."
-            raise InputError(msg)
+            raise InputError(f"The primary field {primary!r} is none of {self.fields}.")
 
     def compare(
         self, gold_dict: dict[str, Any], extracted_dict: dict[str, Any]
     ) -> float:
-        """Return the score of one group: 1 if all fields are equal, by default.
-
-        Args:
-            gold_dict: Key to value as it should be, after the transforms.
-            extracted_dict: The same of the extraction.
-        """
+        """Return the score of one group: 1 if all fields are equal, by default."""
         equal = all(same(gold_dict[key], extracted_dict[key]) for key in gold_dict)
         return 1.0 if equal else 0.0
 
     def __call__(self, items: list[BatchItem]) -> list[ComparatorResult | None]:
-        """Score the groups of a record.
-
-        Args:
-            items: Its fields that name this comparator.
-        """
+        """Score the groups of a record."""
         results: list[ComparatorResult | None] = [None] * len(items)
         for parent, members in _groups(items):
             self._score(parent, members, items, results)
@@ -533,61 +500,49 @@ _TARGETS = ("bool", "float", "int", "str")
 _TRUTH = {"1": True, "true": True, "0": False, "false": False}
 
 
-def _text(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        msg = f"transform {name!r} takes text, not {value!r:.80}"
-        raise ArgumentError(msg)
-    return value
+def _of_text(change: Callable[[str, dict[str, Any]], str]) -> Transform:
+    """Make a change of texts a transform, which leaves None alone."""
+    name = change.__name__.removeprefix("transform_")
+
+    @wraps(change)
+    def transform(value: Any, params: dict[str, Any]) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise ArgumentError(f"transform {name!r} takes text, not {value!r:.80}")
+        return change(value, params)
+
+    return transform
 
 
-def transform_lowercase(value: Any, params: dict[str, Any]) -> Any:
-    """Return text in lower case; `params` has nothing.
-
-    Raises:
-        ArgumentError: If it is no text.
-    """
-    return None if value is None else _text(value, "lowercase").lower()
+@_of_text
+def transform_lowercase(value: str, params: dict[str, Any]) -> str:
+    """Return text in lower case; `params` has nothing."""
+    return value.lower()
 
 
-def transform_strip(value: Any, params: dict[str, Any]) -> Any:
-    """Return text without white space at its ends; `params` has nothing.
-
-    Raises:
-        ArgumentError: If it is no text.
-    """
-    return None if value is None else _text(value, "strip").strip()
+@_of_text
+def transform_strip(value: str, params: dict[str, Any]) -> str:
+    """Return text without white space at its ends; `params` has nothing."""
+    return value.strip()
 
 
-def transform_normalize_whitespace(value: Any, params: dict[str, Any]) -> Any:
-    """Return text with one space for every run of white space, none at its ends.
-
-    Raises:
-        ArgumentError: If it is no text.
-    """
-    return (
-        None
-        if value is None
-        else " ".join(_text(value, "normalize_whitespace").split())
-    )
+@_of_text
+def transform_normalize_whitespace(value: str, params: dict[str, Any]) -> str:
+    """Return text with one space for every run of white space, none at its ends."""
+    return " ".join(value.split())
 
 
-def transform_sort_tokens(value: Any, params: dict[str, Any]) -> Any:
-    """Return the words of a text sorted, capitals first, with one space between.
-
-    Raises:
-        ArgumentError: If it is no text.
-    """
-    return (
-        None if value is None else " ".join(sorted(_text(value, "sort_tokens").split()))
-    )
+@_of_text
+def transform_sort_tokens(value: str, params: dict[str, Any]) -> str:
+    """Return the words of a text sorted, capitals first, with one space between."""
+    return " ".join(sorted(value.split()))
 
 
 def transform_round_digits(value: Any, params: dict[str, Any]) -> Any:
     """Return a number rounded as Python does, halves to the even neighbour.
 
-    Args:
-        value: An integer, a float or None.
-        params: `digits`: places after the decimal point, negative for before it.
+    `digits` in the parameters is places after the decimal point, negative for before.
 
     Raises:
         ArgumentError: If it is no number, or there are no digits.
@@ -603,8 +558,7 @@ def transform_round_digits(value: Any, params: dict[str, Any]) -> Any:
 
 def _digits(params: dict[str, Any]) -> int:
     if not params or "digits" not in params:
-        msg = "transform 'round_digits' requires 'digits'"
-        raise ArgumentError(msg)
+        raise ArgumentError("transform 'round_digits' requires 'digits'")
     try:
         digits = int(params["digits"])
     except (TypeError, ValueError, OverflowError) as error:
@@ -637,8 +591,7 @@ def transform_type_convert(value: Any, params: dict[str, Any]) -> Any:
             return _truth(value)
         return {"float": float, "int": int, "str": str}[target](value)
     except (TypeError, ValueError, OverflowError) as error:
-        msg = f"Cannot convert {value!r:.80} to {target}"
-        raise ArgumentError(msg) from error
+        raise ArgumentError(f"Cannot convert {value!r:.80} to {target}") from error
 
 
 def _truth(value: Any) -> bool:
@@ -653,8 +606,7 @@ def _truth(value: Any) -> bool:
 
 def _target(params: dict[str, Any]) -> str:
     if not params or "to" not in params:
-        msg = "transform 'type_convert' requires 'to'"
-        raise ArgumentError(msg)
+        raise ArgumentError("transform 'type_convert' requires 'to'")
     target = params["to"]
     if target not in _TARGETS:
         msg = f"'to' of 'type_convert' is {target!r}: must be one of {list(_TARGETS)}"
@@ -662,20 +614,18 @@ def _target(params: dict[str, Any]) -> str:
     return str(target)
 
 
-_CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "round_digits": _digits,
-    "type_convert": _target,
-}
-_PARAMS = {"round_digits": {"digits"}, "type_convert": {"to"}}
-_TRANSFORMS: dict[str, Transform] = {
-    "lowercase": transform_lowercase,
-    "normalize_whitespace": transform_normalize_whitespace,
-    "round_digits": transform_round_digits,
-    "sort_tokens": transform_sort_tokens,
-    "strip": transform_strip,
-    "type_convert": transform_type_convert,
-}
-_REGISTERED_TRANSFORMS: dict[str, Transform] = {}
+TRANSFORMS: Registry[Transform] = Registry(
+    "transform",
+    TransformNotFoundError,
+    {
+        "lowercase": (transform_lowercase, _takes()),
+        "normalize_whitespace": (transform_normalize_whitespace, _takes()),
+        "round_digits": (transform_round_digits, _takes("digits", read=_digits)),
+        "sort_tokens": (transform_sort_tokens, _takes()),
+        "strip": (transform_strip, _takes()),
+        "type_convert": (transform_type_convert, _takes("to", read=_target)),
+    },
+)
 
 
 def register_transform(name: str, fn: Transform) -> None:
@@ -689,54 +639,13 @@ def register_transform(name: str, fn: Transform) -> None:
         ArgumentError: If it cannot be called, or the name is no text.
         InputError: If the name is taken.
     """
-    check_registration(
-        "transform",
-        name,
-        fn,
-        built_in=_TRANSFORMS,
-        taken=_REGISTERED_TRANSFORMS,
-        remedy="take another name",
-    )
-    _REGISTERED_TRANSFORMS[name] = fn
+    TRANSFORMS.add(name, fn, "take another name")
 
 
 def get_transform(name: str) -> Transform:
     """Return a transform by name.
 
-    Args:
-        name: What schemas call it.
-
     Raises:
         TransformNotFoundError: If none has the name; the message lists those known.
     """
-    if name in _REGISTERED_TRANSFORMS:
-        return _REGISTERED_TRANSFORMS[name]
-    if name in _TRANSFORMS:
-        return _TRANSFORMS[name]
-    known = ", ".join(sorted({*_REGISTERED_TRANSFORMS, *_TRANSFORMS}))
-    msg = f"Unknown transform: {name!r}. Known are {known}."
-    raise TransformNotFoundError(msg)
-
-
-def check_transform_params(name: str, params: dict[str, Any]) -> None:
-    """Refuse parameters that the transform cannot use.
-
-    Args:
-        name: A registered transform.
-        params: What a schema gives it.
-
-    Raises:
-        ValueError: If they are wrong; a custom transform's own check may raise
-            `TypeError` instead.
-    """
-    transform = get_transform(name)
-    if name not in _TRANSFORMS:
-        if callable(check := getattr(transform, "check_params", None)):
-            check(params)
-        return
-    known = _PARAMS.get(name, set())
-    if unknown := sorted(str(key) for key in params if key not in known):
-        msg = f"unknown parameters {unknown}: known are {sorted(known) or 'none'}"
-        raise ArgumentError(msg)
-    if name in _CHECKS:
-        _CHECKS[name](params)
+    return TRANSFORMS.get(name)

@@ -38,7 +38,6 @@ class FieldContamination:
     """How much of one field's gold values stands in the text.
 
     Attributes:
-        field: Its schema path.
         values: How many values have at least one word.
         verbatim: Share of values of which all runs stand in the text.
         overlap: Mean share of a value's runs that stand there.
@@ -60,10 +59,6 @@ class TextIndex:
     def __init__(self, lines: Iterable[str], *, words: int = WORDS) -> None:
         """Read a text.
 
-        Args:
-            lines: The text in pieces, such as an open file; runs go across pieces.
-            words: Length n of the longest runs.
-
         Raises:
             InputError: If n is not 1 to 20.
         """
@@ -80,11 +75,7 @@ class TextIndex:
                 self._runs.update(hash(run[start:]) for start in range(len(run)))
 
     def share(self, words: list[str]) -> float:
-        """Return the share of a value's runs that stand in the text.
-
-        Args:
-            words: The value's words, one at least.
-        """
+        """Return the share of a value's runs that stand in the text."""
         length = min(self.words, len(words))
         runs = [
             hash(tuple(words[start : start + length]))
@@ -123,10 +114,6 @@ def contamination(
     """Return how much of each field stands in a text, the largest share first.
 
     Null, true and false have no words that would tell anything, and are left out.
-
-    Args:
-        gold: Records, of any number.
-        text: The text.
     """
     fields: dict[str, _Sums] = {}
     for record in gold:

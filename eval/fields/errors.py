@@ -37,12 +37,7 @@ class SchemaError(InputError):
     """
 
     def __init__(self, message: str, path: str = "") -> None:
-        """Keep the place.
-
-        Args:
-            message: What is wrong.
-            path: Where in the schema; it is put before the message.
-        """
+        """Keep the place."""
         super().__init__(f"{path}: {message}" if path else message)
         self.path = path
 
@@ -56,13 +51,7 @@ class GoldValidationError(InputError):
     """
 
     def __init__(self, message: str, record_id: str | int = "", path: str = "") -> None:
-        """Keep record and place.
-
-        Args:
-            message: What is wrong; it names both.
-            record_id: Which record.
-            path: Schema path of the field.
-        """
+        """Keep record and place."""
         super().__init__(message)
         self.record_id = record_id
         self.path = path
@@ -101,10 +90,6 @@ class TransformNotFoundError(InputError, KeyError):
 def refuse_one(records: Any, name: str) -> None:
     """Refuse one record in place of many, whose keys would pass for records.
 
-    Args:
-        records: What should be many.
-        name: What the caller calls it.
-
     Raises:
         ArgumentError: If it is an object or text.
     """
@@ -116,12 +101,6 @@ def refuse_one(records: Any, name: str) -> None:
 @contextmanager
 def too_deep_told(what: str) -> Iterator[None]:
     """Turn a `RecursionError` inside the block into a `NestingError`.
-
-    Args:
-        what: What was being read, for the message: "the schema", "record 3".
-
-    Yields:
-        Nothing.
 
     Raises:
         NestingError: If the block ran out of stack.

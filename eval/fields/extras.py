@@ -2,273 +2,186 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.eval.differences import corrected_differences
+from knowtrail.eval.fields.agreement import annotator_agreement
+from knowtrail.eval.fields.contamination import TextIndex, contamination
+from knowtrail.eval.fields.files import RecordFile
+from knowtrail.eval.fields.runs import compare_fields, compare_runs
+from knowtrail.eval.fields.schema import parse_eval_schema
+from knowtrail.eval.fields.shift import shifts
 from knowtrail.eval.report import Table, interval_dict
 from knowtrail.graph.files import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from knowtrail.eval.differences import Difference
-    from knowtrail.eval.fields.agreement import FieldAgreement
-    from knowtrail.eval.fields.contamination import FieldContamination
-    from knowtrail.eval.fields.files import RecordFile
-    from knowtrail.eval.fields.runs import FieldNumbers, Finished
-    from knowtrail.eval.fields.shift import FieldShift
+    from knowtrail.eval.fields.runs import Finished
     from knowtrail.eval.statistics import Comparison
 
+WHOLE = "(the whole record)"
 
-@dataclass(slots=True)
-class Rival:
-    """Another extraction of the same gold, evaluated.
 
-    Attributes:
-        name: Its file.
-        finished: Its evaluation.
-        numbers: Its fields, record by record.
-        comparison: Metric to the difference from the first extraction.
-        fields: The same of the scores of fields.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """An answer: its name and value as JSON has it, and its tables for people."""
 
     name: str
-    finished: Finished
-    numbers: FieldNumbers
-    comparison: dict[str, Difference] = field(default_factory=dict)
-    fields: dict[str, Difference] = field(default_factory=dict)
+    value: list[dict[str, Any]]
+    tables: list[Table]
 
 
-@dataclass(slots=True, kw_only=True)
-class Extras:
-    """The questions, and what was found.
+def questions(
+    gold: RecordFile, given: dict[str, Any], schema: dict[str, Any]
+) -> list[Callable[[], Answer]]:
+    """Return what a command asks, its files checked: each is called for its answer.
 
-    Attributes:
-        gold: The gold records.
-        schema: The eval schema.
-        annotators: Records of further annotators.
-        texts: Prompts or training texts.
-        older: Records to compare the distribution of values with.
-        seed: Seed of the comparison.
-        newer: The records that may have shifted: the extracted ones, or gold.
-        rivals: Other extractions, compared with the first.
-        agreement: Agreement by field.
-        contamination: Contamination by field.
-        shift: Tests by field.
+    Raises:
+        SourceError: If a file cannot be read.
+        InputError: If an annotator has another number of records.
     """
-
-    gold: RecordFile
-    schema: dict[str, Any]
-    annotators: Sequence[RecordFile] = ()
-    texts: Sequence[Path] = ()
-    older: RecordFile | None = None
-    newer: RecordFile | None = None
-    seed: int = 0
-    rivals: Sequence[Rival] = ()
-    agreement: Sequence[FieldAgreement] = ()
-    contamination: Sequence[FieldContamination] = ()
-    shift: Sequence[FieldShift] = ()
-
-    @classmethod
-    def checked(
-        cls, gold: RecordFile, given: dict[str, Any], schema: dict[str, Any]
-    ) -> Extras:
-        """Return the questions that a command asks, their files checked.
-
-        Raises:
-            SourceError: If a file cannot be read.
-            InputError: If an annotator has another number of records.
-        """
-        from knowtrail.eval.fields.files import RecordFile
-
-        id_field = given["id_field"]
+    id_field = given["id_field"]
+    asked: list[Callable[[], Answer]] = []
+    if given["agreement"]:
         annotators = [
             RecordFile.checked(path, may_lack=True, id_field=id_field).paired_with(
                 gold, id_field=id_field
             )
             for path in given["agreement"]
         ]
-        older = newer = None
-        if given["shift_from"]:
-            older = RecordFile.checked(given["shift_from"], may_lack=True)
-            newer = gold
-            if given["extracted"]:
-                newer = RecordFile.checked(given["extracted"], may_lack=True)
+        asked.append(partial(_agreement, [gold, *annotators], schema))
+    if given["against_text"]:
         for path in given["against_text"]:
             next(read_lines(path), None)
-        return cls(
-            gold=gold,
-            schema=schema,
-            annotators=annotators,
-            texts=given["against_text"],
-            older=older,
-            newer=newer,
-            seed=given["seed"],
-        )
-
-    def compare(
-        self, first: Finished, numbers: Sequence[FieldNumbers], rivals: Sequence[Rival]
-    ) -> None:
-        """Compare other extractions with the first.
-
-        Args:
-            first: The first extraction.
-            numbers: Its fields; nothing where there are no rivals.
-            rivals: The others.
-        """
-        from knowtrail.eval.fields.runs import compare_fields, compare_runs
-
-        self.rivals = rivals
-        runs = [
-            compare_runs(first.numbers, rival.finished.numbers, seed=self.seed)
-            for rival in rivals
-        ]
-        fields = [
-            compare_fields(numbers[0], rival.numbers, seed=self.seed)
-            for rival in rivals
-        ]
-        for rival, by_metric, by_field in zip(
-            rivals, _corrected(runs), _corrected(fields, metric="score"), strict=True
-        ):
-            rival.comparison, rival.fields = by_metric, by_field
-
-    @property
-    def rival_names(self) -> str:
-        """The files of the rivals."""
-        return ", ".join(rival.name for rival in self.rivals)
-
-    def found(self) -> Extras:
-        """Answer the other questions, and return this object."""
-        if self.annotators:
-            from knowtrail.eval.fields.agreement import annotator_agreement
-            from knowtrail.eval.fields.schema import parse_eval_schema
-
-            files = (self.gold, *self.annotators)
-            self.agreement = annotator_agreement(
-                parse_eval_schema(self.schema),
-                zip(*(file.records() for file in files), strict=True),
+        asked.append(partial(_contamination, gold, given["against_text"]))
+    if given["shift_from"]:
+        older = RecordFile.checked(given["shift_from"], may_lack=True)
+        newer = given["extracted"]
+        asked.append(
+            partial(
+                _shift,
+                older,
+                RecordFile.checked(newer, may_lack=True) if newer else gold,
             )
-        if self.texts:
-            from knowtrail.eval.fields.contamination import TextIndex, contamination
-
-            texts = chain.from_iterable(read_lines(path) for path in self.texts)
-            index = TextIndex(text for _, text in texts)
-            self.contamination = contamination(self.gold.records(), index)
-        if self.older is not None and self.newer is not None:
-            from knowtrail.eval.fields.shift import shifts
-
-            self.shift = shifts(self.older.records(), self.newer.records())
-        return self
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return what was found, for JSON."""
-        answers: dict[str, Any] = {}
-        if self.rivals:
-            answers["compared"] = [
-                as_dict(rival.name, rival.finished)
-                | {
-                    "comparison": comparison_dict(rival.comparison),
-                    "comparison_by_field": comparison_dict(rival.fields),
-                }
-                for rival in self.rivals
-            ]
-        if self.annotators:
-            answers["agreement"] = [asdict(one) for one in self.agreement]
-        if self.texts:
-            answers["contamination"] = [asdict(one) for one in self.contamination]
-        if self.older is not None:
-            answers["shift"] = [
-                asdict(one) | {"statistic": _finite(one.statistic)}
-                for one in self.shift
-            ]
-        return answers
-
-    def tables(self) -> list[Table]:
-        """Return what was found, for people."""
-        made = (
-            (self.annotators, self._agreement_table),
-            (self.texts, self._contamination_table),
-            (self.older, self._shift_table),
         )
-        tables = [table for rival in self.rivals for table in _rival_tables(rival)]
-        return [*tables, *(table() for asked, table in made if asked)]
+    return asked
 
-    def _agreement_table(self) -> Table:
-        return Table(
-            title="Agreement of annotators",
-            note=f"Gold and {len(self.annotators)} more, over the alignment of the "
-            "schema; - is not defined.",
-            columns=(
-                "field",
-                "units",
-                "agreed",
-                "Cohen",
-                "Fleiss",
-                "alpha",
-                "alpha of numbers",
-            ),
-            rows=[
-                (
-                    one.field or "(the whole record)",
-                    str(one.units),
-                    f"{one.agreed:.3f}",
-                    _known(one.cohen),
-                    _known(one.fleiss),
-                    _known(one.alpha),
-                    _known(one.alpha_interval),
-                )
-                for one in self.agreement
-            ],
-        )
 
-    def _contamination_table(self) -> Table:
-        return Table(
-            title="Gold values in the text",
-            note="Share of values that stand there whole, and of their runs of words; "
-            "short values may stand there by chance.",
-            columns=("field", "values", "verbatim", "overlap", "words", "longest"),
-            rows=[
-                (
-                    one.field or "(the whole record)",
-                    str(one.values),
-                    f"{one.verbatim:.3f}",
-                    f"{one.overlap:.3f}",
-                    f"{one.mean_words:.1f}",
-                    one.examples[0] if one.examples else "-",
-                )
-                for one in self.contamination
-            ],
-        )
+def _table(
+    title: str,
+    note: str,
+    found: Sequence[Any],
+    columns: dict[str, Callable[[Any], object]],
+) -> Table:
+    """Return results as a table; a field without a path is the whole record."""
+    return Table(
+        title=title,
+        note=note,
+        columns=("field", *columns),
+        rows=[
+            [one.field or WHOLE, *(str(cell(one)) for cell in columns.values())]
+            for one in found
+        ],
+    )
 
-    def _shift_table(self) -> Table:
-        name = "" if self.newer is None else self.newer.path.name
-        return Table(
-            title="Shift of values",
-            note=f"{name} against older records; p corrected by Benjamini-Hochberg.",
-            columns=("field", "of", "test", "before", "after", "p", "shifted"),
-            rows=[
-                (
-                    one.field or "(the whole record)",
-                    one.aspect,
-                    one.test,
-                    str(one.before),
-                    str(one.after),
-                    f"{one.adjusted:.3g}",
-                    "yes" if one.shifted else "no",
-                )
-                for one in self.shift
-            ],
+
+def _agreement(files: Sequence[RecordFile], schema: dict[str, Any]) -> Answer:
+    """Return how well annotators agree."""
+    records = zip(*(file.records() for file in files), strict=True)
+    found = annotator_agreement(parse_eval_schema(schema), records)
+    table = _table(
+        "Agreement of annotators",
+        f"Gold and {len(files) - 1} more, over the alignment of the schema; - is not "
+        "defined.",
+        found,
+        {
+            "units": lambda one: one.units,
+            "agreed": lambda one: _known(one.agreed),
+            "Cohen": lambda one: _known(one.cohen),
+            "Fleiss": lambda one: _known(one.fleiss),
+            "alpha": lambda one: _known(one.alpha),
+            "alpha of numbers": lambda one: _known(one.alpha_interval),
+        },
+    )
+    return Answer(name="agreement", value=list(map(asdict, found)), tables=[table])
+
+
+def _contamination(gold: RecordFile, texts: Sequence[Path]) -> Answer:
+    """Return how much of gold stands in texts."""
+    lines = chain.from_iterable(read_lines(path) for path in texts)
+    found = contamination(gold.records(), TextIndex(text for _, text in lines))
+    table = _table(
+        "Gold values in the text",
+        "Share of values that stand there whole, and of their runs of words; short "
+        "values may stand there by chance.",
+        found,
+        {
+            "values": lambda one: one.values,
+            "verbatim": lambda one: f"{one.verbatim:.3f}",
+            "overlap": lambda one: f"{one.overlap:.3f}",
+            "words": lambda one: f"{one.mean_words:.1f}",
+            "longest": lambda one: one.examples[0] if one.examples else "-",
+        },
+    )
+    return Answer(name="contamination", value=list(map(asdict, found)), tables=[table])
+
+
+def _shift(older: RecordFile, newer: RecordFile) -> Answer:
+    """Return which fields have other values than before."""
+    found = shifts(older.records(), newer.records())
+    table = _table(
+        "Shift of values",
+        f"{newer.path.name} against older records; p corrected by Benjamini-Hochberg.",
+        found,
+        {
+            "of": lambda one: one.aspect,
+            "test": lambda one: one.test,
+            "before": lambda one: one.before,
+            "after": lambda one: one.after,
+            "p": lambda one: f"{one.adjusted:.3g}",
+            "shifted": lambda one: "yes" if one.shifted else "no",
+        },
+    )
+    value = [asdict(one) | {"statistic": _finite(one.statistic)} for one in found]
+    return Answer(name="shift", value=value, tables=[table])
+
+
+def compared(first: Finished, others: Sequence[Finished], *, seed: int) -> Answer:
+    """Compare other extractions of the same gold with the first, in all and by field.
+
+    All p-values of one metric, and all of fields, are corrected together.
+    """
+    runs = [compare_runs(first.numbers, one.numbers, seed=seed) for one in others]
+    fields = [compare_fields(first.numbers, one.numbers, seed=seed) for one in others]
+    value, tables = [], []
+    for one, by_metric, by_field in zip(
+        others, _corrected(runs), _corrected(fields, metric="score"), strict=True
+    ):
+        value.append(
+            as_dict(one)
+            | {
+                "comparison": _comparison_dict(by_metric),
+                "comparison_by_field": _comparison_dict(by_field),
+            }
         )
+        plain = {name.replace("_", " "): found for name, found in by_metric.items()}
+        tables += [
+            _differences(one.name, "metric", plain),
+            _differences(one.name, "field", dict(sorted(by_field.items(), key=_apart))),
+        ]
+    return Answer(name="compared", value=value, tables=tables)
 
 
 def _corrected(
     found: Sequence[Mapping[str, Comparison]], *, metric: str = ""
 ) -> list[dict[str, Difference]]:
     """Return comparisons of several rivals by name; `metric` is that of all names."""
-    from knowtrail.eval.differences import corrected_differences
-
     tests = [
         (name, "", metric or name, one) for each in found for name, one in each.items()
     ]
@@ -276,45 +189,29 @@ def _corrected(
     return [{name: next(corrected) for name in each} for each in found]
 
 
-def _rival_tables(rival: Rival) -> list[Table]:
-    """Return how another extraction differs from the first, in all and by field."""
-    note = (
-        f"{rival.name} minus the first over the same records, with the 95% interval of "
-        "the difference; p by swapping the two, corrected by Holm for"
+def _differences(name: str, kind: str, found: Mapping[str, Difference]) -> Table:
+    """Return how another extraction differs from the first."""
+    by, family = "", "all extractions, metric by metric"
+    if kind == "field":
+        by, family = ", by field", "all fields of all extractions"
+    return Table(
+        title=f"Compared with {name}{by}",
+        note=f"{name} minus the first over the same records, with the 95% interval of "
+        f"the difference; p by swapping the two, corrected by Holm for {family}.",
+        columns=(kind, "first", "other", "difference", "from", "to", "p"),
+        rows=[
+            (
+                label or WHOLE,
+                f"{one.found.first:.3f}",
+                f"{one.found.second:.3f}",
+                f"{one.found.difference.value:+.3f}",
+                _known(one.found.difference.low, "+"),
+                _known(one.found.difference.high, "+"),
+                f"{one.p_value:.3g}",
+            )
+            for label, one in found.items()
+        ],
     )
-    return [
-        Table(
-            title=title,
-            note=f"{note} {family}.",
-            columns=(kind, "first", "other", "difference", "from", "to", "p"),
-            rows=[
-                (
-                    label or "(the whole record)",
-                    f"{one.found.first:.3f}",
-                    f"{one.found.second:.3f}",
-                    f"{one.found.difference.value:+.3f}",
-                    _signed(one.found.difference.low),
-                    _signed(one.found.difference.high),
-                    f"{one.p_value:.3g}",
-                )
-                for label, one in rows
-            ],
-        )
-        for title, kind, family, rows in (
-            (
-                f"Compared with {rival.name}",
-                "metric",
-                "all extractions, metric by metric",
-                [(n.replace("_", " "), found) for n, found in rival.comparison.items()],
-            ),
-            (
-                f"Compared with {rival.name}, by field",
-                "field",
-                "all fields of all extractions",
-                sorted(rival.fields.items(), key=_apart),
-            ),
-        )
-    ]
 
 
 def _apart(item: tuple[str, Difference]) -> tuple[float, str]:
@@ -322,14 +219,9 @@ def _apart(item: tuple[str, Difference]) -> tuple[float, str]:
     return -abs(item[1].found.difference.value), item[0]
 
 
-def _signed(value: float) -> str:
-    """Return an end of a difference; there is none for one record."""
-    return f"{value:+.3f}" if value == value else "-"
-
-
-def _known(value: float | None) -> str:
-    """Return a coefficient, - where it is not defined."""
-    return "-" if value is None else f"{value:.3f}"
+def _known(value: float | None, sign: str = "") -> str:
+    """Return a number, - where it is not defined."""
+    return "-" if value is None or value != value else f"{value:{sign}.3f}"
 
 
 def _finite(value: float) -> float | None:
@@ -337,7 +229,7 @@ def _finite(value: float) -> float | None:
     return value if value - value == 0 else None
 
 
-def comparison_dict(found: Mapping[str, Difference]) -> dict[str, dict[str, Any]]:
+def _comparison_dict(found: Mapping[str, Difference]) -> dict[str, dict[str, Any]]:
     """Return comparisons, with their corrected p-values, for JSON."""
     return {
         name: {
@@ -351,16 +243,11 @@ def comparison_dict(found: Mapping[str, Difference]) -> dict[str, dict[str, Any]
     }
 
 
-def as_dict(name: str, finished: Finished) -> dict[str, Any]:
-    """Return an evaluation for JSON.
-
-    Args:
-        name: File of the extracted records.
-        finished: The evaluation.
-    """
+def as_dict(finished: Finished) -> dict[str, Any]:
+    """Return an evaluation for JSON."""
     result = finished.result
     return {
-        "file": name,
+        "file": finished.name,
         "run": finished.run_id,
         "records": result.total_records,
         "fields": result.total_fields,

@@ -36,8 +36,6 @@ class RecordFile:
     memory.
 
     Attributes:
-        path: Where it is.
-        count: How many records it has.
         digest: Digest of its bytes, by which a run knows its inputs again.
         ids: What each record is known by, as text; None for one without.
         order: Places of its records in the order of gold, None for one that is missing;
@@ -56,35 +54,27 @@ class RecordFile:
     ) -> RecordFile:
         """Read a file through.
 
-        Args:
-            path: The file.
-            may_lack: Whether a line may be null, for a record that is missing.
-            id_field: Key of a record's id; None looks for `id`.
-
         Raises:
             SourceError: If it cannot be read, a line is no JSON or no object, or there
                 is no record.
         """
         if path.exists() and not path.is_file():
-            msg = f"{path} is no regular file: it is read more than once."
-            raise SourceError(msg)
+            raise SourceError(f"{path} is no regular file: it is read more than once.")
         count = 0
         ids: list[str | None] = []
         for record in _values(path):
             if not isinstance(record, dict) and not (may_lack and record is None):
                 kind = type(record).__name__
-                msg = (
+                raise SourceError(
                     f"{path}: record {count}, counted from 0, is no JSON object: it is "
                     f"a {kind}."
                 )
-                raise SourceError(msg)
             value = None if record is None else record.get(id_field or _USUAL_ID)
             known = not isinstance(value, list | dict | None)
             ids.append((str(value) or None) if known else None)
             count += 1
         if not count:
-            msg = f"{path} has no record: write one JSON object a line."
-            raise SourceError(msg)
+            raise SourceError(f"{path} has no record: write one JSON object a line.")
         return cls(path=path, count=count, digest=file_digest(path), ids=tuple(ids))
 
     def records(self) -> Iterator[Any]:
@@ -102,10 +92,6 @@ class RecordFile:
         With an id field they are paired by it, where records have it. Without one they
         are paired by position, unless the ids of several, under `id`, say otherwise.
 
-        Args:
-            gold: The gold records.
-            id_field: Key of both sides' ids.
-
         Raises:
             InputError: If there is not one record for each gold record, or ids are not
                 clear.
@@ -118,23 +104,21 @@ class RecordFile:
         elif id_field is None:
             self._refuse_swapped(gold)
         if self.count != gold.count:
-            msg = (
+            raise InputError(
                 f"{gold.path} has {gold.count} records, {self.path} {self.count}: give "
                 "one line for each gold record, in the same order, null where one is "
                 "missing; or an id to every record, and --id-field."
             )
-            raise InputError(msg)
         return self
 
     def _by_id(self, gold: RecordFile, id_field: str) -> RecordFile:
         """Return the file with its records in the order of gold's ids."""
         wanted, own = gold._places(id_field), self._places(id_field)
         if strange := next((name for name in own if name not in wanted), None):
-            msg = (
+            raise InputError(
                 f"{self.path}: record {own[strange]}, counted from 0, has the "
                 f"{id_field} {strange!r:.80}, which no record of {gold.path} has."
             )
-            raise InputError(msg)
         if lost := [name for name in wanted if name not in own]:
             _LOG.warning(
                 "%s has no record for %d of %d gold records, such as %r: they count "
@@ -157,11 +141,10 @@ class RecordFile:
             if name is None or name in found:
                 told = f"no {id_field}" if name is None else f"the {id_field} {name!r}"
                 again = "" if name is None else f", as record {found[name]} has"
-                msg = (
+                raise InputError(
                     f"{self.path}: record {place}, counted from 0, has {told:.120}"
                     f"{again}: give every record one of its own to pair them by."
                 )
-                raise InputError(msg)
             found[name] = place
         return found
 
@@ -178,12 +161,11 @@ class RecordFile:
         ]
         if len(moved) > 1:
             name = str(self.ids[moved[0]])
-            msg = (
+            raise InputError(
                 f"{self.path}: record {moved[0]}, counted from 0, has the id "
                 f"{name!r:.80}, which is that of record {wanted[name]} of {gold.path}: "
                 "give --id-field id to pair records by it, or put them in one order."
             )
-            raise InputError(msg)
 
 
 def _values(path: Path) -> Iterator[Any]:
@@ -205,12 +187,7 @@ def _is_array(path: Path) -> bool:
 
 
 def infer_eval_schema(gold: RecordFile, *, id_field: str | None) -> dict[str, Any]:
-    """Return a schema for the first gold records, with the default comparators.
-
-    Args:
-        gold: The gold records.
-        id_field: The key of the id, which is marked as not to be scored.
-    """
+    """Return a schema for the first gold records, with the default comparators."""
     schema = infer_schema(islice(gold.records(), INFERRED_FROM))
     properties = schema.get("properties", {})
     if id_field in properties:
@@ -221,40 +198,33 @@ def infer_eval_schema(gold: RecordFile, *, id_field: str | None) -> dict[str, An
 def load_eval_schema(path: Path) -> dict[str, Any]:
     """Return the eval schema of a file, with references resolved and defaults put in.
 
-    Args:
-        path: A JSON Schema, with or without `x-eval-*` keys.
-
     Raises:
         SourceError: If the file cannot be read, is no JSON object, or no schema that
             can be used.
     """
     schema: Any = read_json(path)
     if not isinstance(schema, dict):
-        msg = f"{path} is no schema: it must be one JSON object."
-        raise SourceError(msg)
+        raise SourceError(f"{path} is no schema: it must be one JSON object.")
     try:
-        if _needs_resolving(schema):
+        if any(not _UNRESOLVED.isdisjoint(one) for one in objects_in(schema)):
             schema = resolve_schema_references(schema)
         annotated = annotate_xeval(schema)
         parse_eval_schema(annotated)
     except InputError as error:
-        msg = f"{path}: {error}"
-        raise SourceError(msg) from error
+        raise SourceError(f"{path}: {error}") from error
     return annotated
 
 
-def _needs_resolving(schema: dict[str, Any]) -> bool:
-    """Return whether a schema has references or combinations anywhere."""
-    waiting: list[Any] = [schema]
+def objects_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object of a JSON value, itself among them."""
+    waiting = [value]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
-            if not _UNRESOLVED.isdisjoint(value):
-                return True
+            yield value
             waiting += value.values()
         elif isinstance(value, list):
             waiting += value
-    return False
 
 
 def check_gold(gold: RecordFile, schema: dict[str, Any], id_field: str | None) -> None:
@@ -266,5 +236,4 @@ def check_gold(gold: RecordFile, schema: dict[str, Any], id_field: str | None) -
     try:
         validate_gold(gold.records(), schema, id_field=id_field, warn_missing=False)
     except InputError as error:
-        msg = f"{gold.path}: {error}"
-        raise SourceError(msg) from error
+        raise SourceError(f"{gold.path}: {error}") from error

@@ -67,21 +67,12 @@ class SemanticBatchComparator:
     """Why the last call has no verdict for some fields; empty where nobody knows."""
 
     def __init__(self, judge: Judge, name: str = "semantic") -> None:
-        """Keep the judge.
-
-        Args:
-            judge: `ModelJudge`, or anything else with `judge_batch`.
-            name: What results say they were made by.
-        """
+        """Keep a judge, such as `ModelJudge`, and what results say made them."""
         self.judge = judge
         self.name = name
 
     def __call__(self, items: list[BatchItem]) -> list[ComparatorResult | None]:
-        """Score the fields of one record.
-
-        Args:
-            items: Its fields that name this comparator.
-        """
+        """Score the fields of one record."""
         self.problem = ""
         results: list[ComparatorResult | None] = [None] * len(items)
         open_places: list[int] = []
@@ -146,11 +137,7 @@ class FakeJudge:
         self.calls: list[list[JudgeItem]] = []
 
     def judge_batch(self, items: list[JudgeItem]) -> list[float | None]:
-        """Return the verdicts that were given for such pairs.
-
-        Args:
-            items: The pairs.
-        """
+        """Return the verdicts that were given for such pairs."""
         self.calls.append(list(items))
         return [self._verdict(str(item.gold), str(item.extracted)) for item in items]
 
@@ -186,40 +173,27 @@ class JudgementFile:
     """
 
     def __init__(self, path: Path) -> None:
-        """Name the file; it is made when there is something to keep.
-
-        Args:
-            path: An SQLite file.
-        """
+        """Name the file; it is made when there is something to keep."""
         self.path = path
 
     def read(self, keys: list[str]) -> dict[str, float]:
-        """Return the verdicts that are known.
-
-        Args:
-            keys: What is asked.
-        """
+        """Return the verdicts that are known."""
         if not self.path.exists():
             return {}
         try:
             with closing(sqlite3.connect(self.path, timeout=10)) as connection:
-                rows = (
-                    connection.execute(
-                        "SELECT key, verdict FROM judgement WHERE key = ?", (key,)
-                    ).fetchone()
-                    for key in keys
+                rows = connection.execute(
+                    "SELECT key, verdict FROM judgement "
+                    "WHERE key IN (SELECT value FROM json_each(?))",
+                    (json.dumps(keys),),
                 )
-                return {row[0]: float(row[1]) for row in rows if row}
+                return {key: float(verdict) for key, verdict in rows}
         except sqlite3.Error as error:
             _LOG.warning("Judgements cannot be read from %s: %s.", self.path, error)
             return {}
 
     def write(self, verdicts: dict[str, float]) -> None:
-        """Keep verdicts.
-
-        Args:
-            verdicts: What was asked, and 0 or 1.
-        """
+        """Keep verdicts."""
         try:
             if not self.path.parent.exists():
                 private_folder(self.path.parent)
@@ -290,9 +264,6 @@ class ModelJudge:
 
     def judge_batch(self, items: list[JudgeItem]) -> list[float | None]:
         """Return 1, 0 or None for every pair.
-
-        Args:
-            items: The pairs.
 
         Raises:
             ModelError: If the model's server is down or refuses.

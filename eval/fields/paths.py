@@ -63,13 +63,15 @@ def _general(path: str) -> str:
     return _INDEX.sub(lambda found: found[1] or "[]", path)
 
 
+def category(value: Any) -> str:
+    """Return a value as a category: equal JSON is the same one."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+
+
 def leaves(record: Any) -> Iterator[tuple[str, Any]]:
     """Yield schema path and value of everything that is no object and no array.
 
     Empty objects and arrays have no leaves. Any depth will do.
-
-    Args:
-        record: Any JSON value.
     """
     waiting: list[tuple[str, Any]] = [("", record)]
     while waiting:

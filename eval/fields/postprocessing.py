@@ -103,12 +103,6 @@ def propagate_batch_errors(field_results: list[FieldResult]) -> list[FieldResult
 
     For comparators whose scores mean something only together. Omissions and
     hallucinations stay.
-
-    Args:
-        field_results: Results of one record.
-
-    Returns:
-        The same list.
     """
     failed = {
         result.comparator for result in field_results if result.status == BATCH_ERROR
@@ -131,7 +125,6 @@ class Plugin:
     """A file that was run.
 
     Attributes:
-        path: Where it is.
         digest: Digest of its bytes, by which a run knows it again.
         post_process: Its post-processor, None where it has none.
     """
@@ -143,9 +136,6 @@ class Plugin:
 
 def load_plugin(path: Path) -> Plugin:
     """Run a Python file that registers comparators and transforms.
-
-    Args:
-        path: The file. What it does is not limited: it is code like any other.
 
     Raises:
         SourceError: If it cannot be read or is no Python file.

@@ -5,53 +5,28 @@ What it keeps of the records that pass by is bounded, however many there are.
 
 from __future__ import annotations
 
-import heapq
 import re
-from dataclasses import dataclass, field
+from bisect import insort
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from importlib import resources
 from typing import TYPE_CHECKING
 
 from knowtrail.eval.fields.paths import schema_path
-from knowtrail.eval.fields.results import MATCH, SCORED
-from knowtrail.eval.report import Table, html_page, interval_cells, shown_text, table
-from knowtrail.eval.report import facts as facts_list
+from knowtrail.eval.fields.results import HALLUCINATION, MATCH, OMISSION, SCORED
+from knowtrail.eval.report import Table, filled, shown_text
 from knowtrail.eval.store import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from knowtrail.eval.fields.results import (
-        FieldAggregation,
-        FieldResult,
-        RecordResult,
-        RunResult,
-    )
+    from knowtrail.eval.fields.results import FieldResult, RecordResult, RunResult
     from knowtrail.eval.statistics import Interval
-
-__all__ = [
-    "HeatMap",
-    "ReportGatherer",
-    "ShownField",
-    "Table",
-    "WorstRecord",
-    "by_position_text",
-    "marked_difference",
-    "report_page",
-    "shown_text",
-]
-
 
 _PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def marked_difference(gold: str, extracted: str) -> tuple[str, str]:
-    """Return both texts as HTML; what only one of them has stands in `<mark>`.
-
-    Args:
-        gold: The text as it should be.
-        extracted: The text as it was extracted.
-    """
+    """Return both texts as HTML; what only one of them has stands in `<mark>`."""
     left, right = _PIECES.findall(gold), _PIECES.findall(extracted)
     matcher = SequenceMatcher(None, left, right, autojunk=False)
     if matcher.ratio() < 0.3:
@@ -80,33 +55,10 @@ _REASON_TEXT = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownField:
-    """One field of a record, its values as text of a bounded length.
-
-    Attributes:
-        path: Where in the record.
-        status: Its status.
-        gold: The gold value as JSON; None where gold lacks the field.
-        extracted: The extracted value as JSON, or None.
-        reason: Why it is not a match.
-    """
-
-    path: str
-    status: str
-    gold: str | None
-    extracted: str | None
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WorstRecord:
     """One of the records with the lowest F1.
 
     Attributes:
-        record_id: Its id.
-        precision: Its precision.
-        recall: Its recall.
-        f1: Its F1.
         wrong: Fields that are no match, the first of them.
         right: Fields that match, the first of them.
         more_wrong: How many fields that are no match are not among `wrong`.
@@ -117,8 +69,8 @@ class WorstRecord:
     precision: float
     recall: float
     f1: float
-    wrong: tuple[ShownField, ...]
-    right: tuple[ShownField, ...]
+    wrong: tuple[FieldResult, ...]
+    right: tuple[FieldResult, ...]
     more_wrong: int
     more_right: int
 
@@ -178,6 +130,20 @@ class HeatMap:
                 for a, b in zip(row[::2], row[1::2], strict=True)
             ]
 
+    def drawn(self, path: str) -> Iterator[tuple[int, str] | None]:
+        """Yield step of colour and title of each column, None where it is blank."""
+        row = self.cells[path]
+        for column in range(-(-self.records // self.width)):
+            total, count = row[column] if column < len(row) else (0.0, 0)
+            if not count:
+                yield None
+                continue
+            first = column * self.width + 1
+            last = min(first + self.width - 1, self.records)
+            where = f"record {first}" if first == last else f"records {first} to {last}"
+            step = round(min(1.0, max(0.0, total / count)) * _STEPS)
+            yield step, f"{where}: {total / count:.2f} of {count}"
+
     def mean(self, path: str) -> float:
         """Return the mean score of a field."""
         row = self.cells[path]
@@ -199,22 +165,14 @@ class ReportGatherer:
             r.status == MATCH or r.status not in SCORED for r in record.field_results
         ):
             return
-        # A heap of the least bad on top: what is pushed out is shown least.
-        place = (-record.f1, -number)
-        if len(self._worst) == WORST and place < self._worst[0][:2]:
-            return
-        entry = (*place, _shown_record(record))
-        if len(self._worst) < WORST:
-            heapq.heappush(self._worst, entry)
-        else:
-            heapq.heapreplace(self._worst, entry)
+        if len(self._worst) < WORST or record.f1 < self._worst[-1][0]:
+            insort(self._worst, (record.f1, number, _shown_record(record)))
+            del self._worst[WORST:]
 
     @property
     def worst(self) -> tuple[WorstRecord, ...]:
         """The records with the lowest F1, the worst first, then by their order."""
-        return tuple(
-            entry[2] for entry in sorted(self._worst, key=lambda e: (-e[0], -e[1]))
-        )
+        return tuple(entry[2] for entry in self._worst)
 
 
 def _shown_record(record: RecordResult) -> WorstRecord:
@@ -234,16 +192,17 @@ def _shown_record(record: RecordResult) -> WorstRecord:
     )
 
 
-def _shown_field(result: FieldResult) -> ShownField:
-    """Return what is shown of a field."""
-    return ShownField(
+def _shown_field(result: FieldResult) -> FieldResult:
+    """Return what is shown of a field: JSON of a bounded length, None for nothing."""
+    gold, extracted = _cut(result.gold_value), _cut(result.extracted_value)
+    return replace(
+        result,
         path=result.path[:SHOWN_TEXT] or "(the whole record)",
-        status=result.status,
-        gold=None if result.status == "hallucination" else _cut(result.gold_value),
-        extracted=(
-            None if result.status == "omission" else _cut(result.extracted_value)
-        ),
+        gold_value=None if result.status == HALLUCINATION else gold,
+        extracted_value=None if result.status == OMISSION else extracted,
         reason=(result.reason or "")[:_REASON_TEXT],
+        gold_compared=None,
+        extracted_compared=None,
     )
 
 
@@ -255,7 +214,6 @@ def _cut(value: object) -> str:
 
 FIELD_ROWS = 150
 _STEPS = 10
-_STATUSES = ("match", "mismatch", "omission", "hallucination")
 
 
 def report_page(
@@ -267,63 +225,22 @@ def report_page(
     facts: Mapping[str, str],
     tables: Sequence[Table] = (),
 ) -> str:
-    """Return the report as HTML.
-
-    Args:
-        result: The run.
-        intervals: Its metrics.
-        gathered: What was kept of its records.
-        title: Heading of the page.
-        facts: What was evaluated and how, by name.
-        tables: Comparisons and whatever else there is to show.
-    """
-    style = resources.files("knowtrail.eval.fields").joinpath("report.css")
-    body = [
-        *facts_list(facts),
-        *_metrics(intervals),
-        *_counts(result),
-        *_heat_map(gathered.heat, result.per_schema_path),
-        *(line for one in tables for line in table(one)),
-        *_worst(gathered.worst, result.total_records),
-    ]
-    return html_page(title, body, style=style.read_text("utf-8"))
-
-
-def _metrics(intervals: Mapping[str, Interval]) -> Iterator[str]:
-    """Yield the metrics with their intervals, as numbers and drawn."""
-    level = next((interval.level for interval in intervals.values()), 0.95)
-    yield (
-        "<h2>How good it is</h2><p>Means over the records, and below them ratios over "
-        f"all fields at once, each with its {level:.0%} bootstrap interval.</p>"
-        '<table class="metrics"><tbody>'
+    """Return the report as HTML."""
+    heat = gathered.heat
+    return filled(
+        "fields/report.html",
+        title=title,
+        facts_told=facts,
+        intervals=intervals,
+        result=result,
+        by_position=by_position_text(result.by_position),
+        heat=heat,
+        paths=sorted(heat.cells, key=lambda path: (heat.mean(path), path)),
+        rows=FIELD_ROWS,
+        tables=tables,
+        worst=gathered.worst,
+        marked=_marked_values,
     )
-    for name, interval in intervals.items():
-        cells = interval_cells(
-            interval.value, interval.low, interval.high, none="one record: no interval"
-        )
-        label = shown_text(name.replace("_f", " F").replace("_", " "))
-        yield f"<tr><th>{label}</th>{cells}</tr>"
-    yield "</tbody></table>"
-
-
-def _counts(result: RunResult) -> Iterator[str]:
-    """Yield how many of what there were."""
-    counts = {
-        "records": result.total_records,
-        "scored fields": result.total_fields,
-        "omissions": result.total_omissions,
-        "hallucinations": result.total_hallucinations,
-        "fields whose comparator failed": result.total_batch_errors,
-    }
-    if not result.total_batch_errors:
-        counts.popitem()
-    shown = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-    yield f"<p>{shown}.</p>"
-    if result.by_position:
-        yield (
-            "<p>Paired by position, as there were too many elements to find what fits "
-            f"best: {shown_text(by_position_text(result.by_position))}.</p>"
-        )
 
 
 def by_position_text(found: Mapping[str, int]) -> str:
@@ -334,141 +251,9 @@ def by_position_text(found: Mapping[str, int]) -> str:
     )
 
 
-def _heat_map(heat: HeatMap, fields: Mapping[str, FieldAggregation]) -> Iterator[str]:
-    """Yield one row for each field, the worst first, and one cell for each column."""
-    paths = sorted(heat.cells, key=lambda path: (heat.mean(path), path))
-    columns = -(-heat.records // heat.width)
-    each = "one record" if heat.width == 1 else f"{heat.width} records in a row"
-    yield (
-        "<h2>Fields</h2><p>The worst first. Shares are "
-        + ", ".join(f'<b class="key {s}">{s}</b>' for s in _STATUSES)
-        + f". In the map a column is {each}, from the first on the left to the last: "
-        'red is 0, blue is 1, blank is "no such field". Rest the pointer on a cell for '
-        "its number.</p>"
-        f'<div class="wide"><table class="fields{" few" * (columns < 33)}">'
-        "<thead><tr><th>field</th>"
-        "<th>score</th><th>fields</th><th>shares</th>"
-        f'<th colspan="{columns or 1}">records</th></tr></thead><tbody>'
-    )
-    for path in paths[:FIELD_ROWS]:
-        yield _heat_row(heat, path, columns, fields.get(path))
-    yield "</tbody></table></div>"
-    if left := max(0, len(paths) - FIELD_ROWS) + len(heat.left_out):
-        yield f"<p>{left} more fields are not shown.</p>"
-
-
-def _heat_row(
-    heat: HeatMap, path: str, columns: int, field: FieldAggregation | None
-) -> str:
-    """Return the row of a field."""
-    cells = []
-    row = heat.cells[path]
-    for column in range(columns):
-        total, count = row[column] if column < len(row) else (0.0, 0)
-        if not count:
-            cells.append("<td></td>")
-            continue
-        mean = total / count
-        first = column * heat.width + 1
-        last = min(first + heat.width - 1, heat.records)
-        where = f"record {first}" if first == last else f"records {first} to {last}"
-        step = round(min(1.0, max(0.0, mean)) * _STEPS)
-        cells.append(
-            f'<td class="s{step}" title="{where}: {mean:.2f} of {count}"></td>'
-        )
-    counts = _status_counts(field)
-    return (
-        f"<tr><th><bdi>{shown_text(path[:200]) or '(the whole record)'}</bdi></th>"
-        f'<td class="number">{heat.mean(path):.2f}</td>'
-        f'<td class="number">{sum(count for _, count in row):,}</td>'
-        f"<td>{_bar(counts)}</td>{''.join(cells)}</tr>"
-    )
-
-
-def _status_counts(field: FieldAggregation | None) -> dict[str, int]:
-    """Return how often a field has each status."""
-    if field is None:
-        return {}
-    return {
-        "match": field.matches,
-        "mismatch": field.mismatches,
-        "omission": field.omissions,
-        "hallucination": field.hallucinations,
-    }
-
-
-def _bar(counts: Mapping[str, int]) -> str:
-    """Return the shares of the statuses as a bar."""
-    total = sum(counts.values()) or 1
-    parts = "".join(
-        f'<i class="{name}" style="width:{count / total:.1%}"></i>'
-        for name, count in counts.items()
-        if count
-    )
-    told = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-    return f'<span class="bar" title="{told}">{parts}</span>'
-
-
-def _worst(records: Sequence[WorstRecord], total: int) -> Iterator[str]:
-    """Yield the worst records, gold beside what was extracted."""
-    yield "<h2>Worst records</h2>"
-    if not records:
-        yield f"<p>None: every scored field of the {total:,} records is a match.</p>"
-        return
-    yield (
-        "<p>Gold on the left, what was extracted on the right; words in which they "
-        "differ are marked.</p>"
-    )
-    for place, record in enumerate(records):
-        opened = " open" if place < 3 else ""
-        yield (
-            f"<details{opened}><summary><b><bdi>{shown_text(record.record_id)}</bdi></b>"
-            f" F1 {record.f1:.2f}, precision {record.precision:.2f}, recall "
-            f"{record.recall:.2f}</summary>"
-        )
-        yield from _side_by_side(record.wrong, record.more_wrong, "wrong")
-        if record.right:
-            count = len(record.right) + record.more_right
-            yield f"<details><summary>{count} fields that match</summary>"
-            yield from _side_by_side(record.right, record.more_right, "matching")
-            yield "</details>"
-        yield "</details>"
-
-
-def _side_by_side(fields: Sequence[ShownField], more: int, what: str) -> Iterator[str]:
-    """Yield the table of some fields of a record."""
-    yield (
-        '<table class="diff"><thead><tr><th>field</th><th>gold</th><th>extracted</th>'
-        "<th>status</th></tr></thead><tbody>"
-    )
-    for one in fields:
-        gold, extracted = _values(one)
-        reason = ""
-        if one.reason and one.reason != one.status:
-            reason = f"<small>{shown_text(one.reason)}</small>"
-        yield (
-            f"<tr><th><bdi>{shown_text(one.path)}</bdi></th><td>{gold}</td>"
-            f'<td>{extracted}</td><td><b class="key {shown_text(one.status)}">'
-            f"{shown_text(one.status)}</b>{reason}</td></tr>"
-        )
-    yield "</tbody></table>"
-    if more:
-        yield f"<p>{more:,} more {what} fields are not shown.</p>"
-
-
-def _values(field: ShownField) -> tuple[str, str]:
+def _marked_values(field: FieldResult) -> tuple[str, str]:
     """Return both values of a field as HTML."""
-    nothing = '<span class="nothing">nothing</span>'
-    if field.gold is None or field.extracted is None:
-        texts = [
-            nothing if text is None else shown_text(text)
-            for text in (field.gold, field.extracted)
-        ]
-    elif field.status == "match":
-        texts = [shown_text(field.gold), shown_text(field.extracted)]
-    else:
-        texts = list(marked_difference(field.gold, field.extracted))
-    one, two = (
-        text if text is nothing else f"<code dir='auto'>{text}</code>" for text in texts
-    )
-    return one, two
+    gold, extracted = field.gold_value, field.extracted_value
+    if field.status == MATCH or gold is None or extracted is None:
+        return shown_text(gold or ""), shown_text(extracted or "")
+    return marked_difference(gold, extracted)

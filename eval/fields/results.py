@@ -148,19 +148,12 @@ class RunResult:
 
 
 def missing(node: Plan, path: str, value: Any, status: str) -> list[FieldResult]:
-    """Return the results of a place that one side lacks, part by part.
-
-    Args:
-        node: The place.
-        path: Its instance path.
-        value: What the other side has.
-        status: "omission" where gold has it, "hallucination" otherwise.
-    """
+    """Return the results of a place that one side lacks, part by part."""
     if node.skip:
         return []
-    if not node.has_parts:
+    if not node.children:
         return [_lone(path, node.comparator, value, status)]
-    if not node.is_list:
+    if node.children[0].step != "[]":
         if not isinstance(value, dict):
             return []
         return [
@@ -195,11 +188,7 @@ OTHER_PATHS = "(other paths)"
 
 
 def tally(results: Iterable[FieldResult]) -> tuple[float, int, int]:
-    """Return the sum of scores, and the fields for precision and for recall.
-
-    Args:
-        results: Results of a record, or of one element.
-    """
+    """Return the sum of scores, and the fields for precision and for recall."""
     scores: list[float] = []
     extracted = gold = 0
     for result in results:
@@ -216,13 +205,7 @@ def tally(results: Iterable[FieldResult]) -> tuple[float, int, int]:
 def precision_recall_f1(
     score: float, extracted: int, gold: int
 ) -> tuple[float, float, float]:
-    """Return precision, recall and F1; what has nothing to count is 1.
-
-    Args:
-        score: Sum of the scores of fields that both sides have.
-        extracted: Fields that were extracted.
-        gold: Fields that gold has.
-    """
+    """Return precision, recall and F1; what has nothing to count is 1."""
     precision = score / extracted if extracted else 1.0
     recall = score / gold if gold else 1.0
     if not extracted and not gold:
@@ -239,15 +222,7 @@ def build_record_result(
     *,
     by_position: dict[str, int] | None = None,
 ) -> RecordResult:
-    """Return a record's result with its metrics.
-
-    Args:
-        record_id: Which record.
-        field_results: Its settled results.
-        gold: The record as it should be.
-        extracted: The record as it was extracted.
-        by_position: Arrays that were too large to be paired by what fits best.
-    """
+    """Return a record's result with its metrics."""
     return RecordResult(
         record_id,
         field_results,
@@ -259,11 +234,7 @@ def build_record_result(
 
 
 def build_run_result(records: Sequence[RecordResult]) -> RunResult:
-    """Return the result of a run.
-
-    Args:
-        records: Results of its records.
-    """
+    """Return the result of a run."""
     run = RunAccumulator()
     for record in records:
         run.add(record)
@@ -271,58 +242,26 @@ def build_run_result(records: Sequence[RecordResult]) -> RunResult:
 
 
 class _Path:
-    """Counts of one path."""
+    """Counts of one path, and the exact sum of its scores."""
 
-    __slots__ = (
-        "hallucinations",
-        "matches",
-        "mismatches",
-        "omissions",
-        "ones",
-        "parts",
-    )
+    __slots__ = ("counts", "ones", "parts")
 
     def __init__(self) -> None:
-        self.matches = self.mismatches = self.omissions = self.hallucinations = 0
+        self.counts = dict.fromkeys(SCORED, 0)
         self.ones = 0
-        self.parts: list[float] = []
+        self.parts = Fraction(0)
 
     def add(self, status: str, score: float) -> None:
-        if status == MATCH:
-            self.matches += 1
-        elif status == MISMATCH:
-            self.mismatches += 1
-        elif status == OMISSION:
-            self.omissions += 1
-        else:
-            self.hallucinations += 1
+        self.counts[status] += 1
         if score == 1.0:
             self.ones += 1
         elif score:
-            _add_exactly(self.parts, score)
+            self.parts += Fraction(score)
 
     def aggregation(self) -> FieldAggregation:
-        total = self.matches + self.mismatches + self.omissions + self.hallucinations
-        return FieldAggregation(
-            math.fsum((self.ones, *self.parts)) / total,
-            self.matches,
-            self.mismatches,
-            self.omissions,
-            self.hallucinations,
-        )
-
-
-def _add_exactly(parts: list[float], number: float) -> None:
-    """Add to floats whose sum is exact, and which stay few."""
-    kept = 0
-    for part in parts:
-        larger, smaller = (part, number) if abs(part) > abs(number) else (number, part)
-        total = larger + smaller
-        if lost := smaller - (total - larger):
-            parts[kept] = lost
-            kept += 1
-        number = total
-    parts[kept:] = [number]
+        kinds = MATCH, MISMATCH, OMISSION, HALLUCINATION
+        mean = (self.ones + self.parts) / sum(self.counts.values())
+        return FieldAggregation(float(mean), *(self.counts[kind] for kind in kinds))
 
 
 class RunAccumulator:
@@ -349,25 +288,19 @@ class RunAccumulator:
         self._by_schema_path: dict[str, _Path] = {}
 
     def add(self, record: RecordResult) -> None:
-        """Count one record.
-
-        Args:
-            record: Its result.
-        """
+        """Count one record."""
         self._records += 1
         for index, value in enumerate((record.precision, record.recall, record.f1)):
             self._sums[index] += Fraction(value)
         self._by_position.update(record.by_position)
-        counts = self._counts
         for result in record.field_results:
             status = result.status
+            if status in self._counts:
+                self._counts[status] += 1
             if status in SCORED:
-                counts[status] += 1
                 path, score = result.path, result.score
                 self._at(self._by_path, path).add(status, score)
                 self._at(self._by_schema_path, schema_path(path)).add(status, score)
-            elif status == BATCH_ERROR:
-                counts[status] += 1
 
     def _at(self, paths: dict[str, _Path], path: str) -> _Path:
         """Return the counts of a path."""
@@ -379,20 +312,15 @@ class RunAccumulator:
         return found
 
     def result(self, records: Sequence[RecordResult] = ()) -> RunResult:
-        """Return the result of everything that was added.
-
-        Args:
-            records: What the result has as its records.
-        """
-        means = [float(total / (self._records or 1)) for total in self._sums]
-        if not self._records:
-            means = [1.0, 1.0, 1.0]
+        """Return the result of everything that was added."""
+        sums = self._sums if self._records else (1, 1, 1)
+        precision, recall, f1 = (float(one / (self._records or 1)) for one in sums)
         counts = self._counts
         return RunResult(
             records=records,
-            mean_precision=means[0],
-            mean_recall=means[1],
-            mean_f1=means[2],
+            mean_precision=precision,
+            mean_recall=recall,
+            mean_f1=f1,
             total_records=self._records,
             total_fields=sum(counts[status] for status in SCORED),
             total_omissions=counts[OMISSION],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from knowtrail.eval.fields.paths import schema_path
 from knowtrail.eval.fields.results import MATCH, SCORED, SKIPPED, RunAccumulator, tally
 from knowtrail.eval.fields.scoring import PATH_LIMIT, iter_records
 from knowtrail.eval.statistics import (
+    RESAMPLES,
     SHARE,
     bootstrap_intervals,
     compare_paired,
@@ -21,6 +22,7 @@ from knowtrail.eval.statistics import (
     ratio_recall,
 )
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, StoredField, open_run
+from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,8 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from knowtrail.eval.fields.files import RecordFile
-    from knowtrail.eval.fields.report import ReportGatherer
-    from knowtrail.eval.fields.results import FieldResult, RecordResult, RunResult
+    from knowtrail.eval.fields.results import RecordResult, RunResult
     from knowtrail.eval.fields.scoring import PostProcess
     from knowtrail.eval.statistics import Comparison, Interval, Statistic
     from knowtrail.eval.store import StoreLevel
@@ -38,22 +39,10 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
 
 
-def _mean_precision(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    return means[:, 3]
-
-
-def _mean_recall(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    return means[:, 4]
-
-
-def _mean_f1(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    return means[:, 5]
-
-
 METRICS: dict[str, Statistic] = {
-    "precision": _mean_precision,
-    "recall": _mean_recall,
-    "f1": _mean_f1,
+    "precision": lambda means: means[:, 3],
+    "recall": lambda means: means[:, 4],
+    "f1": lambda means: means[:, 5],
     "micro_precision": ratio_precision,
     "micro_recall": ratio_recall,
     "micro_f1": ratio_f1,
@@ -67,31 +56,32 @@ class RunNumbers:
     """Six numbers a record, from which every metric and its interval follow.
 
     They are the sum of scores, the fields extracted, those of gold, and the record's
-    precision, recall and F1: 48 bytes a record.
+    precision, recall and F1: 48 bytes a record. By field they are also kept, if that is
+    asked for, in 24 bytes a field and record.
     """
 
-    def __init__(self, records: Iterable[RecordResult] = ()) -> None:
-        """Take records.
-
-        Args:
-            records: Results of records.
-        """
+    def __init__(
+        self, records: Iterable[RecordResult] = (), *, by_field: bool = False
+    ) -> None:
+        """Take records."""
         self._numbers = array("d")
+        self._by_field = by_field
+        self._fields: dict[str, array[float]] = {}
         for record in records:
             self.add(record)
 
     def add(self, record: RecordResult) -> None:
-        """Take one record.
-
-        Args:
-            record: Its result.
-        """
-        self._numbers.extend((
-            *tally(record.field_results),
-            record.precision,
-            record.recall,
-            record.f1,
-        ))
+        """Take one record."""
+        sums: dict[str, tuple[float, int]] = {}
+        for result in record.field_results if self._by_field else ():
+            if result.status in SCORED:
+                path = schema_path(result.path)
+                score, count = sums.get(path, (0.0, 0))
+                sums[path] = score + result.score, count + 1
+        for path, cells in sums.items():
+            self._fields.setdefault(path, array("d")).extend((len(self), *cells))
+        means = record.precision, record.recall, record.f1
+        self._numbers.extend((*tally(record.field_results), *means))
 
     def __len__(self) -> int:
         """Return how many records there are."""
@@ -102,81 +92,29 @@ class RunNumbers:
         """The numbers, one row a record."""
         return np.array(self._numbers, dtype=np.float64).reshape(-1, _COLUMNS)
 
-
-class FieldNumbers:
-    """Sum of scores and number of results of each field in each record.
-
-    Memory grows with the fields that there are, 24 bytes a field and record.
-    """
-
-    def __init__(self) -> None:
-        """Start with nothing."""
-        self.records = 0
-        self._cells: dict[str, tuple[array[int], array[float], array[float]]] = {}
-
-    def add(self, record: RecordResult) -> None:
-        """Take one record.
-
-        Args:
-            record: Its result.
-        """
-        sums: dict[str, tuple[float, int]] = {}
-        for result in record.field_results:
-            if result.status in SCORED:
-                path = schema_path(result.path)
-                score, count = sums.get(path, (0.0, 0))
-                sums[path] = score + result.score, count + 1
-        for path, (score, count) in sums.items():
-            places, scores, counts = self._cells.setdefault(
-                path, (array("Q"), array("d"), array("d"))
-            )
-            places.append(self.records)
-            scores.append(score)
-            counts.append(count)
-        self.records += 1
-
     @property
-    def paths(self) -> list[str]:
-        """The fields, by schema path, in the order in which they came."""
-        return list(self._cells)
-
-    def rows(self, path: str) -> NDArray[np.float64]:
-        """Return sum and number of a field, one row a record.
-
-        Args:
-            path: Its schema path.
-        """
-        found = np.zeros((self.records, 2))
-        if path in self._cells:
-            places, scores, counts = self._cells[path]
-            found[np.array(places, dtype=np.intp)] = np.array([scores, counts]).T
+    def fields(self) -> dict[str, NDArray[np.float64]]:
+        """Schema path to sum of scores and number of results, one row a record."""
+        found = {}
+        for path, numbers in self._fields.items():
+            cells = np.array(numbers).reshape(-1, 3)
+            found[path] = np.zeros((len(self), 2))
+            found[path][cells[:, 0].astype(np.intp)] = cells[:, 1:]
         return found
 
 
 def run_intervals(
-    numbers: RunNumbers, *, level: float = 0.95, resamples: int = 2000, seed: int = 0
+    numbers: RunNumbers, *, resamples: int = RESAMPLES, seed: int = 0
 ) -> dict[str, Interval]:
     """Return every metric of `METRICS` with its bootstrap interval over the records.
-
-    Args:
-        numbers: The run, of one record at least.
-        level: Share of resamples inside.
-        resamples: How many.
-        seed: Seed of the drawing.
 
     Raises:
         InputError: If there is no record.
     """
     if not len(numbers):
-        msg = "A run without a record has no numbers: give one record at least."
-        raise InputError(msg)
+        raise InputError("A run without a record has no numbers: give one at least.")
     return bootstrap_intervals(
-        numbers.rows,
-        METRICS,
-        level=level,
-        resamples=resamples,
-        seed=seed,
-        bounds=SHARE,
+        numbers.rows, METRICS, resamples=resamples, seed=seed, bounds=SHARE
     )
 
 
@@ -187,63 +125,33 @@ def _mean_score(means: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def compare_fields(
-    first: FieldNumbers, second: FieldNumbers, *, resamples: int = 2000, seed: int = 0
+    first: RunNumbers, second: RunNumbers, *, seed: int = 0
 ) -> dict[str, Comparison]:
-    """Compare two systems on the same gold records, field by field.
+    """Compare the mean scores of two systems on the same records, by schema path.
 
-    Args:
-        first: The first system.
-        second: The second, on the same records in the same order.
-        resamples: How many resamples and random swaps.
-        seed: Seed of the drawing.
-
-    Returns:
-        Schema path to the comparison of the mean scores. A field is there if both have
-        it; the interval draws the records in which either has it.
+    A field is there if both have it; the interval draws the records in which either
+    has it.
     """
-    found = {}
-    for path in first.paths:
-        one, two = first.rows(path), second.rows(path)
-        there = (one[:, 1] > 0) | (two[:, 1] > 0)
-        if two[:, 1].any():
-            found[path] = compare_paired(
-                one[there], two[there], _mean_score, resamples=resamples, seed=seed
-            )
+    found, others = {}, second.fields
+    for path, one in first.fields.items():
+        if path in others:
+            two = others[path]
+            there = (one[:, 1] > 0) | (two[:, 1] > 0)
+            found[path] = compare_paired(one[there], two[there], _mean_score, seed=seed)
     return found
 
 
 def compare_runs(
-    first: RunNumbers,
-    second: RunNumbers,
-    *,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    first: RunNumbers, second: RunNumbers, *, seed: int = 0
 ) -> dict[str, Comparison]:
     """Compare two systems on the same gold records, metric by metric.
-
-    Args:
-        first: The first system.
-        second: The second, on the same records in the same order.
-        level: Share of resamples inside the interval of the difference.
-        resamples: How many resamples and random swaps.
-        seed: Seed of the drawing.
-
-    Returns:
-        Name to the comparison.
 
     Raises:
         InputError: If the runs have different numbers of records, or none.
     """
-    rows = first.rows, second.rows
     return {
         name: compare_paired(
-            *rows,
-            statistic,
-            level=level,
-            resamples=resamples,
-            seed=seed,
-            bounds=SHARE,
+            first.rows, second.rows, statistic, seed=seed, bounds=SHARE
         )
         for name, statistic in METRICS.items()
     }
@@ -255,13 +163,10 @@ def stored_record(
     level: StoreLevel = "failures",
     judges: Sequence[str] = (),
 ) -> EvalRecord:
-    """Return a record as the store takes it.
+    """Return a record as the store takes it, with the Extractions that it judges.
 
-    Args:
-        record: Its result.
-        level: `failures` keeps fields that are neither a match nor skipped, `all` every
-            field; the numbers of the record are kept either way.
-        judges: Ids of the Extractions that it judges.
+    The level `failures` keeps fields that are neither a match nor skipped, `all` every
+    field; the numbers of the record are kept either way.
     """
     score, extracted, gold = tally(record.field_results)
     return EvalRecord(
@@ -275,7 +180,16 @@ def stored_record(
             "goldFields": gold,
         },
         fields=[
-            _stored_field(result)
+            StoredField(
+                path=result.path,
+                schema_path=schema_path(result.path),
+                status=result.status,
+                score=result.score,
+                gold=result.gold_value,
+                extracted=result.extracted_value,
+                comparator=result.comparator,
+                reason=result.reason,
+            )
             for result in record.field_results
             if level == "all" or result.status not in {MATCH, SKIPPED}
         ],
@@ -283,29 +197,10 @@ def stored_record(
     )
 
 
-def _stored_field(result: FieldResult) -> StoredField:
-    """Return a field as the store takes it."""
-    return StoredField(
-        path=result.path,
-        schema_path=schema_path(result.path),
-        status=result.status,
-        score=result.score,
-        gold=result.gold_value,
-        extracted=result.extracted_value,
-        comparator=result.comparator,
-        reason=result.reason,
-    )
-
-
 def run_metrics(
     result: RunResult, intervals: Mapping[str, Interval]
 ) -> Iterator[Metric]:
-    """Yield the metrics of a run: the whole with intervals, then every schema path.
-
-    Args:
-        result: The run.
-        intervals: Its metrics, as `run_intervals` gives them.
-    """
+    """Yield the metrics of a run: the whole with intervals, then every schema path."""
     for name, interval in intervals.items():
         yield Metric.of(name, interval)
     for path, one in result.per_schema_path.items():
@@ -329,16 +224,12 @@ class FieldsRun:
     """What is to be evaluated, and how.
 
     Attributes:
-        gold: The gold records.
-        extracted: As many extracted records.
-        schema: The eval schema.
         id_field: The key of each gold record's id.
         dataset: What the data set is called in the store.
         store: Which fields are stored.
         judged_field: Key of the extracted records that has the id of the Extraction or
             Traversal that a record came from; it is not scored.
         settings: What else makes this run another one, such as the judge's name.
-        seed: Seed of the intervals.
         post_process: Changes the results of each record; what it is, is for `settings`
             to tell.
     """
@@ -366,11 +257,7 @@ class FieldsRun:
                 "idField": self.id_field,
                 "store": self.store,
                 "seed": self.seed,
-                **(
-                    {}
-                    if self.judged_field is None
-                    else {"judgesField": self.judged_field}
-                ),
+                **({"judgesField": self.judged_field} if self.judged_field else {}),
                 **self.settings,
             },
             key=f"{self.gold.digest} {self.extracted.digest}",
@@ -382,13 +269,13 @@ class Finished:
     """An evaluation that is done.
 
     Attributes:
+        name: File of the extracted records.
         result: Its metrics, without records.
-        numbers: The numbers of its records.
-        intervals: Its metrics with intervals.
         run_id: Id of the stored run, None where it is not stored.
         replaces: Whether the same run was in the store before, and was replaced.
     """
 
+    name: str
     result: RunResult
     numbers: RunNumbers
     intervals: dict[str, Interval]
@@ -396,27 +283,34 @@ class Finished:
     replaces: bool
 
 
+class Keeper(Protocol):
+    """Keeps something of every record of a run."""
+
+    def add(self, record: RecordResult) -> None:
+        """Take the next record."""
+        ...
+
+
 def run_fields(
     run: FieldsRun,
     *,
     connection: Connection | None = None,
-    gatherer: ReportGatherer | None = None,
-    progress: Progress | None = None,
+    keepers: Sequence[Keeper] = (),
+    by_field: bool = False,
+    progress: Progress = silent,
 ) -> Finished:
     """Evaluate files as a stream, in memory that does not grow with the records' size.
 
-    Args:
-        run: What is to be evaluated.
-        connection: Where it is stored; None stores nothing.
-        gatherer: Is given every record, for a report.
-        progress: Is told of every record.
+    Without a connection nothing is stored.
 
     Raises:
         InputError: If records or schema cannot be used.
         DatabaseError: If the store fails; what is stored is marked, and the next
             attempt replaces it.
     """
-    summed, numbers = RunAccumulator(path_limit=PATH_LIMIT), RunNumbers()
+    summed = RunAccumulator(path_limit=PATH_LIMIT)
+    numbers = RunNumbers(by_field=by_field)
+    every: list[Keeper] = [summed, numbers, *keepers]
     judged: list[str] = []
     storing = (
         nullcontext(None)
@@ -432,19 +326,17 @@ def run_fields(
             run.post_process,
         )
         for done, record in enumerate(records, start=1):
-            summed.add(record)
-            numbers.add(record)
-            if gatherer is not None:
-                gatherer.add(record)
+            for keeper in every:
+                keeper.add(record)
             if writer is not None:
                 writer.add(stored_record(record, level=run.store, judges=judged))
-            if progress is not None:
-                progress(f"Scoring {run.extracted.path.name}", done, run.gold.count)
+            progress(f"Scoring {run.extracted.path.name}", done, run.gold.count)
         result = summed.result()
         intervals = run_intervals(numbers, seed=run.seed)
         if writer is not None:
             writer.metric(*run_metrics(result, intervals))
     return Finished(
+        name=run.extracted.path.name,
         result=result,
         numbers=numbers,
         intervals=intervals,
@@ -459,10 +351,6 @@ def _extracted(run: FieldsRun, judged: list[str]) -> Iterator[Any]:
         judged.clear()
         if run.judged_field is not None and isinstance(record, dict):
             source = record.pop(run.judged_field, None)
-            judged += [str(one) for one in _listed(source) if one is not None]
+            listed = source if isinstance(source, list) else [source]
+            judged += [str(one) for one in listed if one is not None]
         yield record
-
-
-def _listed(value: Any) -> list[Any]:
-    """Return a value as a list."""
-    return value if isinstance(value, list) else [value]

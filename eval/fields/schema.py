@@ -11,14 +11,13 @@ import json
 import logging
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urldefrag, urljoin
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from knowtrail.eval.fields.comparators import (
+    COMPARATORS,
+    TRANSFORMS,
     ComparatorSpec,
     TransformSpec,
-    check_comparator_params,
-    check_transform_params,
     get_comparator,
     get_transform,
     is_batch,
@@ -90,9 +89,6 @@ def schema_children(
 
     The declared type is not consulted. Only one of the two is given, properties first;
     a schema with several types has neither.
-
-    Args:
-        schema: One place of a raw schema.
     """
     if isinstance(kind := schema.get("type"), list) and (
         len({str(name) for name in kind} - {"null"}) != 1
@@ -130,41 +126,32 @@ def parse_xeval_entry(entry: Any) -> tuple[str, dict[str, Any]]:
     """
     if isinstance(entry, str):
         if not entry:
-            msg = "The name must not be empty."
-            raise InputError(msg)
+            raise InputError("The name must not be empty.")
         return entry, {}
     if not isinstance(entry, dict):
-        msg = f"{entry!r} must be a name or an object with one key."
-        raise ArgumentError(msg)
+        raise ArgumentError(f"{entry!r} must be a name or an object with one key.")
     if len(entry) != 1:
-        msg = f"{entry!r} must have exactly one key, the name."
-        raise InputError(msg)
+        raise InputError(f"{entry!r} must have exactly one key, the name.")
     ((name, params),) = entry.items()
     if not isinstance(name, str) or not name:
-        msg = f"The name {name!r} must be text that is not empty."
-        raise ArgumentError(msg)
+        raise ArgumentError(f"The name {name!r} must be text that is not empty.")
     if not isinstance(params, dict):
-        msg = f"params for {name!r} must be a dict: they are {params!r}."
-        raise InputError(msg)
+        raise InputError(f"params for {name!r} must be a dict: they are {params!r}.")
     return name, dict(params)
 
 
 def set_type_default(json_type: str, comparator: str | dict[str, Any]) -> None:
     """Change the comparator that `annotate_xeval` gives a type, in this process.
 
-    Whether the comparator is registered is seen when a schema is parsed.
-
-    Args:
-        json_type: A JSON type; "multi" for places with several.
-        comparator: A name, or an object with the name and parameters.
+    The type "multi" is that of places with several. Whether the comparator is
+    registered is seen when a schema is parsed.
 
     Raises:
         InputError: If one is empty or of the wrong shape.
         ArgumentError: If the comparator is neither text nor an object.
     """
     if not isinstance(json_type, str) or not json_type:
-        msg = f"The JSON type {json_type!r} must be text that is not empty."
-        raise InputError(msg)
+        raise InputError(f"The JSON type {json_type!r} must be text that is not empty.")
     parse_xeval_entry(comparator)
     _DEFAULTS[json_type] = copy.deepcopy(comparator)
 
@@ -179,12 +166,6 @@ def declared_type(schema: dict[str, Any]) -> tuple[str, list[str] | None]:
     """Return the type of a place of a schema, and its types where it has several.
 
     "null" among several does not count.
-
-    Args:
-        schema: One place of a raw schema.
-
-    Returns:
-        The type, empty where none is declared, and None; or "multi" and the types.
     """
     kind = schema.get("type")
     if isinstance(kind, str):
@@ -198,23 +179,16 @@ def declared_type(schema: dict[str, Any]) -> tuple[str, list[str] | None]:
 
 
 def annotate_xeval(schema: dict[str, Any]) -> dict[str, Any]:
-    """Give every leaf that has no say of its own its type's comparator, in place.
+    """Give every leaf without a say its type's comparator, in place; return all.
 
     A leaf with `x-eval-compare` or `x-eval-skip`, whatever its value, is left as it is.
-
-    Args:
-        schema: A resolved schema.
-
-    Returns:
-        The same schema.
 
     Raises:
         ArgumentError: If it is no object.
         NestingError: If it has too many levels.
     """
     if not isinstance(schema, dict):
-        msg = f"A schema must be an object, not {type(schema).__name__}."
-        raise ArgumentError(msg)
+        raise ArgumentError(f"A schema must be an object, not {type(schema).__name__}.")
     _annotate(schema, 1)
     return schema
 
@@ -253,17 +227,13 @@ def resolve_schema_references(schema: dict[str, Any]) -> dict[str, Any]:
     or an `x-eval-skip` holds for that one place; the library that this follows loses
     them. Nor does a property that is called anyOf break anything here.
 
-    Args:
-        schema: A JSON Schema.
-
     Raises:
         SchemaError: If a reference points nowhere, to another document, or at last to
             itself; if the schema is no JSON, or grows beyond a million nodes.
         NestingError: If it has too many levels.
     """
     if not isinstance(schema, dict):
-        msg = f"A schema must be an object, not {type(schema).__name__}"
-        raise SchemaError(msg)
+        raise SchemaError(f"A schema must be an object, not {type(schema).__name__}")
     _LOG.warning(
         "Not handled and left as they are: oneOf, not, if/then/else, nullable, "
         "patternProperties, additionalProperties and null in lists of types."
@@ -272,13 +242,11 @@ def resolve_schema_references(schema: dict[str, Any]) -> dict[str, Any]:
         try:
             root = json.loads(json.dumps(schema))
         except (TypeError, ValueError) as error:
-            msg = f"The schema is no JSON: {error}"
-            raise SchemaError(msg) from error
+            raise SchemaError(f"The schema is no JSON: {error}") from error
         resolver = _Resolver(root)
         resolved: dict[str, Any] = resolver.resolved(root, "", ())
         resolved.pop("$defs", None)
-        _merge_all_of(resolved)
-        _collapse_any_of(resolved, "")
+        _simplify(resolved, "")
     return resolved
 
 
@@ -304,24 +272,13 @@ class _Resolver:
     """Replaces references; counts what comes out, so that it stays finite."""
 
     def __init__(self, root: dict[str, Any]) -> None:
-        self._root = root
-        self._nodes = 0
-        self._names: dict[str, Any] = {}
-        self._collect(root, "")
+        from referencing import Registry
+        from referencing.jsonschema import DRAFT202012
 
-    def _collect(self, value: Any, base: str) -> None:
-        """Note every `$id` and `$anchor`, by its whole address and as written."""
-        if isinstance(value, list):
-            for item in value:
-                self._collect(item, base)
-        elif isinstance(value, dict):
-            if isinstance(name := value.get("$id"), str):
-                base = urljoin(base, name)
-                self._names[base.rstrip("#")] = self._names[name.rstrip("#")] = value
-            if isinstance(name := value.get("$anchor"), str):
-                self._names[f"{base}#{name}"] = self._names[f"#{name}"] = value
-            for item in value.values():
-                self._collect(item, base)
+        self._nodes = 0
+        base = str(root.get("$id", ""))
+        known = Registry().with_resource(base, DRAFT202012.create_resource(root))
+        self._resolver = known.resolver(base)
 
     def resolved(self, value: Any, path: str, chain: tuple[str, ...]) -> Any:
         """Return a schema, or a list of them, without references."""
@@ -370,36 +327,22 @@ class _Resolver:
 
     def _find(self, reference: str, path: str) -> Any:
         """Return what a reference points to, as it is written there."""
-        if reference in self._names:
-            return self._names[reference]
-        address, pointer = urldefrag(reference)
-        start: Any = self._root
-        if address:
-            start = self._names.get(address) or self._names.get(
-                urljoin(str(self._root.get("$id", "")), address)
-            )
-        if start is None:
+        from referencing.exceptions import NoSuchAnchor, PointerToNowhere, Unresolvable
+
+        try:
+            return self._resolver.lookup(reference).contents
+        except (NoSuchAnchor, PointerToNowhere, ValueError, TypeError) as error:
+            msg = f"the reference {reference!r} points to nothing"
+            raise SchemaError(msg, path) from error
+        except Unresolvable as error:
             msg = (
                 f"the reference {reference!r} leaves the schema: nothing is fetched, "
                 "put what it names into '$defs'"
             )
-            raise SchemaError(msg, path)
-        for step in [unquote(part) for part in pointer.split("/")[1:]]:
-            start = _stepped(start, step.replace("~1", "/").replace("~0", "~"))
-            if start is None:
-                break
-        if start is None or (pointer and not pointer.startswith("/")):
-            msg = f"the reference {reference!r} points to nothing"
-            raise SchemaError(msg, path)
-        return start
-
-
-def _stepped(value: Any, step: str) -> Any:
-    if isinstance(value, dict):
-        return value.get(step)
-    if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-        return value[int(step)]
-    return None
+            raise SchemaError(msg, path) from error
+        except AttributeError as error:  # on the way there is what is no schema
+            msg = f"the reference {reference!r} leads through what is no schema"
+            raise SchemaError(msg, path) from error
 
 
 def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
@@ -417,8 +360,20 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
+def _simplify(schema: dict[str, Any], path: str) -> None:
+    """Merge allOf and collapse anyOf, below properties and items too."""
+    _merge_all_of(schema)
+    _collapse_any_of(schema, path)
+    if isinstance(properties := schema.get("properties"), dict):
+        for name, child in properties.items():
+            if isinstance(child, dict):
+                _simplify(child, child_path(path, name))
+    if isinstance(items := schema.get("items"), dict):
+        _simplify(items, f"{path}[]")
+
+
 def _merge_all_of(schema: dict[str, Any]) -> None:
-    """Merge allOf into the schema that has it, below properties and items too."""
+    """Merge allOf into the schema that has it."""
     if isinstance(branches := schema.get("allOf"), list):
         del schema["allOf"]
         for branch in branches:
@@ -427,38 +382,22 @@ def _merge_all_of(schema: dict[str, Any]) -> None:
                 merged = _merged(schema, branch)
                 schema.clear()
                 schema.update(merged)
-    for child in _children(schema):
-        _merge_all_of(child)
-
-
-def _children(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    properties = schema.get("properties")
-    found = list(properties.values()) if isinstance(properties, dict) else []
-    return [child for child in (*found, schema.get("items")) if isinstance(child, dict)]
 
 
 def _collapse_any_of(schema: dict[str, Any], path: str) -> None:
     """Make a list of types of an anyOf whose branches each have one of their own."""
     branches = schema.get("anyOf")
-    if isinstance(branches, list) and (names := _types(branches)):
-        dropped = sorted(
-            {key for branch in branches for key in branch}
-            - {"type", "title", "description"}
+    if not isinstance(branches, list) or not (names := _types(branches)):
+        return
+    keys = {key for branch in branches for key in branch}
+    if dropped := sorted(keys - {"type", "title", "description"}):
+        _LOG.warning(
+            "%s: of anyOf only the types are kept, dropped are %s.",
+            path or "<root>",
+            ", ".join(dropped),
         )
-        if dropped:
-            _LOG.warning(
-                "%s: of anyOf only the types are kept, dropped are %s.",
-                path or "<root>",
-                ", ".join(dropped),
-            )
-        del schema["anyOf"]
-        schema["type"] = names
-    if isinstance(properties := schema.get("properties"), dict):
-        for name, child in properties.items():
-            if isinstance(child, dict):
-                _collapse_any_of(child, child_path(path, name))
-    if isinstance(items := schema.get("items"), dict):
-        _collapse_any_of(items, f"{path}[]")
+    del schema["anyOf"]
+    schema["type"] = names
 
 
 def _types(branches: list[Any]) -> list[str]:
@@ -475,6 +414,7 @@ def _types(branches: list[Any]) -> list[str]:
     return names if len(names) >= 2 else []
 
 
+_S = TypeVar("_S", ComparatorSpec, TransformSpec)
 _COMBINED = ("oneOf", "anyOf", "allOf", "$ref", "not", "if")
 _KNOWN = {"x-eval-compare", "x-eval-skip", "x-eval-transform", "x-eval-align"}
 
@@ -485,16 +425,12 @@ def parse_eval_schema(raw_schema: dict[str, Any]) -> SchemaNode:
     Parameters of comparators and transforms are checked here as well, before any record
     is scored; the library that this follows meets wrong ones while it scores.
 
-    Args:
-        raw_schema: A resolved schema with its `x-eval-*` keys.
-
     Raises:
         SchemaError: If it cannot be used; its `path` says where.
         NestingError: If it has too many levels.
     """
     if not isinstance(raw_schema, dict):
-        msg = "Eval schema must be an object"
-        raise SchemaError(msg)
+        raise SchemaError("Eval schema must be an object")
     return _node(raw_schema, "", 1)
 
 
@@ -505,8 +441,7 @@ def _node(raw: dict[str, Any], path: str, depth: int) -> SchemaNode:
     _check_keys(raw, path)
     skip = raw.get("x-eval-skip", False)
     if not isinstance(skip, bool):
-        msg = f"x-eval-skip must be true or false, not {skip!r}"
-        raise SchemaError(msg, path)
+        raise SchemaError(f"x-eval-skip must be true or false, not {skip!r}", path)
     kind, allowed = declared_type(raw)
     align = _align(raw, path, kind)
     if not kind:
@@ -519,15 +454,13 @@ def _node(raw: dict[str, Any], path: str, depth: int) -> SchemaNode:
         raise SchemaError(msg, path)
     comparator = ComparatorSpec()
     if "x-eval-compare" in raw:
-        entry = _entry(raw["x-eval-compare"], "x-eval-compare", path)
-        comparator = ComparatorSpec(*entry)
-        _check_named(comparator, path)
+        entry = raw["x-eval-compare"]
+        comparator = _spec(ComparatorSpec, entry, "x-eval-compare", path)
     transforms = _transforms(raw, path)
     _warn_unfit(comparator.name, kind, path)
     properties, items = schema_children(raw)
     if not properties and items is None and not skip and not comparator.name:
-        msg = "missing x-eval-compare -- run annotate_xeval first"
-        raise SchemaError(msg, path)
+        raise SchemaError("missing x-eval-compare -- run annotate_xeval first", path)
     children = [
         _node(child, child_path(path, name), depth + 1)
         for name, child in properties.items()
@@ -545,50 +478,37 @@ def _check_keys(raw: dict[str, Any], path: str) -> None:
         names += list(properties)
     for name in names:
         if not isinstance(name, str):
-            msg = f"the key {name!r} must be text"
-            raise SchemaError(msg, path)
+            raise SchemaError(f"the key {name!r} must be text", path)
     for name in raw:
         if name.startswith("x-eval-") and name not in _KNOWN:
             _LOG.warning("Unknown x-eval key '%s' at '%s'.", name, path or "<root>")
 
 
-def _entry(entry: Any, key: str, path: str) -> tuple[str, dict[str, Any]]:
+def _spec(kind: type[_S], entry: Any, key: str, path: str) -> _S:
+    """Return what a schema names: registered, with parameters that fit it."""
+    known = COMPARATORS if kind is ComparatorSpec else TRANSFORMS
     try:
-        return parse_xeval_entry(entry)
+        spec = kind(*parse_xeval_entry(entry))
     except (TypeError, ValueError) as error:
-        msg = f"invalid {key}: {error}"
-        raise SchemaError(msg, path) from error
-
-
-def _check_named(spec: ComparatorSpec | TransformSpec, path: str) -> None:
-    """Refuse a name that is not registered, and parameters that do not fit it."""
-    kind, get, check = (
-        ("comparator", get_comparator, check_comparator_params)
-        if isinstance(spec, ComparatorSpec)
-        else ("transform", get_transform, check_transform_params)
-    )
+        raise SchemaError(f"invalid {key}: {error}", path) from error
     try:
-        get(spec.name)
+        known.get(spec.name)
     except KeyError as error:
         raise SchemaError(str(error), path) from error
     try:
-        check(spec.name, spec.params)
+        known.check(spec.name, spec.params)
     except (TypeError, ValueError, KeyError) as error:
-        msg = f"params of {kind} {spec.name!r}: {error}"
+        msg = f"params of {known.kind} {spec.name!r}: {error}"
         raise SchemaError(msg, path) from error
+    return spec
 
 
 def _transforms(raw: dict[str, Any], path: str) -> list[TransformSpec]:
-    entries = raw.get("x-eval-transform", [])
+    key = "x-eval-transform"
+    entries = raw.get(key, [])
     if not isinstance(entries, list):
-        msg = f"x-eval-transform must be a list, not {entries!r}"
-        raise SchemaError(msg, path)
-    found = []
-    for entry in entries:
-        spec = TransformSpec(*_entry(entry, "x-eval-transform", path))
-        _check_named(spec, path)
-        found.append(spec)
-    return found
+        raise SchemaError(f"{key} must be a list, not {entries!r}", path)
+    return [_spec(TransformSpec, entry, key, path) for entry in entries]
 
 
 def _align(raw: dict[str, Any], path: str, kind: str) -> dict[str, Any] | None:
@@ -667,17 +587,11 @@ class Plan:
     """One place of a schema, ready to be scored.
 
     Attributes:
-        path: Its schema path.
-        key: The property's name.
         step: What its path adds to that of its parent.
         kind: "leaf", "object" or "array": how two present values are scored.
-        comparator: The comparator's name.
         compare: What scores a leaf; None for a batch comparator, and for none at all.
-        params: The comparator's parameters.
         transforms: Done to both values first.
-        skip: Whether it is not scored.
         children: Plans of properties, or of the one element.
-        by_key: The same, by property name.
         align: "ordered", "hungarian", or "key_field".
         align_key: The key of "key_field".
         has_batch: Whether it, or anything below it, waits for a batch comparator.
@@ -701,23 +615,9 @@ class Plan:
     has_batch: bool = False
     by_position: Counter[str] = field(default_factory=Counter)
 
-    @property
-    def has_parts(self) -> bool:
-        """Whether a missing value is told part by part."""
-        return bool(self.children)
-
-    @property
-    def is_list(self) -> bool:
-        """Whether its one child stands for the elements of an array."""
-        return len(self.children) == 1 and self.children[0].step == "[]"
-
 
 def plan(node: SchemaNode, by_position: Counter[str] | None = None) -> Plan:
     """Return a schema ready for scoring, with comparators as registered now.
-
-    Args:
-        node: The parsed schema.
-        by_position: The plan's counter; None makes one.
 
     Raises:
         ComparatorNotFoundError: If a leaf has no known comparator.

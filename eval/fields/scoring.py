@@ -51,11 +51,6 @@ def score_record(schema: SchemaNode, gold: Any, extracted: Any) -> list[FieldRes
     where they are settled to find the pairs. A container scored as one (two empty ones,
     or one of a wrong type) has its raw values as compared values too.
 
-    Args:
-        schema: The parsed eval schema.
-        gold: The record as it should be.
-        extracted: The record as it was extracted.
-
     Raises:
         ScoringError: If a transform or comparator cannot take a value.
         NestingError: If values are nested too deep to be compared.
@@ -65,14 +60,7 @@ def score_record(schema: SchemaNode, gold: Any, extracted: Any) -> list[FieldRes
 
 
 def score_pair(node: Plan, path: str, gold: Any, extracted: Any) -> list[FieldResult]:
-    """Return the results of a place that both sides have.
-
-    Args:
-        node: The place.
-        path: Its instance path.
-        gold: The value as it should be.
-        extracted: The value as it was extracted.
-    """
+    """Return the results of a place that both sides have."""
     if node.kind == "leaf":
         return [_leaf(node, path, gold, extracted)]
     if node.kind == "object":
@@ -98,8 +86,7 @@ def _leaf(node: Plan, path: str, gold: Any, extracted: Any) -> FieldResult:
         result = node.compare(left, right, node.params)
         score = _checked(result)
     except ArgumentError as error:
-        msg = f"{path or '<root>'}: {error}"
-        raise ScoringError(msg) from error
+        raise ScoringError(f"{path or '<root>'}: {error}") from error
     except Exception as error:
         error.add_note(f"while scoring {path or '<root>'} by {node.comparator!r}")
         raise
@@ -127,8 +114,7 @@ def _checked(result: Any) -> float:
         raise ArgumentError(msg)
     score = result.score
     if not isinstance(score, int | float) or not math.isfinite(score):
-        msg = f"the comparator's score {score!r} is no finite number"
-        raise ArgumentError(msg)
+        raise ArgumentError(f"the comparator's score {score!r} is no finite number")
     return score
 
 
@@ -293,13 +279,6 @@ def iter_records(
     The schema is read at once, records as the iterator is asked for them. Takes the
     arguments of `evaluate`, from iterators of any length.
 
-    Args:
-        gold: The records as they should be.
-        extracted: As many extracted records.
-        schema: An eval schema.
-        id_field: The key of each gold record's id.
-        post_process: Takes the results of one record and returns those to count.
-
     Raises:
         SchemaError: If the schema cannot be used.
         ArgumentError: If a side is one record instead of many.
@@ -322,11 +301,10 @@ def _records(
     for index, (left, right) in enumerate(pairs):
         if left is _NOTHING or right is _NOTHING:
             shorter = "gold" if left is _NOTHING else "extracted"
-            msg = (
+            raise InputError(
                 f"gold and extracted must have the same length: {shorter} ends after "
                 f"{index} records."
             )
-            raise InputError(msg)
         record_id = index if id_field is None else _record_id(left, id_field, index)
         results = _scored(root, left, right, record_id)
         process_batches(results, params)
@@ -347,8 +325,7 @@ def _scored(
         with too_deep_told(f"record {record_id!r}"):
             return score_pair(root, "", gold, extracted)
     except ScoringError as error:
-        msg = f"Record {record_id!r}, {error}"
-        raise ScoringError(msg) from error
+        raise ScoringError(f"Record {record_id!r}, {error}") from error
     except Exception as error:
         error.add_note(f"in record {record_id!r}")
         raise
@@ -356,11 +333,10 @@ def _scored(
 
 def _processed(results: Any, record_id: str | int) -> list[FieldResult]:
     if not isinstance(results, list):
-        msg = (
+        raise ArgumentError(
             f"The post-processor returned {type(results).__name__} for record "
             f"{record_id!r}: it must return the list of results."
         )
-        raise ArgumentError(msg)
     return results
 
 
@@ -417,9 +393,6 @@ def evaluate_stream(
 
 def read_jsonl(path: str | Path) -> Iterator[Any]:
     """Return the values of a file with one JSON value a line; blank lines are left out.
-
-    Args:
-        path: The file, in UTF-8.
 
     Raises:
         SourceError: If the file cannot be read, or a line is no JSON; the message has

@@ -20,7 +20,6 @@ nothing has shifted does not follow from it.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from knowtrail.eval.fields.paths import leaves
+from knowtrail.eval.fields.paths import category, leaves
 from knowtrail.eval.statistics import corrected
 from knowtrail.graph.errors import InputError
 
@@ -66,16 +65,12 @@ class FieldShift:
     """One test of one field.
 
     Attributes:
-        field: Its schema path.
         aspect: What was compared: `numbers`, `values`, `length` or `presence`.
         test: `kolmogorov-smirnov`, `chi-square` or `fisher-exact`; the first two with
             `, records permuted` where records have several values.
         statistic: The test's statistic; the odds ratio for `fisher-exact`.
-        p_value: Its p-value alone.
         adjusted: Its p-value corrected for all tests of the comparison.
         shifted: Whether that is below the level.
-        before: How many values there were before.
-        after: How many there are now.
     """
 
     field: str
@@ -185,7 +180,7 @@ def _value_test(left: _Side, right: _Side) -> tuple[Aspect, _Test | None]:
     both, start = [*left.values, *right.values], len(left.values)
     sizes = [*left.sizes, *right.sizes]
     several, records = max(sizes) > 1, len(left.sizes)
-    counts = Counter(map(_category, left.values)), Counter(map(_category, right.values))
+    counts = Counter(map(category, left.values)), Counter(map(category, right.values))
     order = sorted(counts[0] | counts[1])
     numeric = all(_is_number(value) for value in both)
     if numeric or len(order) > max(_KINDS, _FREE_TEXT * len(both)):
@@ -196,7 +191,7 @@ def _value_test(left: _Side, right: _Side) -> tuple[Aspect, _Test | None]:
         return aspect, _distance_test(numbers[:start], numbers[start:])
     if several:
         places = {kind: place for place, kind in enumerate(order)}
-        kinds = np.array([places[_category(value)] for value in both])
+        kinds = np.array([places[category(value)] for value in both])
         return "values", _permuted_table(kinds, sizes, records)
     return "values", _table_test([[side[kind] for kind in order] for side in counts])
 
@@ -211,11 +206,6 @@ def _is_number(value: Any) -> bool:
         )
     except OverflowError:
         return False
-
-
-def _category(value: Any) -> str:
-    """Return a value as a category: equal JSON is the same one."""
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _distance_test(left: list[float], right: list[float]) -> _Test | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.fields.errors import (
@@ -18,7 +17,7 @@ from knowtrail.eval.fields.schema import parse_eval_schema
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from knowtrail.eval.fields.schema import SchemaNode
 
@@ -69,10 +68,9 @@ def infer_schema(values: Iterable[Any], path: str = "") -> dict[str, Any]:
 
 def _inferred(values: list[Any], path: str, depth: int) -> dict[str, Any]:
     if depth > MAX_DEPTH:
-        msg = (
+        raise NestingError(
             f"{path[:80]}: more than {MAX_DEPTH} levels, or a value that holds itself."
         )
-        raise NestingError(msg)
     kinds = [json_type(value) for value in values if value is not None]
     if not kinds:
         return {"type": "string"}
@@ -113,21 +111,6 @@ def _object(values: list[Any], path: str, depth: int) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Checks:
-    """What is looked for, in which record.
-
-    Attributes:
-        record_id: The record's id or position.
-        warn_missing: Whether a missing field is warned about.
-        strict_types: Whether a value of a wrong type is an error.
-    """
-
-    record_id: str | int
-    warn_missing: bool
-    strict_types: bool
-
-
 def validate_gold(
     gold: Iterable[Any],
     schema: dict[str, Any],
@@ -157,10 +140,12 @@ def validate_gold(
     root = parse_eval_schema(schema)
     for index, record in enumerate(gold):
         record_id = index if id_field is None else _record_id(record, id_field, index)
-        checks = _Checks(
-            record_id=record_id, warn_missing=warn_missing, strict_types=strict_types
-        )
-        _check(root, record, checks, exempt=id_field)
+        for kind, path, told in _problems(root, record, exempt=id_field):
+            message = f"record {record_id}: {told}"
+            if kind == "extra" or (strict_types and kind in {"type", "leaf type"}):
+                raise GoldValidationError(message, record_id, path)
+            if kind == "type" or (kind == "missing" and warn_missing):
+                _LOG.warning("%s.", message)
 
 
 def _record_id(record: Any, id_field: str, index: int) -> str | int:
@@ -175,71 +160,42 @@ def _record_id(record: Any, id_field: str, index: int) -> str | int:
     return value
 
 
-def _check(
-    node: SchemaNode, value: Any, checks: _Checks, *, exempt: str | None = None
-) -> None:
-    """Check a value and what is in it."""
+def _problems(
+    node: SchemaNode, value: Any, *, exempt: str | None = None
+) -> Iterator[tuple[str, str, str]]:
+    """Yield what is wrong with a value and what is in it: kind, schema path, message.
+
+    What is inside an object comes before the keys that the schema lacks; `exempt` is
+    one that it may lack at its root.
+    """
     if value is None:
         return
-    _check_type(node, value, checks)
-    if not node.children or node.comparator.name:
-        return
-    if node.is_array:
-        if isinstance(value, list):
-            for item in value:
-                _check(node.children[0], item, checks)
-    elif isinstance(value, dict):
-        _check_object(node, value, checks, exempt)
-
-
-def _check_object(
-    node: SchemaNode, value: dict[str, Any], checks: _Checks, exempt: str | None
-) -> None:
-    """Check an object's fields, then that it has no others."""
-    for child in node.children:
-        if child.key in value:
-            _check(child, value[child.key], checks)
-        elif checks.warn_missing:
-            _LOG.warning("record %s: missing field '%s'.", checks.record_id, child.path)
-    known = {child.key for child in node.children}
-    for key in value:
-        if key in known or (not node.path and key == exempt):
-            continue
-        path = child_path(node.path, str(key))
-        msg = (
-            f"record {checks.record_id}: the field {path!r} is not in the schema: "
-            "add it there, with x-eval-skip if it is not to be scored"
-        )
-        raise GoldValidationError(msg, checks.record_id, path)
-
-
-def _check_type(node: SchemaNode, value: Any, checks: _Checks) -> None:
-    """Tell of a value that is not of a declared type."""
-    kinds = node.allowed_types or [node.json_type]
-    kind = json_type(value)
+    inside = bool(node.children) and not node.comparator.name
+    kinds, kind = node.allowed_types or [node.json_type], json_type(value)
     numbers = {"integer", "number"}
-    fits = kind in kinds or (kind in numbers and bool(numbers & set(kinds)))
-    if fits:
-        return
-    if checks.strict_types:
-        msg = (
-            f"record {checks.record_id}: {node.path or '<root>'} is {kind}, not the "
-            f"schema-declared type {' or '.join(kinds)}"
+    if kind not in kinds and not (kind in numbers and numbers & set(kinds)):
+        loud = inside or node.allowed_types
+        yield (
+            "type" if loud else "leaf type",
+            node.path,
+            f"{node.path or '<root>'} is {kind}, not the schema-declared type "
+            f"{' or '.join(kinds)}",
         )
-        raise GoldValidationError(msg, checks.record_id, node.path)
-    if node.allowed_types:
-        _LOG.warning(
-            "record %s: %s is %s, not one of the declared types (%s).",
-            checks.record_id,
-            node.path or "<root>",
-            kind,
-            ", ".join(kinds),
-        )
-    elif node.children and not node.comparator.name:
-        _LOG.warning(
-            "record %s: %s is %s, not the declared container %s.",
-            checks.record_id,
-            node.path or "<root>",
-            kind,
-            node.json_type,
-        )
+    if inside and node.is_array and isinstance(value, list):
+        for item in value:
+            yield from _problems(node.children[0], item)
+    elif inside and not node.is_array and isinstance(value, dict):
+        for child in node.children:
+            if child.key in value:
+                yield from _problems(child, value[child.key])
+            else:
+                yield "missing", child.path, f"missing field '{child.path}'"
+        known = {child.key for child in node.children}
+        for key in value:
+            if key not in known and (node.path or key != exempt):
+                path = child_path(node.path, str(key))
+                told = (
+                    f"the field {path!r} is not in the schema: add it there, with "
+                    "x-eval-skip if it is not to be scored"
+                )
+                yield "extra", path, told

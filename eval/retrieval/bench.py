@@ -50,11 +50,8 @@ class BenchChunk:
     """A chunk of the stored corpus, in terms of the data set.
 
     Attributes:
-        id: Id of the chunk in the graph.
-        document: Id of its passage.
         first: Number of its first sentence within the passage.
         last: Number of its last sentence.
-        text: Its text.
     """
 
     id: str
@@ -69,12 +66,7 @@ class Bench:
     """A data set in the graph.
 
     Attributes:
-        dataset: The data set.
-        connection: The database.
-        corpus: The corpus in it.
-        embedder: The model that embeds passages and questions.
         settings: Where snapshots, models and working files are found.
-        unit: What a chunk is.
         reader: Where walks read.
         record: Whether walks are stored.
         chunks: Chunk id -> the chunk, by id.
@@ -107,9 +99,6 @@ class Bench:
 
         Our own embedders take many together, which is many times faster. It is always
         all of them, since the last bits of a vector depend on those beside it.
-
-        Args:
-            progress: Told of the questions.
         """
         texts = [question.text for question in self.dataset.questions]
         if self._vectors:
@@ -131,11 +120,7 @@ class Bench:
         self._embedding.append(1000 * (time.perf_counter() - begin) / len(texts))
 
     def vector(self, text: str) -> Vector:
-        """Return the vector of a question, embedded once.
-
-        Args:
-            text: The question.
-        """
+        """Return the vector of a question, embedded once."""
         self.embed_questions()
         if text not in self._vectors:
             found = question_vector(self.embedder.embed_query(text), self.corpus)
@@ -144,9 +129,6 @@ class Bench:
 
     def open_reader(self, text: str) -> OpenReader[GraphReader]:
         """Return a reader of the corpus for a question.
-
-        Args:
-            text: The question.
 
         Raises:
             SnapshotError: If a snapshot is asked for and none is current.
@@ -160,12 +142,7 @@ class Bench:
         return self.open_reader("?").name
 
     def sentence(self, passage: str, number: int) -> str:
-        """Return a sentence of a passage, empty where it has none of that number.
-
-        Args:
-            passage: Id of the passage.
-            number: Number of the sentence within it.
-        """
+        """Return a sentence of a passage, empty where it has none of that number."""
         if passage not in self._sentences:
             self._sentences[passage] = passage_sentences(self.by_id[passage])
         found = self._sentences[passage]
@@ -174,27 +151,16 @@ class Bench:
     @property
     def embedding_milliseconds(self) -> float | None:
         """Return how long a question took to embed; None where none was embedded."""
-        return self._embedding[0] if self._embedding else None
+        return round(self._embedding[0], 3) if self._embedding else None
 
     def number(self, passage: str, index: int) -> int | None:
-        """Return the number that a sentence has in the data set; None for a title.
-
-        Args:
-            passage: Id of the passage.
-            index: Place of the sentence in the document of the graph.
-        """
+        """Return the number that a sentence has in the data set; None for a title."""
         numbers = self.numbers.get(passage, ())
         return numbers[index] if 0 <= index < len(numbers) else None
 
 
 def corpus_name(dataset: RetrievalDataset, unit: Unit, embedder: str) -> str:
-    """Return the name of the corpus of a data set.
-
-    Args:
-        dataset: The data set.
-        unit: What a chunk is.
-        embedder: Name of the embedder.
-    """
+    """Return the name of the corpus of a data set."""
     key = content_key(
         "eval-corpus",
         dataset.corpus_checksum,
@@ -220,26 +186,29 @@ def open_bench(
 ) -> Bench:
     """Bring the corpus of a data set into the graph and return it.
 
-    Args:
-        dataset: The data set.
-        connection: The database.
-        embedder: The model; must be the one the database was made with.
-        settings: Where working files go.
-        unit: What a chunk is.
-        reader: Where walks read; for `snapshot`, one is made where none is current.
-        record: Whether walks are stored.
-        progress: Told of the ingest.
-
     Raises:
         CorpusDriftError: If the database's vectors were made by another embedder.
         IngestError: If passages could not be stored.
         SnapshotError: If a snapshot is wanted and cannot be made.
     """
     name = corpus_name(dataset, unit, embedder_name(embedder))
-    _store(dataset, connection, embedder, settings, unit, name, progress)
+    report = ingest_corpus(
+        connection,
+        [PassageSource(dataset, title=unit.title)],
+        corpus=name,
+        embedder=embedder,
+        settings=settings,
+        options=unit.options(),
+        cleanup="full",
+        progress=progress,
+    )
+    if report.failures:
+        raise IngestError(
+            f"{report.failed} passages were not stored, such as {report.failures[0]}."
+        )
     if reader == "snapshot":
-        blocks = CorpusSource(connection, name)
-        build_snapshot(settings.home, blocks, progress=progress)
+        source = CorpusSource(connection, name)
+        build_snapshot(settings.home, source, progress=progress)
     passages = {document_id(name, each.id): each.id for each in dataset.passages}
     title = unit.title
     numbers = {p.id: sentence_numbers(p, title=title) for p in dataset.passages}
@@ -260,31 +229,6 @@ def open_bench(
         by_id={each.id: each for each in dataset.passages},
         unreadable=tuple(p.id for p in dataset.passages if p.id not in there),
     )
-
-
-def _store(
-    dataset: RetrievalDataset,
-    connection: Connection,
-    embedder: Embedder,
-    settings: Settings,
-    unit: Unit,
-    corpus: str,
-    progress: Progress,
-) -> None:
-    """Bring the passages into the graph."""
-    report = ingest_corpus(
-        connection,
-        [PassageSource(dataset, title=unit.title)],
-        corpus=corpus,
-        embedder=embedder,
-        settings=settings,
-        options=unit.options(),
-        cleanup="full",
-        progress=progress,
-    )
-    if report.failures:
-        msg = f"{report.failed} passages were not stored, such as {report.failures[0]}."
-        raise IngestError(msg)
 
 
 def _chunks(

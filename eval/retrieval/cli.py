@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,9 +124,9 @@ def retrieval(
     openai:NAME or anthropic:NAME, whose keys are in the environment.
     """
     from knowtrail.eval.datasets import read_specification
+    from knowtrail.eval.report import json_text
+    from knowtrail.eval.retrieval import output
     from knowtrail.eval.retrieval.evaluation import evaluate_retrieval
-    from knowtrail.eval.retrieval.output import as_dict, lines, rankings_of
-    from knowtrail.eval.retrieval.report import retrieval_page
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.files import check_output, write_file
     from knowtrail.graph.models.embedders import named_embedder
@@ -154,16 +153,16 @@ def retrieval(
             progress=progress,
         )
     if report is not None:
-        write_file(report, retrieval_page(evaluation))
+        write_file(report, output.retrieval_page(evaluation))
         click.echo(f"Report: {report}", err=True)
     if rankings is not None:
-        rows = (json.dumps(r, ensure_ascii=False) for r in rankings_of(evaluation))
+        rows = map(json_text, output.rankings_of(evaluation))
         write_file(rankings, "".join(f"{row}\n" for row in rows))
         click.echo(f"Rankings: {rankings}", err=True)
     if as_json:
-        click.echo(json.dumps(as_dict(evaluation), ensure_ascii=False, indent=2))
+        click.echo(json_text(output.as_dict(evaluation), indent=2))
         return
-    for line in lines(evaluation):
+    for line in output.lines(evaluation):
         click.echo(line)
 
 
@@ -237,11 +236,10 @@ def _check_base(base: str, algorithms: str) -> None:
     source = click.get_current_context().get_parameter_source("base")
     given = source is not click.core.ParameterSource.DEFAULT
     if given and base not in asked_names(algorithms):
-        msg = (
+        raise click.UsageError(
             f"--base {base} is not measured: add it to --algorithms, such as "
             f"--algorithms {base},{algorithms}."
         )
-        raise click.UsageError(msg)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -249,46 +249,22 @@ class PassageSource:
     """The passages of a data set as a source for an ingest."""
 
     def __init__(self, dataset: RetrievalDataset, *, title: bool) -> None:
-        """Prepare the source.
-
-        Args:
-            dataset: The data set.
-            title: Whether documents begin with their titles.
-        """
-        self._dataset = dataset
+        """Prepare the source."""
+        self.name = dataset.name
+        self.size: int | None = len(dataset.passages)
+        self.position = 0
+        self._passages = dataset.passages
         self._title = title
-        self._position = 0
-
-    @property
-    def name(self) -> str:
-        """Return the name of the data set."""
-        return self._dataset.name
-
-    @property
-    def size(self) -> int | None:
-        """Return how many passages there are."""
-        return len(self._dataset.passages)
-
-    @property
-    def position(self) -> int:
-        """Return how many have been read."""
-        return self._position
 
     def items(self) -> Iterator[Item]:
         """Yield the passages as documents."""
-        for read, passage in enumerate(self._dataset.passages, start=1):
-            self._position = read
-            yield raw_document(passage, title=self._title, source=self._dataset.name)
+        for read, passage in enumerate(self._passages, start=1):
+            self.position = read
+            yield raw_document(passage, title=self._title, source=self.name)
 
 
 def raw_document(passage: Passage, *, title: bool, source: str = "") -> RawDocument:
-    """Return a passage as a document of a corpus.
-
-    Args:
-        passage: The passage.
-        title: Whether the document begins with its title.
-        source: What the document says it came from.
-    """
+    """Return a passage as a document of a corpus."""
     start = f"{passage.title}\n" if title and passage.title else ""
     sentences = None
     if passage.sentences is not None:
@@ -306,13 +282,7 @@ def raw_document(passage: Passage, *, title: bool, source: str = "") -> RawDocum
 def sentence_numbers(passage: Passage, *, title: bool) -> tuple[int | None, ...]:
     """Return which sentence of a passage each sentence of its document is.
 
-    Args:
-        passage: The passage.
-        title: Whether the document begins with the title.
-
-    Returns:
-        One number for each sentence of the document; None for a title that became a
-        sentence of its own.
+    None stands for a title that became a sentence of its own.
     """
     raw = raw_document(passage, title=title)
     spans = sentence_spans(raw, parse(raw))

@@ -10,7 +10,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter
+
 from knowtrail.eval.journal import LineJournal
+from knowtrail.eval.judged import JudgedResults, judge_results
 from knowtrail.eval.retrieval.bench import open_bench
 from knowtrail.eval.retrieval.dataset import Unit, halves
 from knowtrail.eval.retrieval.measures import (
@@ -20,13 +23,7 @@ from knowtrail.eval.retrieval.measures import (
     summarise,
 )
 from knowtrail.eval.retrieval.output import store_evaluation
-from knowtrail.eval.retrieval.system import (
-    RankedDocument,
-    Ranking,
-    ReturnedChunk,
-    ReturnedSentence,
-    WalkStep,
-)
+from knowtrail.eval.retrieval.system import Ranking
 from knowtrail.eval.store import code_version
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InputError
@@ -50,15 +47,14 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.questions import ReaderName
 
 
+_RANKING = TypeAdapter(Ranking)
+
+
 class Journal(LineJournal):
     """The rankings that an interrupted run has left behind, and those that come."""
 
     def __init__(self, folder: Path, key: str) -> None:
-        """Read what is there.
-
-        Args:
-            folder: Where journals are.
-            key: All that the rankings depend on, as a key.
+        """Read what is there under a key of all that the rankings depend on.
 
         Raises:
             InputError: If another run with this key is under way.
@@ -73,7 +69,8 @@ class Journal(LineJournal):
         return len(self._found)
 
     def _take(self, _: int, row: Any) -> None:
-        self._found[row["system"], row["question"]] = _ranking(row["ranking"])
+        ranking = _RANKING.validate_python(row["ranking"])
+        self._found[row["system"], row["question"]] = ranking
 
     def get(self, system: str, question: str) -> Ranking | None:
         """Return what a system found for a question, None where it is not kept."""
@@ -85,11 +82,8 @@ class Journal(LineJournal):
         Raises:
             StorageError: If it cannot be written.
         """
-        self.append({
-            "system": system,
-            "question": question,
-            "ranking": asdict(ranking),
-        })
+        row = {"system": system, "question": question, "ranking": asdict(ranking)}
+        self.append(row)
         self._found[system, question] = ranking
 
     def remove(self) -> None:
@@ -98,24 +92,11 @@ class Journal(LineJournal):
         self._found.clear()
 
 
-def _ranking(row: dict[str, Any]) -> Ranking:
-    """Return a ranking from its line."""
-    parts = {
-        "documents": tuple(RankedDocument(**each) for each in row["documents"]),
-        "chunks": tuple(ReturnedChunk(**each) for each in row["chunks"]),
-        "sentences": tuple(ReturnedSentence(**each) for each in row["sentences"]),
-        "steps": tuple(WalkStep(**each) for each in row["steps"]),
-    }
-    return Ranking(**{**row, **parts})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemResult:
     """What a system found for every question.
 
     Attributes:
-        name: The system.
-        questions: The questions.
         rankings: What it found, one by one.
         values: Its measures, one by one.
         model: The language model that it asks; None where it asks none.
@@ -150,14 +131,6 @@ def run_systems(
 ) -> tuple[SystemResult, ...]:
     """Ask every system every question.
 
-    Args:
-        bench: The stored corpus, with the questions.
-        systems: The systems, each prepared here before its first question.
-        ks: Places at which rankings are cut; rankings are as long as the greatest.
-        journal: What an interrupted run has found already, and where this one keeps
-            what it finds.
-        progress: Told of the rankings.
-
     Raises:
         InputError: If two systems share a name, or a k is out of range.
     """
@@ -170,7 +143,14 @@ def run_systems(
     found = _asked(bench, systems, cuts[-1], journal=journal, progress=progress)
     questions = bench.dataset.questions
     return tuple(
-        _result(questions, system, found[system.name], cuts) for system in systems
+        SystemResult(
+            name=system.name,
+            questions=questions,
+            rankings=tuple(rankings),
+            values=tuple(measure_rankings(questions, rankings, ks=cuts)),
+            model=_model(system),
+        )
+        for system, rankings in zip(systems, found.values(), strict=True)
     )
 
 
@@ -195,8 +175,9 @@ def _asked(
         for turn in range(count):
             progress("rankings", place * count + turn, len(questions) * count)
             system = systems[(place + turn) % count]
-            kept = _kept_as(system)
-            known = None if journal is None else journal.get(kept, question.id)
+            model = _model(system)
+            kept_as = system.name if model is None else f"{system.name} {model}"
+            known = None if journal is None else journal.get(kept_as, question.id)
             if known is None:
                 if system.name not in prepared:
                     bench.embed_questions(progress)
@@ -205,7 +186,7 @@ def _asked(
                     prepared.add(system.name)
                 known = system.rank(question, k)
                 if journal is not None:
-                    journal.add(kept, question.id, known)
+                    journal.add(kept_as, question.id, known)
             found[system.name].append(known)
     progress("rankings", len(questions) * count, len(questions) * count)
     return found
@@ -221,32 +202,10 @@ def _warm_up(system: System, question: RetrievalQuestion) -> None:
         warm_up(question)
 
 
-def _kept_as(system: System) -> str:
-    """Return what rankings of a system are kept under: not those of another model."""
-    model = _model(system)
-    return system.name if model is None else f"{system.name} {model}"
-
-
 def _model(system: System) -> str | None:
     """Return the name of the language model that a system asks, if any."""
     name: str | None = getattr(system, "model_name", None)
     return name
-
-
-def _result(
-    questions: tuple[RetrievalQuestion, ...],
-    system: System,
-    rankings: Sequence[Ranking],
-    ks: Sequence[int],
-) -> SystemResult:
-    """Return what a system found, measured."""
-    return SystemResult(
-        name=system.name,
-        questions=questions,
-        rankings=tuple(rankings),
-        values=tuple(measure_rankings(questions, rankings, ks=ks)),
-        model=_model(system),
-    )
 
 
 FOLDER = "evaluations"
@@ -258,9 +217,7 @@ class EvaluationOptions:
     """How systems are measured.
 
     Attributes:
-        unit: What a chunk of the corpus is.
         ks: Places at which rankings are cut.
-        seed: Of intervals and tests.
         base: The system that the others are compared with; where it does not take
             part, the first one.
         halves: Whether the questions at even and at odd places are reported too.
@@ -290,7 +247,6 @@ class Part:
     Attributes:
         name: `all`, `dev` or `test`.
         n: How many questions these are.
-        systems: The systems.
         differences: Each system less the one that all are compared with.
     """
 
@@ -305,11 +261,6 @@ class Evaluation:
     """What came out.
 
     Attributes:
-        dataset: The data set.
-        options: How it was measured.
-        corpus: Name of the corpus.
-        embedder: Name of the embedder.
-        commit: Version of the code.
         measures: Names of the measures in the order of a table.
         results: What each system found.
         parts: All questions, and the halves where they are asked for.
@@ -347,15 +298,6 @@ def evaluate_retrieval(
 ) -> Evaluation:
     """Measure systems on a data set; its corpus is brought into the graph first.
 
-    Args:
-        dataset: Passages, questions and gold.
-        systems: What is measured.
-        connection: The database.
-        embedder: The model; must be the one the database was made with.
-        settings: Where working files go.
-        options: How to measure; None for the defaults.
-        progress: Told of the ingest and of each system.
-
     Raises:
         InputError: If an option is no good.
         CorpusDriftError: If the database's vectors were made by another embedder.
@@ -364,30 +306,22 @@ def evaluate_retrieval(
     """
     chosen = options or EvaluationOptions()
     ks = check_ks(chosen.ks)
-    bench = _bench(dataset, connection, embedder, settings, chosen, progress)
+    bench = open_bench(
+        dataset,
+        connection,
+        embedder,
+        settings=settings,
+        unit=chosen.unit,
+        reader=chosen.reader,
+        record=chosen.record,
+        progress=progress,
+    )
     commit = code_version()
     with _journal(settings, chosen, _key(bench, chosen, ks, commit)) as journal:
         resumed = len(journal)
         results = run_systems(bench, systems, ks=ks, journal=journal, progress=progress)
-    judged = _judged(results, dataset, chosen, ks, settings, progress)
-    evaluation = Evaluation(
-        dataset=dataset,
-        options=chosen,
-        corpus=bench.corpus.name,
-        embedder=embedder_name(embedder),
-        commit=commit,
-        measures=judged.measures,
-        results=judged.results,
-        parts=parts_of(judged.results, judged.measures, chosen),
-        facts=_facts(bench, resumed),
-        notes=(
-            *_notes(bench, ks),
-            *_notes_of_results(judged.results, chosen),
-            *judged.notes,
-        ),
-        answers=judged.answers,
-        models=judged.models,
-    )
+    judged = _judged(results, dataset, chosen, settings, progress)
+    evaluation = _evaluation(bench, judged, chosen, commit=commit, resumed=resumed)
     if chosen.store:
         stored = store_evaluation(connection, evaluation)
         evaluation = replace(evaluation, runs=stored)
@@ -396,23 +330,57 @@ def evaluate_retrieval(
     return evaluation
 
 
-def _bench(
-    dataset: RetrievalDataset,
-    connection: Connection,
-    embedder: Embedder,
-    settings: Settings,
+def _evaluation(
+    bench: Bench,
+    judged: JudgedResults,
     options: EvaluationOptions,
+    *,
+    commit: str,
+    resumed: int,
+) -> Evaluation:
+    """Return what came out, summed up."""
+    ks = check_ks(options.ks)
+    names = measure_names(ks, sentences=bench.dataset.has_sentences)
+    measures = (*names, *judged.measures)
+    return Evaluation(
+        dataset=bench.dataset,
+        options=options,
+        corpus=bench.corpus.name,
+        embedder=embedder_name(bench.embedder),
+        commit=commit,
+        measures=measures,
+        results=judged.results,
+        parts=parts_of(judged.results, measures, options),
+        facts={
+            "resumed": resumed,
+            "embeddingMilliseconds": bench.embedding_milliseconds,
+            "reader": bench.reader_used,
+        },
+        notes=(
+            *_notes(bench, ks),
+            *_notes_of_results(judged.results, options),
+            *judged.notes,
+        ),
+        answers=judged.answers,
+        models=judged.models,
+    )
+
+
+def _judged(
+    results: tuple[SystemResult, ...],
+    dataset: RetrievalDataset,
+    options: EvaluationOptions,
+    settings: Settings,
     progress: Progress,
-) -> Bench:
-    """Return the corpus of a data set as the options want it."""
-    return open_bench(
-        dataset,
-        connection,
-        embedder,
+) -> JudgedResults:
+    """Return results with answers measured too, if that is asked for."""
+    if options.judging is None:
+        return JudgedResults(results=results, measures=())
+    return judge_results(
+        results,
+        dataset=dataset,
+        options=options.judging,
         settings=settings,
-        unit=options.unit,
-        reader=options.reader,
-        record=options.record,
         progress=progress,
     )
 
@@ -425,68 +393,6 @@ def _journal(settings: Settings, options: EvaluationOptions, key: str) -> Journa
     with journal:
         journal.remove()
     return Journal(settings.home / FOLDER, key)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Judged:
-    """Results with the measures of answers, where answers were asked for.
-
-    Attributes:
-        results: The systems.
-        measures: Names of all measures in the order of a table.
-        notes: What a reader must know, one sentence each.
-        answers: System -> question id -> what was answered.
-        stopped: Why not all was judged; empty where all was.
-        models: Who answered and judged, and how, by what a run calls it.
-    """
-
-    results: tuple[SystemResult, ...]
-    measures: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    answers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    stopped: str = ""
-    models: Mapping[str, Any] = field(default_factory=dict)
-
-
-def _judged(
-    results: tuple[SystemResult, ...],
-    dataset: RetrievalDataset,
-    options: EvaluationOptions,
-    ks: Sequence[int],
-    settings: Settings,
-    progress: Progress,
-) -> _Judged:
-    """Return results with answers measured too, if that is asked for."""
-    measures = measure_names(ks, sentences=dataset.has_sentences)
-    if options.judging is None:
-        return _Judged(results=results, measures=measures)
-    from knowtrail.eval.judged import judge_results
-
-    found = judge_results(
-        results,
-        dataset=dataset,
-        options=options.judging,
-        settings=settings,
-        progress=progress,
-    )
-    return _Judged(
-        results=found.results,
-        measures=(*measures, *found.measures),
-        notes=found.notes,
-        answers=found.answers,
-        stopped=found.stopped,
-        models=found.models,
-    )
-
-
-def _facts(bench: Bench, resumed: int) -> dict[str, Any]:
-    """Return what else is worth knowing of a run."""
-    embedding = bench.embedding_milliseconds
-    return {
-        "resumed": resumed,
-        "embeddingMilliseconds": None if embedding is None else round(embedding, 3),
-        "reader": bench.reader_used,
-    }
 
 
 def _key(

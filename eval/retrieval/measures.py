@@ -36,7 +36,7 @@ from knowtrail.eval.statistics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from knowtrail.eval.differences import Difference
     from knowtrail.eval.retrieval.dataset import RetrievalQuestion
@@ -45,12 +45,7 @@ if TYPE_CHECKING:
 
 
 def measure_names(ks: Sequence[int], *, sentences: bool) -> tuple[str, ...]:
-    """Return the names of the measures in the order of a table.
-
-    Args:
-        ks: Places at which rankings are cut.
-        sentences: Whether the data set names gold below passages.
-    """
+    """Return the names of the measures in the order of a table."""
     heads = ["recall", "all_recall", "precision", "ndcg"]
     names = [f"{head}@{k}" for head in heads for k in ks]
     names.append("mrr")
@@ -67,13 +62,7 @@ def measure_rankings(
     *,
     ks: Sequence[int],
 ) -> list[dict[str, float]]:
-    """Return the measures of each question, those that are defined for it.
-
-    Args:
-        questions: The questions.
-        rankings: What a system found for them, in the same order.
-        ks: Places at which rankings are cut, each once.
-    """
+    """Return the measures of each question, those that are defined for it."""
     found = _standard(questions, rankings, ks)
     for question, ranking, values in zip(questions, rankings, found, strict=True):
         for k in ks:
@@ -160,8 +149,6 @@ class SystemSummary:
     """A system's means.
 
     Attributes:
-        name: The system.
-        n: How many questions it was asked.
         measures: Measure -> mean with interval, over the questions that have it.
         latency: `p50` and `p95` -> milliseconds with interval.
         quantities: What was counted -> mean with interval.
@@ -178,16 +165,18 @@ class SystemSummary:
     filled: float = 0.0
 
 
+_COUNTED: dict[str, Callable[[Ranking], float]] = {
+    "documents": lambda ranking: len(ranking.documents),
+    "sentences": lambda ranking: len(ranking.sentences),
+    "hops": lambda ranking: ranking.hops,
+    "documents_crossed": lambda ranking: ranking.crossed,
+}
+
+
 def summarise(
     result: SystemResult, *, seed: int = 0, places: Sequence[int] | None = None
 ) -> SystemSummary:
-    """Return the means of a system.
-
-    Args:
-        result: What it found.
-        seed: Of the intervals.
-        places: Places of the questions that count; None for all.
-    """
+    """Return the means of a system."""
     chosen = range(len(result.questions)) if places is None else places
     rankings = [result.rankings[place] for place in chosen]
     values = [result.values[place] for place in chosen]
@@ -208,35 +197,18 @@ def summarise(
             "p95": quantile_interval(times, 0.95, seed=seed),
         },
         quantities={
-            name: bootstrap_interval(counts, seed=seed)
-            for name, counts in _counted(rankings).items()
+            name: bootstrap_interval([count(each) for each in rankings], seed=seed)
+            for name, count in _COUNTED.items()
         },
         empty=sum(not ranking.documents for ranking in rankings),
         filled=sum(ranking.filled for ranking in rankings) / shown if shown else 0.0,
     )
 
 
-def _counted(rankings: Sequence[Ranking]) -> dict[str, list[float]]:
-    """Return what is counted of each ranking."""
-    return {
-        "documents": [float(len(ranking.documents)) for ranking in rankings],
-        "sentences": [float(len(ranking.sentences)) for ranking in rankings],
-        "hops": [float(ranking.hops) for ranking in rankings],
-        "documents_crossed": [float(ranking.crossed) for ranking in rankings],
-    }
-
-
 def quantile_interval(
     numbers: Sequence[float], share: float, *, level: float = 0.95, seed: int = 0
 ) -> Interval:
-    """Return a quantile with its percentile bootstrap interval.
-
-    Args:
-        numbers: At least one number.
-        share: Which quantile, from 0 to 1.
-        level: Share of resamples inside the interval.
-        seed: Of the drawing.
-    """
+    """Return a quantile with its percentile bootstrap interval."""
     found = np.asarray(numbers, dtype=np.float64)
     value, n = float(np.quantile(found, share)), len(found)
     if n < 2:
@@ -259,15 +231,7 @@ def differences(
     seed: int = 0,
     places: Sequence[int] | None = None,
 ) -> tuple[Difference, ...]:
-    """Return each system less one of them, measure by measure.
-
-    Args:
-        results: The systems.
-        base: The one that the others are compared with.
-        measures: The measures.
-        seed: Of intervals and tests.
-        places: Places of the questions that count; None for all.
-    """
+    """Return each system less one of them, measure by measure."""
     chosen = range(len(base.questions)) if places is None else places
     values = {
         result.name: {

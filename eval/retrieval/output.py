@@ -1,4 +1,4 @@
-"""What an evaluation says: plain data, lines for people, and runs in the graph.
+"""What an evaluation says: data, lines, a page of HTML, and runs in the graph.
 
     (:EvalRun {kind: 'retrieval', system})-[:HAS_RECORD]->(:EvalRecord)
     (:EvalRecord)-[:JUDGES]->(:Traversal), (:EvalRun)-[:HAS_METRIC]->(:Metric)
@@ -11,9 +11,13 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.report import interval_dict
+from knowtrail.eval.judged import ANSWER_MEASURES
+from knowtrail.eval.report import Table, filled, interval_dict
+from knowtrail.eval.statistics import EXACT, RESAMPLES
 from knowtrail.eval.store import (
     LONGEST_TEXT,
     EvalRecord,
@@ -27,9 +31,8 @@ from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.prepare import document_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from knowtrail.eval.differences import Difference
     from knowtrail.eval.retrieval.dataset import RetrievalQuestion
     from knowtrail.eval.retrieval.evaluation import Evaluation, Part, SystemResult
     from knowtrail.eval.retrieval.measures import SystemSummary
@@ -58,16 +61,11 @@ JUDGED = {
 
 
 def as_dict(evaluation: Evaluation) -> dict[str, Any]:
-    """Return an evaluation as JSON values; means are from 0 to 1.
-
-    Args:
-        evaluation: What came out.
-    """
+    """Return an evaluation as JSON values; means are from 0 to 1."""
     whole, *rest = evaluation.parts
     dataset = evaluation.dataset
     return {
-        "systems": _systems(whole),
-        "n": whole.n,
+        **_part(whole),
         "seed": evaluation.options.seed,
         "corpus": evaluation.corpus,
         "embedder": evaluation.embedder,
@@ -83,61 +81,50 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
                 {"name": file.name, "bytes": file.size, "checksum": file.checksum}
                 for file in dataset.files
             ],
-            "problems": [
-                {"kind": each.kind, "id": each.id, "message": each.message}
-                for each in dataset.problems
-            ],
+            "problems": list(map(asdict, dataset.problems)),
         },
-        "differences": [_difference(each) for each in whole.differences],
-        "halves": {
-            part.name: {
-                "n": part.n,
-                "systems": _systems(part),
-                "differences": [_difference(each) for each in part.differences],
-            }
-            for part in rest
-        },
+        "halves": {part.name: _part(part) for part in rest},
         "notes": list(evaluation.notes),
         "facts": dict(evaluation.facts),
         "runs": dict(evaluation.runs),
     }
 
 
-def _systems(part: Part) -> dict[str, dict[str, Any]]:
-    """Return the systems of a part by name."""
-    return {system.name: _system(system) for system in part.systems}
-
-
-def _system(system: SystemSummary) -> dict[str, Any]:
-    """Return the means of a system."""
-    found: dict[str, Any] = {
-        name: interval_dict(each) for name, each in system.measures.items()
-    }
-    found["milliseconds"] = {
-        name: interval_dict(each) for name, each in system.latency.items()
-    }
-    found |= {name: interval_dict(each) for name, each in system.quantities.items()}
-    found |= {"n": system.n, "empty": system.empty, "filled": round(system.filled, 6)}
-    return found
-
-
-def _difference(each: Difference) -> dict[str, Any]:
-    """Return a difference as plain data."""
+def _part(part: Part) -> dict[str, Any]:
+    """Return what came out on some of the questions."""
     return {
-        "system": each.name,
-        "base": each.base,
-        "measure": each.metric,
-        **interval_dict(each.found.difference),
-        "p": each.p_value,
+        "n": part.n,
+        "systems": {
+            system.name: {
+                **_intervals(system.measures),
+                "milliseconds": _intervals(system.latency),
+                **_intervals(system.quantities),
+                "n": system.n,
+                "empty": system.empty,
+                "filled": round(system.filled, 6),
+            }
+            for system in part.systems
+        },
+        "differences": [
+            {
+                "system": each.name,
+                "base": each.base,
+                "measure": each.metric,
+                **interval_dict(each.found.difference),
+                "p": each.p_value,
+            }
+            for each in part.differences
+        ],
     }
+
+
+def _intervals(found: Mapping[str, Interval]) -> dict[str, Any]:
+    """Return intervals by name."""
+    return {name: interval_dict(each) for name, each in found.items()}
 
 
 def rankings_of(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
-    """Yield what each system found for each question, as JSON values.
-
-    Args:
-        evaluation: What came out.
-    """
+    """Yield what each system found for each question, as JSON values."""
     for result in evaluation.results:
         for question, ranking, values in zip(
             result.questions, result.rankings, result.values, strict=True
@@ -177,12 +164,7 @@ def facts_of(evaluation: Evaluation) -> dict[str, str]:
 
 
 def table_facts(evaluation: Evaluation, n: int) -> str:
-    """Return what every table must say, as one sentence.
-
-    Args:
-        evaluation: What came out.
-        n: How many questions the table is about.
-    """
+    """Return what every table must say, as one sentence."""
     options = evaluation.options
     return (
         f"n = {n} questions; a chunk is a {options.unit}; seed {options.seed}; "
@@ -261,12 +243,7 @@ def _head(part: Part, measure: str, head: str) -> str:
 
 
 def mean_text(found: Interval, measure: str) -> str:
-    """Return a mean in per cent; of what passes, how many of how many.
-
-    Args:
-        found: The mean.
-        measure: Its measure.
-    """
+    """Return a mean in per cent; of what passes, how many of how many."""
     if measure == "passed":
         return f"{round(found.value * found.n)}/{found.n}"
     return per_cent(found.value)
@@ -278,12 +255,7 @@ def main_k(evaluation: Evaluation) -> int:
 
 
 def per_cent(value: float, sign: str = "") -> str:
-    """Return a share in per cent with one digit after the point, 5 rounded up.
-
-    Args:
-        value: The share; as a difference it may be below 0. NaN is written as `-`.
-        sign: `+` writes the sign of a gain too.
-    """
+    """Return a share in per cent with one digit after the point, 5 rounded up."""
     if value != value:
         return "-"
     scaled = math.copysign(math.floor(abs(value) * 1000 + 0.5 + 1e-9) / 10, value)
@@ -302,41 +274,23 @@ def _cell(found: Mapping[str, Interval], name: str) -> str:
 
 
 def store_evaluation(connection: Connection, evaluation: Evaluation) -> dict[str, str]:
-    """Store an evaluation.
-
-    Args:
-        connection: The database.
-        evaluation: What came out.
-
-    Returns:
-        System -> id of its run.
-    """
-    return {
-        result.name: _store(connection, evaluation, result)
-        for result in evaluation.results
-    }
-
-
-def _store(connection: Connection, evaluation: Evaluation, result: SystemResult) -> str:
-    """Store a system's run."""
-    run = run_of(evaluation, result)
-    rows = zip(result.questions, result.rankings, result.values, strict=True)
-    store_run(
-        connection,
-        run,
-        records=(_record(evaluation.corpus, *row) for row in rows),
-        metrics=_metrics(evaluation, result.name),
-    )
-    return run.id
+    """Store an evaluation; return the id of each system's run."""
+    runs = {}
+    for result in evaluation.results:
+        run = run_of(evaluation, result)
+        rows = zip(result.questions, result.rankings, result.values, strict=True)
+        store_run(
+            connection,
+            run,
+            records=(_record(evaluation.corpus, *row) for row in rows),
+            metrics=_metrics(evaluation, result.name),
+        )
+        runs[result.name] = run.id
+    return runs
 
 
 def run_of(evaluation: Evaluation, result: SystemResult) -> EvalRun:
-    """Return the run of a system; see `EvalRun`.
-
-    Args:
-        evaluation: What came out.
-        result: What the system found.
-    """
+    """Return the run of a system; see `EvalRun`."""
     dataset, options = evaluation.dataset, evaluation.options
     shared = {
         "corpus": evaluation.corpus,
@@ -407,9 +361,158 @@ def _metrics(evaluation: Evaluation, system: str) -> Iterator[Metric]:
     for part in evaluation.parts:
         path = "" if part.name == "all" else part.name
         (summary,) = (each for each in part.systems if each.name == system)
-        for name, interval in summary.measures.items():
-            yield Metric.of(name, interval, path=path)
-        for name, interval in summary.latency.items():
-            yield Metric.of(f"milliseconds_{name}", interval, path=path)
-        for name, interval in summary.quantities.items():
-            yield Metric.of(name, interval, path=path)
+        times = {f"milliseconds_{name}": one for name, one in summary.latency.items()}
+        for name, one in {**summary.measures, **times, **summary.quantities}.items():
+            yield Metric.of(name, one, path=path)
+
+
+_WORST = 15
+_ALPHA = 0.05
+_ANSWERS = (*ANSWER_MEASURES, *JUDGED)
+
+
+def retrieval_page(evaluation: Evaluation) -> str:
+    """Return an evaluation as HTML."""
+    k = main_k(evaluation)
+    measure = f"recall@{k}"
+    return filled(
+        "retrieval/report.html",
+        title=f"Retrieval on {evaluation.dataset.name}",
+        evaluation=evaluation,
+        questions=evaluation.results[0].questions,
+        facts_told=facts_of(evaluation),
+        titles=TITLES,
+        k=k,
+        measure=measure,
+        told=partial(table_facts, evaluation),
+        known=partial(_known, evaluation),
+        best_of=_best,
+        costs=partial(_costs, evaluation),
+        differences=partial(_differences, evaluation),
+        worst=_worst(evaluation, measure),
+        dataset_tables=list(_dataset(evaluation)),
+        label=_label,
+        mean_text=mean_text,
+        per_cent=per_cent,
+        resamples=RESAMPLES,
+    )
+
+
+def _known(
+    evaluation: Evaluation, systems: Sequence[SystemSummary], answers: bool
+) -> list[str]:
+    """Return the measures of answers, or the others, that any system has."""
+    return [
+        name
+        for name in (_ANSWERS if answers else evaluation.measures)
+        if (name in _ANSWERS) == answers and any(name in s.measures for s in systems)
+    ]
+
+
+def _best(measure: str, systems: Sequence[SystemSummary]) -> float:
+    """Return the highest mean of a measure."""
+    return max(s.measures[measure].value for s in systems if measure in s.measures)
+
+
+def _worst(evaluation: Evaluation, measure: str) -> list[tuple[int, float]]:
+    """Return the places of the questions with the lowest means, and these."""
+    rows = zip(*(result.values for result in evaluation.results), strict=True)
+    count = len(evaluation.results)
+    means = [sum(values[measure] for values in row) / count for row in rows]
+    return sorted(enumerate(means), key=lambda one: (one[1], one[0]))[:_WORST]
+
+
+def _label(measure: str) -> str:
+    """Return the name of a measure as a heading."""
+    return JUDGED.get(measure, measure).replace("_", " ")
+
+
+def _costs(evaluation: Evaluation, part: Part) -> Table:
+    """Return time and what was returned."""
+    rows = []
+    for system in part.systems:
+        p50, p95 = system.latency["p50"], system.latency["p95"]
+        counted = system.quantities
+        rows.append((
+            system.name,
+            _milliseconds(p50),
+            _milliseconds(p95),
+            *(f"{counted[name].value:.1f}" for name in _COUNTED),
+            f"{100 * system.filled:.0f} %",
+            str(system.empty),
+        ))
+    return Table(
+        title=f"{TITLES[part.name]}: time and extent",
+        note=(
+            f"{table_facts(evaluation, part.n)} Milliseconds without embedding the "
+            "question, median and 95th percentile with 95 % intervals. The others are "
+            "means; filled is the share of passages that come from the dense ranking "
+            "after a walk's end, empty the number of questions for which nothing was "
+            "found."
+        ),
+        columns=("system", "p50 ms", "p95 ms", *_COUNTED.values(), "filled", "empty"),
+        rows=rows,
+    )
+
+
+def _milliseconds(found: Interval) -> str:
+    """Return a time with its interval, where there is one."""
+    if found.low != found.low:
+        return f"{found.value:.1f}"
+    return f"{found.value:.1f} ({found.low:.1f} to {found.high:.1f})"
+
+
+_COUNTED = {
+    "documents": "passages",
+    "sentences": "sentences",
+    "hops": "hops",
+    "documents_crossed": "passages crossed",
+}
+
+
+def _differences(evaluation: Evaluation, part: Part) -> Table:
+    """Return how systems differ from the base."""
+    base = part.differences[0].base
+    shown = ("recall@", "all_recall@", "mrr", "sentence_f1", "chunk_recall@", *_ANSWERS)
+    rows = [
+        (
+            each.name,
+            _label(each.metric),
+            per_cent(each.found.difference.value, "+"),
+            f"{per_cent(each.found.difference.low, '+')} to "
+            f"{per_cent(each.found.difference.high, '+')}",
+            f"{each.p_value:.4f}{' *' if each.p_value < _ALPHA else ''}",
+        )
+        for each in part.differences
+        if each.metric.startswith(shown)
+    ]
+    return Table(
+        title=f"{TITLES[part.name]}: differences from {base}",
+        note=(
+            f"{table_facts(evaluation, part.n)} Paired by question, in points with "
+            "95 % bootstrap intervals; p from a permutation test (all swaps up to "
+            f"{EXACT} questions, {RESAMPLES:,} random ones above), corrected by "
+            "Holm's method for the number of systems, measure by measure, * below 0.05."
+        ),
+        columns=("system", "measure", "difference", "interval", "p"),
+        rows=rows,
+    )
+
+
+def _dataset(evaluation: Evaluation) -> Iterator[Table]:
+    """Yield what the data set was read from and what is wrong with it."""
+    dataset = evaluation.dataset
+    yield Table(
+        title="Data set",
+        note=f"{len(dataset.passages)} passages, {len(dataset.questions)} "
+        "questions; checksums are BLAKE2b, 128 bits.",
+        columns=("file", "bytes", "checksum"),
+        rows=[(f.name, f"{f.size:,}", f.checksum) for f in dataset.files],
+    )
+    if dataset.problems:
+        yield Table(
+            title="Problems of the data set",
+            note="Questions and passages that are not as they should be.",
+            columns=("kind", "id", "what"),
+            rows=[(p.kind, p.id, p.message) for p in dataset.problems],
+        )

@@ -126,20 +126,11 @@ class System(Protocol):
     name: str
 
     def prepare(self, bench: Bench) -> None:
-        """Make what is needed for all questions; not a part of the time measured.
-
-        Args:
-            bench: The stored corpus.
-        """
+        """Make what is needed for all questions; not a part of the time measured."""
         ...
 
     def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
-        """Rank passages for a question.
-
-        Args:
-            question: The question; its gold is not to be looked at.
-            k: Passages wanted.
-        """
+        """Return k passages at most for a question, whose gold is not looked at."""
         ...
 
 
@@ -150,13 +141,7 @@ SENTENCES = 10
 def documents_of(
     bench: Bench, chunks: Iterable[tuple[str, float]], k: int
 ) -> tuple[RankedDocument, ...]:
-    """Return passages by their best chunks, best first, ties by id.
-
-    Args:
-        bench: The corpus.
-        chunks: Ids of chunks with their scores, in any order.
-        k: Passages wanted.
-    """
+    """Return passages by their best chunks, best first, ties by id."""
     best: dict[str, float] = {}
     for chunk_id, score in chunks:
         if (chunk := bench.chunks.get(chunk_id)) is not None:
@@ -168,36 +153,18 @@ def documents_of(
 def chunks_of(
     bench: Bench, chunks: Iterable[tuple[str, float]]
 ) -> tuple[ReturnedChunk, ...]:
-    """Return chunks in terms of the data set, in their order.
-
-    Args:
-        bench: The corpus.
-        chunks: Ids of chunks with their scores.
-    """
-    found = []
-    for chunk_id, score in chunks:
-        if (chunk := bench.chunks.get(chunk_id)) is not None:
-            found.append(
-                ReturnedChunk(
-                    document=chunk.document,
-                    first=chunk.first,
-                    last=chunk.last,
-                    score=score,
-                )
-            )
-    return tuple(found)
+    """Return chunks in terms of the data set, in their order."""
+    return tuple(
+        ReturnedChunk(document=at.document, first=at.first, last=at.last, score=score)
+        for chunk_id, score in chunks
+        if (at := bench.chunks.get(chunk_id)) is not None
+    )
 
 
 def sentences_of(
     bench: Bench, chunks: Sequence[ReturnedChunk], *, most: int = SENTENCES
 ) -> tuple[ReturnedSentence, ...]:
-    """Return the first sentences of chunks in their order, each once.
-
-    Args:
-        bench: The corpus.
-        chunks: The chunks.
-        most: Sentences wanted.
-    """
+    """Return the first sentences of chunks in their order, each once."""
     found: dict[tuple[str, int], ReturnedSentence] = {}
     for chunk in chunks:
         for number in range(chunk.first, chunk.last + 1):
@@ -217,14 +184,7 @@ def sentences_of(
 def nearest(
     bench: Bench, ranking: ChunkRanking, k: int, *, known: Iterable[str] = ()
 ) -> Walking[list[RankedChunk]]:
-    """Take chunks from a ranking until there are enough passages, or no more.
-
-    Args:
-        bench: The corpus.
-        ranking: The ranking; goes on from where it stands.
-        k: Passages wanted in all.
-        known: Ids of passages that are there already; their chunks are passed over.
-    """
+    """Take chunks from a ranking until there are enough passages, or no more."""
     documents = set(known)
     before = frozenset(documents)
     taken: list[RankedChunk] = []
@@ -242,14 +202,7 @@ def filled_up(
     rest: Iterable[RankedChunk],
     k: int,
 ) -> tuple[RankedDocument, ...]:
-    """Return a ranking with passages of the dense one after its end, marked.
-
-    Args:
-        bench: The corpus.
-        documents: The ranking.
-        rest: Chunks of other passages, nearest first.
-        k: Passages wanted.
-    """
+    """Return a ranking with passages of the dense one after its end, marked."""
     more = documents_of(bench, ((hit.id, hit.score) for hit in rest), k)
     marked = (replace(document, filled=True) for document in more)
     return tuple([*documents, *marked][:k])

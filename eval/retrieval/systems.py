@@ -12,6 +12,15 @@ full-text index is not used, since it counts how rare a word is over all corpora
 The five chunks nearest to the question pass their cosines on along their SIMILAR_TO
 edges, each times the cosine of the two chunks; what comes to a chunk adds up. The rest
 of the ranking is filled from the dense one.
+
+Walking algorithms are measured as they were published, and as rankers.
+
+`NAME:published` walks by the rules of the published code for ten sentences and is
+measured by the passages that these come from, in the order of their best chunks.
+`NAME` walks on until it has read five passages, its early stop turned off, or until it
+finds no way; passages stand by the cosine of their best chunk, and the rest is filled
+from the dense ranking, marked.
+`auto` ranks by itself, so its chunks stay in its order.
 """
 
 from __future__ import annotations
@@ -19,71 +28,97 @@ from __future__ import annotations
 import difflib
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from knowtrail.eval.retrieval.system import (
+    SENTENCES,
+    RankedDocument,
     Ranking,
+    ReturnedSentence,
+    WalkStep,
     chunks_of,
     documents_of,
     filled_up,
     nearest,
     sentences_of,
 )
-from knowtrail.eval.retrieval.walks import (
-    PUBLISHED,
-    OrderedWalkSystem,
-    PublishedWalkSystem,
-    WalkSystem,
-)
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC
 from knowtrail.retrieval.algorithms.asking import Ranking as ChunkRanking
 from knowtrail.retrieval.algorithms.asking import ask_visits
+from knowtrail.retrieval.algorithms.rules import Rules
 from knowtrail.retrieval.cosine import cosines
 from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.questions import check_question
+from knowtrail.retrieval.readers.opening import open_reader
+from knowtrail.retrieval.recording import Recording, record
 from knowtrail.retrieval.rerank.bm25 import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from knowtrail.eval.retrieval.bench import Bench
     from knowtrail.eval.retrieval.dataset import RetrievalQuestion
-    from knowtrail.eval.retrieval.system import RankedDocument, System
+    from knowtrail.eval.retrieval.system import System
     from knowtrail.graph.models.language_models import LanguageModel
-    from knowtrail.retrieval.protocols import Vector, Walking
-    from knowtrail.retrieval.walk import RankedChunk
+    from knowtrail.retrieval.protocols import Algorithm, GraphReader, Vector, Walking
+    from knowtrail.retrieval.questions import Task
+    from knowtrail.retrieval.walk import RankedChunk, Trail
+
+_LOG = logging.getLogger(__name__)
+_Found: TypeAlias = "tuple[list[tuple[str, float]], Sequence[RankedChunk]]"
 
 
-class _Chunks:
-    """What the systems that rank chunks share."""
+class _Chunks(ABC):
+    """A system that ranks chunks; its time is that from the vector to the chunks."""
+
+    name = ""
+    hops = 0
 
     def prepare(self, bench: Bench) -> None:
         """Take the corpus."""
         self._bench = bench
 
-    def _ranking(
-        self,
-        documents: tuple[RankedDocument, ...],
-        pairs: Iterable[tuple[str, float]],
-        seconds: float,
-        *,
-        hops: int = 0,
-        crossed: int = 0,
-    ) -> Ranking:
-        """Return passages with those of their chunks that were ranked."""
-        bench, shown = self._bench, {document.id for document in documents}
-        kept = [pair for pair in pairs if bench.chunks[pair[0]].document in shown]
-        chunks = chunks_of(bench, kept)
+    def warm_up(self, question: RetrievalQuestion) -> None:
+        """Answer a question once, so that the server has planned what it runs."""
+        self.rank(question, 1)
+
+    @abstractmethod
+    def _walk(self, question: str, query: Vector, k: int) -> Walking[_Found]:
+        """Return scored chunks, best first, and the dense ones that fill the rest."""
+
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Return the passages of the best chunks."""
+        bench = self._bench
+        query = bench.vector(question.text)
+        reader = bench.open_reader(question.text).reader
+        begin = time.perf_counter()
+        found, rest = run(reader, self._walk(question.text, query, k))
+        seconds = time.perf_counter() - begin
+        documents = filled_up(bench, documents_of(bench, found, k), rest, k)
+        shown = {document.id for document in documents}
+        known = [pair for pair in [*found, *_pairs(rest)] if pair[0] in bench.chunks]
+        chunks = chunks_of(
+            bench, [pair for pair in known if bench.chunks[pair[0]].document in shown]
+        )
+        crossed = {bench.chunks[name].document for name, _ in known[: len(found)]}
         return Ranking(
             documents=documents,
             chunks=chunks,
             sentences=sentences_of(bench, chunks),
             milliseconds=1000 * seconds,
-            hops=hops,
-            crossed=crossed,
+            hops=self.hops,
+            crossed=len(crossed) if self.hops else 0,
         )
+
+
+def _pairs(hits: Iterable[RankedChunk]) -> list[tuple[str, float]]:
+    """Return ids of chunks with their scores."""
+    return [(hit.id, hit.score) for hit in hits]
 
 
 class DenseSystem(_Chunks):
@@ -94,24 +129,11 @@ class DenseSystem(_Chunks):
 
     name = "dense"
 
-    def warm_up(self, question: RetrievalQuestion) -> None:
-        """Answer a question once, so that the server has planned what it runs."""
-        self.rank(question, 1)
-
-    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
-        """Return the passages nearest to a question."""
-        bench = self._bench
-        query = bench.vector(question.text)
-        reader = bench.open_reader(question.text).reader
-        begin = time.perf_counter()
-        ranking = ChunkRanking(query, k=k)
-        hits = run(reader, nearest(bench, ranking, k))
-        seconds = time.perf_counter() - begin
-        pairs = [(hit.id, hit.score) for hit in hits]
-        return self._ranking(documents_of(bench, pairs, k), pairs, seconds)
+    def _walk(self, question: str, query: Vector, k: int) -> Walking[_Found]:
+        hits = yield from nearest(self._bench, ChunkRanking(query, k=k), k)
+        return _pairs(hits), ()
 
 
-_LOG = logging.getLogger("bm25s")
 _K1 = 1.2
 _B = 0.75
 
@@ -120,43 +142,23 @@ class Bm25Index:
     """BM25 over all chunks of a corpus."""
 
     def __init__(self, bench: Bench) -> None:
-        """Index the chunks.
-
-        Args:
-            bench: The corpus.
-        """
+        """Index the chunks."""
         import bm25s  # type: ignore[import-untyped]
 
-        _LOG.setLevel(logging.NOTSET)
+        logging.getLogger("bm25s").setLevel(logging.NOTSET)
         self._ids = tuple(bench.chunks)
         found = [words(chunk.text) for chunk in bench.chunks.values()]
-        self._number: dict[str, int] = {}
-        for text in found:
-            for word in text:
-                self._number.setdefault(word, len(self._number))
-        self._model: Any = None
-        if self._number:
-            self._model = bm25s.BM25(k1=_K1, b=_B, dtype="float64")
-            numbers = [[self._number[word] for word in text] for text in found]
-            self._model.index(
-                (numbers, self._number), create_empty_token=False, show_progress=False
-            )
+        self._model = bm25s.BM25(k1=_K1, b=_B, dtype="float64")
+        if any(found):
+            self._model.index(found, create_empty_token=False, show_progress=False)
 
     def best(self, question: str, most: int) -> list[tuple[str, float]]:
-        """Return ids of chunks with their scores, best first, ties by id.
-
-        Args:
-            question: What is asked.
-            most: Chunks wanted; there are fewer where fewer share a word.
-        """
-        asked = [
-            self._number[word]
-            for word in dict.fromkeys(words(question))
-            if word in self._number
-        ]
+        """Return ids of chunks with their scores, best first, ties by id."""
+        known = getattr(self._model, "vocab_dict", {})
+        asked = [word for word in dict.fromkeys(words(question)) if word in known]
         if not asked:
             return []
-        scores = np.asarray(self._model.get_scores_from_ids(asked))
+        scores = np.asarray(self._model.get_scores(asked))
         order = np.lexsort((np.arange(len(scores)), -scores))[:most]
         return [
             (self._ids[place], float(scores[place]))
@@ -175,14 +177,9 @@ class Bm25System(_Chunks):
         super().prepare(bench)
         self._index = Bm25Index(bench)
 
-    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
-        """Return the passages with the best words."""
-        bench = self._bench
-        begin = time.perf_counter()
-        pairs = self._index.best(question.text, len(bench.chunks))
-        documents = documents_of(bench, pairs, k)
-        seconds = time.perf_counter() - begin
-        return self._ranking(documents, pairs, seconds)
+    def _walk(self, question: str, query: Vector, k: int) -> Walking[_Found]:
+        yield from ()
+        return self._index.best(question, len(self._bench.chunks)), ()
 
 
 _CONSTANT = 60
@@ -193,9 +190,6 @@ def fused(rankings: Sequence[Sequence[str]]) -> list[tuple[str, float]]:
     """Return ids with the sum of 1 / (60 + place), best first, ties by id.
 
     The constant is that of Cormack, Clarke and Buettcher, 2009.
-
-    Args:
-        rankings: Ids, best first, each once in a ranking.
     """
     scores: dict[str, float] = {}
     for ranking in rankings:
@@ -204,30 +198,18 @@ def fused(rankings: Sequence[Sequence[str]]) -> list[tuple[str, float]]:
     return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-class FusionSystem(_Chunks):
+class FusionSystem(Bm25System):
     """The hundred best chunks of either ranking, fused by their places."""
 
     name = "rrf"
 
-    def prepare(self, bench: Bench) -> None:
-        """Index the corpus."""
-        super().prepare(bench)
-        self._index = Bm25Index(bench)
-
-    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
-        """Return passages that both rankings have high up."""
-        bench = self._bench
-        query = bench.vector(question.text)
-        reader = bench.open_reader(question.text).reader
+    def _walk(self, question: str, query: Vector, k: int) -> Walking[_Found]:
         depth = max(_DEPTH, k)
-        begin = time.perf_counter()
         dense = ChunkRanking(query, k=depth // 10)
-        near = run(reader, nearest(bench, dense, depth))
-        words = self._index.best(question.text, depth)
-        pairs = fused([[hit.id for hit in near[:depth]], [name for name, _ in words]])
-        documents = documents_of(bench, pairs, k)
-        seconds = time.perf_counter() - begin
-        return self._ranking(documents, pairs, seconds)
+        near = yield from nearest(self._bench, dense, depth)
+        words = self._index.best(question, depth)
+        ids = [hit.id for hit in near[:depth]], [name for name, _ in words]
+        return fused(ids), ()
 
 
 _SEEDS = 5
@@ -237,34 +219,15 @@ class ExpansionSystem(_Chunks):
     """One hop from the five nearest chunks."""
 
     name = "dense+1hop"
+    hops = 1
 
-    def warm_up(self, question: RetrievalQuestion) -> None:
-        """Answer a question once, so that the server has planned what it runs."""
-        self.rank(question, 1)
-
-    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
-        """Return the nearest passages and those that they are similar to."""
-        bench = self._bench
-        query = bench.vector(question.text)
-        reader = bench.open_reader(question.text).reader
-        begin = time.perf_counter()
-        pairs, rest = run(reader, self._walk(query, k))
-        seconds = time.perf_counter() - begin
-        documents = filled_up(bench, documents_of(bench, pairs, k), rest, k)
-        both = [*pairs, *((hit.id, hit.score) for hit in rest)]
-        crossed = {bench.chunks[name].document for name, _ in pairs}
-        return self._ranking(documents, both, seconds, hops=1, crossed=len(crossed))
-
-    def _walk(
-        self, query: Vector, k: int
-    ) -> Walking[tuple[list[tuple[str, float]], list[RankedChunk]]]:
-        """Return scored chunks, best first, and the dense ones that fill the rest."""
+    def _walk(self, question: str, query: Vector, k: int) -> Walking[_Found]:
         bench = self._bench
         ranking = ChunkRanking(query, k=max(k, _SEEDS))
         yield from ranking.read()
         seeds = ranking.ranked[:_SEEDS]
         visits = yield from ask_visits(tuple(seed.id for seed in seeds))
-        scores = {seed.id: seed.score for seed in seeds}
+        scores = dict(_pairs(seeds))
         for seed in seeds:
             if (visit := visits.get(seed.id)) is None or not visit.neighbours.ids:
                 continue
@@ -272,14 +235,260 @@ class ExpansionSystem(_Chunks):
             near = cosines(ranking.vectors[seed.id], around.vectors).tolist()
             for name, cosine in zip(around.ids, near, strict=True):
                 scores[name] = scores.get(name, 0.0) + seed.score * cosine
-        pairs = [
-            pair
-            for pair in sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
-            if pair[0] in bench.chunks
-        ]
-        known = {bench.chunks[name].document for name, _ in pairs}
+        order = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+        found = [pair for pair in order if pair[0] in bench.chunks]
+        known = {bench.chunks[name].document for name, _ in found}
         rest = yield from nearest(bench, ranking, k, known=known)
-        return pairs, rest
+        return found, rest
+
+
+PUBLISHED = ":published"
+"""What follows the name of an algorithm that is measured as published."""
+
+_DOCUMENTS = 5
+_HOPS = 100
+_MOST_CHUNKS = 320
+
+
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    """A walk over a reader, timed."""
+
+    task: Task
+    trail: Trail
+    query: Vector
+    seconds: float
+    reader: str
+    rest: tuple[RankedChunk, ...] = ()
+
+
+class _Walker(ABC):
+    """What the three ways of measuring a walk share."""
+
+    suffix = ""
+
+    def __init__(self, algorithm: str, *, model: LanguageModel | None = None) -> None:
+        """Name an algorithm, and the language model that it asks, if it asks one."""
+        self.name = algorithm + self.suffix
+        self._algorithm = algorithm
+        self._model = model
+
+    def prepare(self, bench: Bench) -> None:
+        """Take the corpus."""
+        self._bench = bench
+
+    def warm_up(self, question: RetrievalQuestion) -> None:
+        """Answer a question, and keep nothing of it."""
+        bench = self._bench
+        self._bench = replace(bench, record=False)
+        try:
+            self.rank(question, 1)
+        finally:
+            self._bench = bench
+
+    @abstractmethod
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Rank passages for a question."""
+
+    @property
+    def model_name(self) -> str | None:
+        """Return the name of the language model; None where none is asked."""
+        return None if self._model is None else self._model.name
+
+    def _opened(self, task: Task) -> tuple[GraphReader, str]:
+        """Return the reader of a task and its name."""
+        bench = self._bench
+        opened = open_reader(
+            bench.connection, bench.corpus, task, settings=bench.settings
+        )
+        return opened.reader, opened.name
+
+    def _ranking(
+        self, walked: _Walked, documents: tuple[RankedDocument, ...]
+    ) -> Ranking:
+        """Return a walk with its documents as a ranking, and record the walk."""
+        bench, trail = self._bench, walked.trail
+        pairs = [(step.chunk.id, step.score) for step in trail.steps]
+        chunks = chunks_of(bench, pairs)
+        more = chunks_of(bench, [(hit.id, hit.score) for hit in walked.rest])
+        sentences = list(_found(bench, trail))[:SENTENCES]
+        room = SENTENCES - len(sentences)
+        return Ranking(
+            documents=documents,
+            chunks=(*chunks, *more),
+            sentences=(*sentences, *sentences_of(bench, more, most=room)),
+            milliseconds=1000 * walked.seconds,
+            hops=sum(step.hop > 0 for step in trail.steps),
+            crossed=len({chunk.document for chunk in chunks}),
+            stop_reason=trail.stop_reason,
+            steps=tuple(
+                WalkStep(
+                    document=bench.passages.get(step.chunk.document_id, ""),
+                    hop=step.hop,
+                    score=step.score,
+                    reason=step.reason,
+                )
+                for step in trail.steps
+            ),
+            traversal_id=self._record(walked),
+        )
+
+    def _record(self, walked: _Walked) -> str | None:
+        """Store a walk; return its id, None where nothing is stored."""
+        bench = self._bench
+        if not bench.record:
+            return None
+        walk = walked.task.walk(
+            bench.corpus.name,
+            walked.trail,
+            walked.seconds,
+            reader=walked.reader,
+            model=self.model_name,
+            k=walked.task.k,
+            measuredAs=self.name,
+        )
+        stored, warning = record(
+            bench.connection,
+            Recording(
+                walk=walk,
+                query=walked.query,
+                corpus_version=bench.corpus.version,
+                ranking=walked.trail.ranking,
+            ),
+        )
+        if warning:
+            _LOG.warning("%s", warning)
+        return stored
+
+
+def _found(bench: Bench, trail: Trail) -> Iterator[ReturnedSentence]:
+    """Yield the sentences of a walk in terms of the data set; titles are none."""
+    for step in trail.steps:
+        passage = bench.passages.get(step.chunk.document_id, "")
+        for sentence in step.sentences if passage else ():
+            if (number := bench.number(passage, sentence.index)) is not None:
+                yield ReturnedSentence(
+                    document=passage, sentence=number, text=sentence.text
+                )
+
+
+def _read(trail: Trail) -> list[tuple[str, float]]:
+    """Return ids and scores of the chunks of which a walk read sentences."""
+    return [(step.chunk.id, step.score) for step in trail.steps if step.sentences]
+
+
+class PublishedWalkSystem(_Walker):
+    """An algorithm as it was published: ten sentences, and no more than they give."""
+
+    suffix = PUBLISHED
+
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Return the passages that the ten sentences come from."""
+        bench = self._bench
+        query = bench.vector(question.text)
+        task = check_question(
+            question.text,
+            algorithm=self._algorithm,
+            max_sentences=SENTENCES,
+            preset="published",
+            reader=bench.reader,
+        )
+        reader, name = self._opened(task)
+        begin = time.perf_counter()
+        trail = run(reader, task.walking(query), self._model)
+        seconds = time.perf_counter() - begin
+        walked = _Walked(task, trail, query, seconds, name)
+        return self._ranking(walked, documents_of(bench, _read(trail), k))
+
+
+class WalkSystem(_Walker):
+    """An algorithm as a ranker: five passages, then the dense ranking."""
+
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Return the passages that the walk read, and the nearest others."""
+        walked = self._walked(question, k, documents=min(_DOCUMENTS, k))
+        bench = self._bench
+        documents = documents_of(bench, _read(walked.trail), k)
+        return self._ranking(walked, filled_up(bench, documents, walked.rest, k))
+
+    def _walked(
+        self, question: RetrievalQuestion, k: int, *, documents: int
+    ) -> _Walked:
+        """Walk until there are enough passages or the walk ends by itself.
+
+        Where chunks of one passage follow each other, the walk is made again with
+        twice the chunks; the time is that of the last one.
+        """
+        bench = self._bench
+        query = bench.vector(question.text)
+        task = check_question(
+            question.text,
+            algorithm=self._algorithm,
+            k=k,
+            max_hops=_HOPS,
+            reader=bench.reader,
+        )
+        task = replace(task, algorithm=_tireless(task.algorithm))
+        reader, name = self._opened(task)
+        chunks = documents
+        while True:
+            options = replace(task.options, max_sentences=None, max_chunks=chunks)
+            task = replace(task, options=options)
+            begin = time.perf_counter()
+            trail = run(reader, task.walking(query), self._model)
+            trail = _until(trail, documents)
+            read = {s.chunk.document_id for s in trail.steps if s.sentences}
+            seconds = time.perf_counter() - begin
+            limited = trail.stop_reason == "chunk_limit" and chunks < _MOST_CHUNKS
+            if len(read) >= documents or not limited:
+                break
+            chunks *= 2
+        begin = time.perf_counter()
+        ranking = ChunkRanking(query, k=k, known=trail.ranking)
+        known = {bench.passages[name] for name in read if name in bench.passages}
+        rest = run(reader, nearest(bench, ranking, k, known=known))
+        seconds += time.perf_counter() - begin
+        return _Walked(task, trail, query, seconds, name, tuple(rest))
+
+
+def _tireless(algorithm: Algorithm) -> Algorithm:
+    """Return an algorithm without its early stop, where it has one."""
+    rules = getattr(algorithm, "rules", None)
+    if not isinstance(rules, Rules):
+        return algorithm
+    changed: Any = replace(
+        cast("Any", algorithm), rules=replace(rules, early_stop=False)
+    )
+    return cast("Algorithm", changed)
+
+
+def _until(trail: Trail, documents: int) -> Trail:
+    """Return a walk up to the step that reads the last passage wanted."""
+    read: set[str] = set()
+    for place, step in enumerate(trail.steps):
+        if step.sentences:
+            read.add(step.chunk.document_id)
+        if len(read) >= documents:
+            return replace(trail, steps=trail.steps[: place + 1])
+    return trail
+
+
+class OrderedWalkSystem(WalkSystem):
+    """An algorithm whose steps are a ranking already, such as `auto`."""
+
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Return passages in the order in which the algorithm comes to them."""
+        walked = self._walked(question, k, documents=k)
+        bench = self._bench
+        places: dict[str, RankedDocument] = {}
+        for step in walked.trail.steps:
+            passage = bench.passages.get(step.chunk.document_id)
+            if passage is not None and step.sentences:
+                places.setdefault(
+                    passage, RankedDocument(id=passage, score=1 / (1 + len(places)))
+                )
+        documents = filled_up(bench, tuple(places.values())[:k], walked.rest, k)
+        return self._ranking(walked, documents)
 
 
 _PLAIN: dict[str, Callable[[], System]] = {
@@ -293,11 +502,7 @@ _ORDERED = ("auto",)
 
 
 def system_names(*, llm: bool = True) -> tuple[str, ...]:
-    """Return the names of all systems in the order of a table.
-
-    Args:
-        llm: Whether those that ask a language model are among them.
-    """
+    """Return the names of all systems in the order of a table."""
     known = [name for name in ALGORITHMS if llm or name in DETERMINISTIC]
     ordered = [name for name in _ORDERED if name in known]
     walks = [name for name in known if name not in _ORDERED]
@@ -305,21 +510,13 @@ def system_names(*, llm: bool = True) -> tuple[str, ...]:
 
 
 def asks_model(name: str) -> bool:
-    """Return whether a system asks a language model.
-
-    Args:
-        name: Its name.
-    """
+    """Return whether a system asks a language model."""
     algorithm = name.removesuffix(PUBLISHED)
     return algorithm in ALGORITHMS and algorithm not in DETERMINISTIC
 
 
 def asked_names(asked: str) -> tuple[str, ...]:
     """Return the names of the systems that are asked for.
-
-    Args:
-        asked: `all` for those without a language model, `all+llm` for all, or names
-            with commas between them.
 
     Raises:
         InputError: If there is no such system, or one is named twice.
@@ -334,20 +531,15 @@ def asked_names(asked: str) -> tuple[str, ...]:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
             hint = f"did you mean {near[0]!r}? " if near else ""
-            msg = (
+            raise InputError(
                 f"No system {name!r:.80}: {hint}There are all, all+llm, "
                 f"{', '.join(known)}."
             )
-            raise InputError(msg)
     return names
 
 
 def systems_of(asked: str, *, model: LanguageModel | None = None) -> tuple[System, ...]:
-    """Return the systems that are asked for.
-
-    Args:
-        asked: As for `asked_names`.
-        model: The language model, for systems that ask one.
+    """Return the systems that are asked for, with the model of those that ask one.
 
     Raises:
         InputError: As `asked_names` raises, or if a system asks a model and there is
@@ -356,16 +548,14 @@ def systems_of(asked: str, *, model: LanguageModel | None = None) -> tuple[Syste
     names = asked_names(asked)
     if model is None and (asking := [name for name in names if asks_model(name)]):
         raise InputError(f"{asking[0]} asks a language model: name one with --model.")
-    return tuple(_system(name, model) for name in names)
+    return tuple(_system(name, model if asks_model(name) else None) for name in names)
 
 
 def _system(name: str, model: LanguageModel | None) -> System:
     """Return the system of a name that is known."""
     if name in _PLAIN:
         return _PLAIN[name]()
-    given = model if asks_model(name) else None
     if name.endswith(PUBLISHED):
-        return PublishedWalkSystem(name.removesuffix(PUBLISHED), model=given)
-    if name in _ORDERED:
-        return OrderedWalkSystem(name, model=given)
-    return WalkSystem(name, model=given)
+        return PublishedWalkSystem(name.removesuffix(PUBLISHED), model=model)
+    kind = OrderedWalkSystem if name in _ORDERED else WalkSystem
+    return kind(name, model=model)

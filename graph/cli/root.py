@@ -71,6 +71,7 @@ _COMMANDS = {
         "Measure extraction, relevance, templates.",
     ),
     "serve": ("knowtrail.retrieval.cli.serve:serve", "Answer procedures over HTTP."),
+    "mcp": ("knowtrail.retrieval.cli.mcp:mcp", "Tools for agents, over MCP."),
     "view": (
         "knowtrail.retrieval.cli.view:view",
         "Pictures: matrices, walks, the graph.",
@@ -94,7 +95,7 @@ _UNDER = {
     "Ask": ("search", "ask", "traverse", "compare"),
     "Look": ("view", "cypher", "rdf"),
     "Measure": ("dataset", "eval"),
-    "Admin": ("server", "schema", "serve", "completion"),
+    "Admin": ("server", "schema", "serve", "mcp", "completion"),
 }
 """Heading of the list -> the commands below it."""
 

@@ -23,6 +23,7 @@ class Label:
         key: The property that names a node; unique.
         indexes: Schema version -> what is indexed since then, each one property or
             several, `a, b`. An index is called after its last one.
+        points: The same for properties that are points.
         texts: Whether it is part of a corpus, as walks and results are not.
         uri: Whether a node's own `uri`, where it has one, is its IRI in RDF.
         types: Its standard types in RDF, as `prefix:name`, beside the label's own.
@@ -32,6 +33,7 @@ class Label:
     since: int
     key: str = "id"
     indexes: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    points: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     texts: bool = False
     uri: bool = False
     types: tuple[str, ...] = ()
@@ -48,13 +50,13 @@ class Label:
             name = f"{called}_{self.key}"
             on = f"FOR (n:{label}) REQUIRE n.{self.key} IS UNIQUE"
             yield self.since, name, f"CREATE CONSTRAINT {name} IF NOT EXISTS {on}"
-        for since, indexed in self.indexes.items():
-            for properties in indexed:
-                names = properties.split(", ")
-                name = f"{called}_{_snake(names[-1])}"
-                on = ", ".join(f"n.{one}" for one in names)
-                command = f"CREATE INDEX {name} IF NOT EXISTS FOR (n:{label}) ON ({on})"
-                yield since, name, command
+        for kind, table in (("", self.indexes), ("POINT ", self.points)):
+            for since, indexed in table.items():
+                for properties in indexed:
+                    names = properties.split(", ")
+                    name = f"{called}_{_snake(names[-1])}"
+                    on = f"FOR (n:{label}) ON ({', '.join(f'n.{n}' for n in names)})"
+                    yield since, name, f"CREATE {kind}INDEX {name} IF NOT EXISTS {on}"
 
 
 def _snake(name: str) -> str:
@@ -114,6 +116,7 @@ LABELS: dict[str, Label] = {
                 "budget",
             ),
         },
+        points={11: ("location",)},
         uri=True,
         own="ontology/heritage#Custodian",
     ),

@@ -44,7 +44,9 @@ _INDEXES = (
     *(name for _, name, _ in _BY_VALUE if name not in _CONSTRAINTS),
     *(f"{name}_embedding" for name in _VECTOR),
 )
-SCHEMA_VERSION = max(since for since, _, _ in _BY_VALUE)
+_MOVED = ((10, "schema/identifies"),)
+"""Schema version and statement of what was stored otherwise before."""
+SCHEMA_VERSION = max([*(row[0] for row in _BY_VALUE), *(row[0] for row in _MOVED)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +168,7 @@ def migrations(found: int) -> list[tuple[int, list[str]]]:
     """
     texts = [(1, statement(f"schema/fulltext_{name}")) for name in _FULLTEXT]
     made = [*texts, *((since, command) for since, _, command in _BY_VALUE)]
+    made += [(since, statement(name)) for since, name in _MOVED]
     return [
         (version, [command for since, command in made if since == version])
         for version in range(found + 1, SCHEMA_VERSION + 1)

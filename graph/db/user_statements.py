@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import neo4j
 
-    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.db.connection import AsyncConnection, Connection
 
 FETCH_ROWS = 500
 """Rows that the driver holds at once."""
@@ -166,6 +166,42 @@ def run_statement(
             yield RunningStatement(result, added_lines=added_lines)
 
 
+async def aread_statement(
+    connection: AsyncConnection,
+    text: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    limit: int,
+) -> tuple[tuple[str, ...], list[list[Any]]]:
+    """Run a statement that must only read; return its columns and first rows.
+
+    The rest of the rows is not asked for. Cancelled, it ends on the server too.
+
+    Raises:
+        InputError: As `run_statement` does.
+        DatabaseError: If the server refuses or fails.
+    """
+    _check_text(text)
+    with translate_errors():
+        async with connection.driver.session(
+            database=connection.database,
+            default_access_mode="READ",
+            fetch_size=limit,
+            bookmark_manager=connection.driver.execute_query_bookmark_manager,
+        ) as session:
+            word, bare = _without_mode(text)
+            explained = f"EXPLAIN\n{bare}"
+            if word == "EXPLAIN":
+                text = explained
+            else:
+                with _explain_mistakes(added_lines=1):
+                    _check_plan(await (await session.run(explained)).consume())
+            with _explain_mistakes(added_lines=int(word == "EXPLAIN")):
+                result = await session.run(text, dict(params or {}))
+                rows = await result.fetch(limit)
+                return tuple(result.keys()), [list(row.values()) for row in rows]
+
+
 def _check_text(text: str) -> None:
     """Refuse a text that the driver cannot send."""
     if not text.strip():
@@ -182,6 +218,11 @@ def _check_reads_only(session: neo4j.Session, explained: str) -> None:
     """Ask the server what a statement would do, and refuse all but reading."""
     with _explain_mistakes(added_lines=1):
         summary = session.run(explained).consume()
+    _check_plan(summary)
+
+
+def _check_plan(summary: neo4j.ResultSummary) -> None:
+    """Refuse a statement that, as the server explained it, does more than read."""
     if summary.query_type not in {"r", "s"}:
         raise InputError(_READ_ONLY.format("write"))
     operators = list(_operators(summary.plan or {}))

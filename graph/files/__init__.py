@@ -1,6 +1,11 @@
 """Files that people write and read: one mechanism for each form."""
 
-from knowtrail.graph.files.lines import read_json, read_json_lines, read_lines
+from knowtrail.graph.files.lines import (
+    json_value,
+    read_json,
+    read_json_lines,
+    read_lines,
+)
 from knowtrail.graph.files.whole import (
     check_output,
     file_digest,
@@ -14,6 +19,7 @@ from knowtrail.graph.files.whole import (
 __all__ = [
     "check_output",
     "file_digest",
+    "json_value",
     "private",
     "private_folder",
     "read_json",

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.graph.errors import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    PairsHook: TypeAlias = Callable[[list[tuple[str, Any]]], Any]
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
@@ -58,14 +61,15 @@ def read_json_lines(path: str | Path) -> Iterator[tuple[int, Any]]:
             number.
     """
     for number, line in read_lines(path):
-        yield number, _value(line, f"{path}, line {number}")
+        yield number, json_value(line, f"{path}, line {number}")
 
 
-def read_json(path: str | Path) -> Any:
+def read_json(path: str | Path, *, pairs: PairsHook | None = None) -> Any:
     """Return the value of a JSON file.
 
     Args:
         path: A file in UTF-8.
+        pairs: Makes an object of its members; None makes dictionaries.
 
     Raises:
         SourceError: If the file cannot be read or is no JSON.
@@ -78,14 +82,27 @@ def read_json(path: str | Path) -> Any:
     except UnicodeDecodeError as error:
         msg = f"{path} is not UTF-8 text: {error.reason} at byte {error.start}."
         raise SourceError(msg) from error
-    return _value(text, str(path))
+    return json_value(text, str(path), pairs=pairs)
 
 
-def _value(text: str, place: str) -> Any:
-    """Return the value of a JSON text."""
+def json_value(text: str, place: str, *, pairs: PairsHook | None = None) -> Any:
+    """Return the value of a JSON text.
+
+    Args:
+        text: The text.
+        place: Where it stands, for the message.
+        pairs: As for `read_json`.
+
+    Raises:
+        SourceError: If it is no JSON, such as one that breaks off, or nested too deep.
+    """
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=pairs)
     except RecursionError as error:
         raise SourceError(f"{place}: nested too deep to be read.") from error
+    except json.JSONDecodeError as error:
+        ends = error.pos >= len(text.rstrip()) - 1 or "Unterminated" in error.msg
+        told = " It breaks off there: get all of it again." if ends else ""
+        raise SourceError(f"{place} is no JSON: {error}.{told}") from error
     except ValueError as error:
         raise SourceError(f"{place} is no JSON: {error}.") from error

@@ -26,15 +26,7 @@ Arm = tuple[str, str]
 
 
 def arms_of(mapping: Mapping, iri: str) -> dict[Arm, str]:
-    """Return where a node of an IRI can be found.
-
-    Args:
-        mapping: The mapping of the database.
-        iri: An IRI, or a blank node.
-
-    Returns:
-        Label and property -> the value to look for.
-    """
+    """Return where a node of an IRI is found: label and property -> the value."""
     if iri.startswith("_:"):
         return {("Resource", "uri"): f"bnode://{iri.removeprefix('_:')}"}
     parsed = mapping.vocabulary.parse_node(iri)
@@ -79,12 +71,7 @@ class Statement:
         return self.columns.index(expression)
 
     def text(self, *, width: int = 0, numbered: bool = False) -> str:
-        """Return the statement.
-
-        Args:
-            width: Columns that it has at least, empty ones included.
-            numbered: Whether a first column has its number.
-        """
+        """Return the statement."""
         columns = [f"{c} AS c{i}" for i, c in enumerate(self.columns)]
         columns += [f"null AS c{i}" for i in range(len(columns), width)]
         if numbered:
@@ -99,11 +86,6 @@ class Statement:
 
         A plain node has an `id`, no `uri`, and texts as values. The last two columns
         are how many there are, 0 for a node that is none, and how many `id`s.
-
-        Args:
-            variable: Name of the nodes.
-            key: Column of their `id`.
-            values: Their properties that are read.
         """
         texts = "".join(f" AND {value} IS :: STRING" for value in values)
         plain = f"{variable}.uri IS NULL AND {variable}.id IS :: STRING NOT NULL{texts}"
@@ -168,13 +150,7 @@ class Statement:
             self.where(self.has_label(variable, labels))
 
     def lookup(self, variable: str, arms: Sequence[Arm], value: str) -> None:
-        """Match the node that one of some keys has.
-
-        Args:
-            variable: Name of the node.
-            arms: Labels of the table, and the property of each.
-            value: Expression of a map from the arm's number to the value.
-        """
+        """Match the node that one of some keys has."""
         if len(arms) == 1:
             label, name = arms[0]
             self.lines.append(f"MATCH ({variable}:`{label}` {{`{name}`: {value}[0]}})")
@@ -207,15 +183,7 @@ class Statement:
 
 
 def page_text(label: str, key: str, *, first: bool, unkeyed: bool, corpus: bool) -> str:
-    """Return the statement that reads a page of the nodes of a label, by their key.
-
-    Args:
-        label: A label of the table.
-        key: `id`, `name` or `uri`.
-        first: Whether this is the first page.
-        unkeyed: Whether only nodes without an `id` are wanted.
-        corpus: Whether only nodes of the corpus `$corpus` are wanted.
-    """
+    """Return the statement that reads a page of the nodes of a label, by their key."""
     conditions = [f"n.`{key}` {'>=' if first else '>'} $after"]
     if unkeyed:
         # NOT n.id IS :: STRING NOT NULL makes 5.26 read the index of n.id, in which
@@ -232,12 +200,9 @@ def page_text(label: str, key: str, *, first: bool, unkeyed: bool, corpus: bool)
 
 
 def edges_text(*, corpus: bool) -> str:
-    """Return the statement that reads the relationships of nodes, node by node.
-
-    Args:
-        corpus: Whether both ends must belong to the corpus `$corpus`.
-    """
+    """Return the statement that reads the relationships of nodes, node by node."""
     own = "b.corpus = $corpus OR b:Corpus AND b.name = $corpus"
+    own += " OR a:Custodian AND b:OntologyClass"
     among = f"\nWHERE {own}" if corpus else ""
     return (
         "UNWIND range(0, size($names) - 1) AS i\n"
@@ -281,10 +246,6 @@ def merge_text(label: str, name: str) -> str:
     """Return the statement that stores nodes of a label, found by a property.
 
     Nodes that are as the rows say are left alone; the corpora of others are returned.
-
-    Args:
-        label: A label of the table.
-        name: `id`, `name` or `uri`.
     """
     belongs = "n.name" if label == "Corpus" else "n.corpus"
     return (
@@ -313,13 +274,8 @@ def pairs_text(
 ) -> str:
     """Return the statement about relationships of the type `$name` between pairs.
 
-    Args:
-        source: Label of the nodes they begin at.
-        by: The property that these are found by.
-        target: Label of the nodes they lead to.
-        to: The property that those are found by.
-        then: `read` what is there, `create` one, or `change` the properties of the
-            one; the latter two return the corpora of the nodes.
+    It is to `read` what is there, or to `create` one or `change` the only one, which
+    return the corpora of the nodes.
     """
     match = (
         "UNWIND $rows AS row\n"

@@ -7,9 +7,13 @@ for many rows at once. Everything else is rdflib's own evaluation, watched for t
 from __future__ import annotations
 
 import re
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
+import rdflib
 from rdflib.plugins.sparql import CUSTOM_EVALS, evaluate
 from rdflib.plugins.sparql.algebra import translateQuery
 from rdflib.plugins.sparql.evalutils import _ebv
@@ -21,11 +25,12 @@ from rdflib.query import ResultRow
 from rdflib.term import Literal, URIRef, Variable
 
 from knowtrail.graph.errors import KnowtrailError, RdfError
-from knowtrail.graph.rdf.counting import count, counting_of, rows_of
 from knowtrail.graph.rdf.limits import check_query
 from knowtrail.graph.rdf.patterns import Alternative, block_of
 from knowtrail.graph.rdf.plan import batches, numbered_all
 from knowtrail.graph.rdf.run import PrefixesChangedError
+from knowtrail.graph.rdf.translation import confirmed, prefixes_text
+from knowtrail.graph.rdf.values import xsd_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,8 +39,11 @@ if TYPE_CHECKING:
     from rdflib import Graph
     from rdflib.plugins.sparql.sparql import QueryContext
     from rdflib.query import Result
+    from rdflib.term import Node
 
-    from knowtrail.graph.rdf.plan import Plan
+    from knowtrail.graph.rdf.plan import Component, Plan
+    from knowtrail.graph.rdf.values import Solution
+
 
 _EXISTENCE = frozenset({"Builtin_EXISTS", "Builtin_NOTEXISTS"})
 READ_ONLY = "The graph is read-only here: change it with Cypher, ingest or rdf import."
@@ -49,6 +57,9 @@ _WATCHED = {
     "ToMultiSet": evaluate.evalMultiset,
     "Extend": evaluate.evalExtend,
 }
+
+_AS_WRITTEN = ContextVar("as written", default=False)
+"""Whether literals are kept as they are written, `01` for one."""
 
 _LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_./-]*[A-Za-z0-9_])?")
 _SLASH = r"\/"
@@ -64,20 +75,18 @@ class LiveResult(SPARQLResult):
     """
 
     def __init__(
-        self, ask: Callable[[], Dictionary[str, Any]], prefixes: Dictionary[str, str]
+        self,
+        ask: Callable[[], Dictionary[str, Any]],
+        names: Callable[[], Iterable[tuple[str, Any]]],
     ) -> None:
         """Take a query.
-
-        Args:
-            ask: Begins to answer it, as rdflib's `evalQuery`.
-            prefixes: Those that the query can use, for `short`.
 
         Raises:
             RdfError: If it cannot be answered.
         """
         self._ask = ask
         self._kept = False
-        self._prefixes = sorted(prefixes.items(), key=lambda one: -len(one[1]))
+        self._names = names
         super().__init__(self._asked())
 
     def __iter__(self) -> Iterator[Any]:
@@ -94,6 +103,11 @@ class LiveResult(SPARQLResult):
         for held in rows or self._told(self._asked()["bindings"]):
             if held:
                 yield ResultRow(held, self.vars or [])
+
+    @cached_property
+    def _prefixes(self) -> list[tuple[str, Any]]:
+        """Prefixes with their namespaces, the longest first."""
+        return sorted(self._names(), key=lambda one: -len(one[1]))
 
     def short(self, iri: str) -> str:
         """Return an IRI as the query may write it: with a prefix, or in full."""
@@ -184,9 +198,18 @@ def _plans_of(
     return found if all(plan.fits for plan in found) else None
 
 
+def _block_of(part: CompValue) -> tuple[Alternative, ...] | None:
+    """Return `block_of` a part, found once."""
+    kept = vars(part)
+    if _NAME not in kept:
+        kept[_NAME] = block_of(part)
+    found: tuple[Alternative, ...] | None = kept[_NAME]
+    return found
+
+
 def _plain_block(part: CompValue) -> tuple[Alternative, ...] | None:
     """Return a block without patterns that need not match, None where it is none."""
-    block = block_of(part)
+    block = _block_of(part)
     return None if block is None or any(one.optional for one in block) else block
 
 
@@ -252,9 +275,22 @@ def _inner(test: CompValue) -> tuple[Any, Any] | None:
     return None if block is None else (block, condition)
 
 
+class _Normalizing:
+    """`rdflib.NORMALIZE_LITERALS`, set aside where a query is read here."""
+
+    def __init__(self, usual: object) -> None:
+        self._usual = bool(usual)
+
+    def __bool__(self) -> bool:
+        return self._usual and not _AS_WRITTEN.get()
+
+
 def register() -> None:
     """Let rdflib hand us the parts of queries; other graphs are not touched."""
     CUSTOM_EVALS[_NAME] = _evaluate
+    usual: Any = rdflib.NORMALIZE_LITERALS
+    if not isinstance(usual, _Normalizing):
+        rdflib.NORMALIZE_LITERALS = cast("bool", _Normalizing(usual))
 
 
 def answer(
@@ -267,13 +303,6 @@ def answer(
 ) -> Result:
     """Answer a query over a graph of ours.
 
-    Args:
-        graph: Makes a graph whose store is that of one query.
-        query: Its text, or what rdflib's `prepareQuery` made of it.
-        namespaces: Prefixes.
-        bindings: Values of variables.
-        base: What relative IRIs are resolved against.
-
     Raises:
         RdfError: If the query cannot be understood, or may not be run here.
     """
@@ -282,9 +311,10 @@ def answer(
     if parsed.algebra.datasetClause:
         msg = "There is one graph here: leave out FROM."
         raise RdfError(msg)
+    held = {name: xsd_written(term) for name, term in bindings.items()}
     return LiveResult(
-        lambda: _begun(graph(), parsed, bindings, base),
-        dict(parsed.prologue.namespace_manager.namespaces()),
+        lambda: _begun(graph(), parsed, held, base),
+        parsed.prologue.namespace_manager.namespaces,
     )
 
 
@@ -310,6 +340,7 @@ def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Q
     """Read a query."""
     if isinstance(query, Query):
         return query
+    token = _AS_WRITTEN.set(True)
     try:
         parsed = parseQuery(query)
         found = translateQuery(parsed, base, dict(namespaces))
@@ -334,6 +365,8 @@ def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Q
             where = f" (line {error.lineno}, column {error.column})"
         msg = f"The query cannot be understood{where}: {_one_line(error)}."
         raise RdfError(msg) from error
+    finally:
+        _AS_WRITTEN.reset(token)
 
 
 def _is_update(query: Any) -> bool:
@@ -380,15 +413,19 @@ def _block(
     run: Any, ctx: QueryContext, part: CompValue, *, bounds: Any = None
 ) -> Iterator[FrozenBindings] | None:
     """Return the solutions of a block, None where the part is none."""
-    block = block_of(part)
+    block = _block_of(part)
     if part.name == "BGP" and not part.triples:
         return iter([ctx.solution()])
-    if block is None or _plans_of(run, ctx, block, bounds=bounds) is None:
+    waiting = None if block is None else _plans_of(run, ctx, block, bounds=bounds)
+    if block is None or waiting is None:
         return None
     known = dict(ctx.bindings.items())
 
     def found() -> Iterator[FrozenBindings]:
-        plans = _plans_of(run, ctx, block, bounds=bounds) or []
+        nonlocal waiting
+        # Asked for once more, they are made anew: prefixes may have changed.
+        plans = waiting or _plans_of(run, ctx, block, bounds=bounds) or []
+        waiting = None
         for _, row in numbered_all(plans, run, _triples_of(ctx), [known]):
             yield FrozenBindings(ctx, row)
 
@@ -538,3 +575,134 @@ def _matches_alone(ctx: QueryContext, part: CompValue, row: FrozenBindings) -> b
         return False
     alone = ctx.thaw(row.remember(inside))
     return any(_ebv(part.expr, found) for found in evaluate.evalPart(alone, part.p2))
+
+
+Key = tuple["Node | None", ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counting:
+    """What a part of a query counts.
+
+    Attributes:
+        patterns: Triple patterns that find it.
+        subject: What is counted.
+        keys: What it is grouped by; None for one group of all.
+        counts: Variable of each count, and whether it is of different ones.
+        samples: Variable of each value of a group, and which of the keys it is.
+    """
+
+    patterns: tuple[Any, ...]
+    subject: Variable
+    keys: tuple[Variable, ...] | None
+    counts: tuple[tuple[Variable, bool], ...]
+    samples: tuple[tuple[Variable, Variable], ...]
+
+
+@dataclass(slots=True)
+class Counted:
+    """Solutions of a group.
+
+    Attributes:
+        solutions: How many there are.
+        nodes: Different nodes among those that the database counted.
+        others: Different ones among those that were read.
+    """
+
+    solutions: int = 0
+    nodes: int = 0
+    others: set[Node] = field(default_factory=set)
+
+    def number(self, *, distinct: bool) -> int:
+        """Return the number of solutions, or of different nodes."""
+        return self.nodes + len(self.others) if distinct else self.solutions
+
+
+def counting_of(part: CompValue) -> Counting | None:
+    """Return what an aggregation counts, None if it does anything else."""
+    block = _block_of(part.p.p)
+    if block is None or len(block) != 1 or block[0].optional:
+        return None
+    patterns = block[0].patterns
+    subjects = {subject for subject, _, _ in patterns}
+    subject = next(iter(subjects))
+    expression = part.p.expr
+    keys = None if expression is None else tuple(expression)
+    objects = [found for _, _, found in patterns]
+    free = [one for one in objects if isinstance(one, Variable)]
+    counts = [a for a in part.A if a.name == "Aggregate_Count"]
+    samples = [a for a in part.A if a.name == "Aggregate_Sample"]
+    if len(subjects) != 1 or not isinstance(subject, Variable):
+        return None
+    fits = (
+        len(free) == len(set(free))
+        and subject not in free
+        and len(counts) + len(samples) == len(part.A)
+        and all(a.vars == subject for a in counts)
+        and all(a.vars in (keys or ()) for a in samples)
+        and set(keys or ()) <= set(free)
+    )
+    if not fits:
+        return None
+    return Counting(
+        patterns=patterns,
+        subject=subject,
+        keys=keys,
+        counts=tuple((a.res, bool(a.distinct)) for a in counts),
+        samples=tuple((a.res, a.vars) for a in samples),
+    )
+
+
+def count(
+    run: Any, component: Component, wanted: Counting, known: Solution
+) -> dict[Key, Counted] | None:
+    """Return the groups with what was counted, None where that cannot be."""
+    messages = list(component.messages([known], 0))
+    if len(messages) != 1:
+        return None
+    query, _, sent = messages[0]
+    statement = query.counting([*(wanted.keys or ()), *known])
+    if statement is None:
+        return None
+    width = query.width + 2
+    params = query.params | {"x": "x", query.statement.rows: sent}
+    arms = [statement]
+    if run.confirm is not None:
+        arms.insert(0, prefixes_text(width))
+    found: dict[Key, Counted] = {}
+    records = confirmed(run("\nUNION ALL\n".join(arms), params), run.confirm)
+    for _, *record in records:
+        number, different = record[-2:]
+        for solution in query.decode(record, known):
+            key = tuple(solution.get(one, known.get(one)) for one in wanted.keys or ())
+            group = found.setdefault(key, Counted())
+            if number and (group.nodes or number != different):
+                return None
+            group.nodes += different
+            group.solutions += number or 1
+            if not number:
+                group.others.add(solution[wanted.subject])
+    own = component.mapping.vocabulary.parse_node
+    mixed = (
+        group.nodes and any(own(str(one)) is not None for one in group.others)
+        for group in found.values()
+    )
+    return None if any(mixed) else found
+
+
+def rows_of(
+    wanted: Counting, groups: dict[Key, Counted]
+) -> Sequence[dict[Variable, Any]]:
+    """Return the groups as rdflib's aggregation does."""
+    if wanted.keys is None:
+        groups = groups or {(): Counted()}
+    rows: list[dict[Variable, Any]] = []
+    for key, group in groups.items():
+        row: dict[Variable, Any] = {
+            name: Literal(group.number(distinct=distinct))
+            for name, distinct in wanted.counts
+        }
+        for name, one in wanted.samples:
+            row[name] = key[(wanted.keys or ()).index(one)]
+        rows.append(row)
+    return rows or [{}]

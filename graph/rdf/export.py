@@ -5,12 +5,15 @@ The formats are Turtle, N-Triples, JSON-LD and RDF/XML, one subject after anothe
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import json
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import (
@@ -32,26 +35,23 @@ from knowtrail.graph.rdf.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from collections.abc import Mapping as Dictionary
+    from contextlib import AbstractContextManager
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.rdf.mapping import Mapping
     from knowtrail.graph.rdf.triples import Triple
-
-    Writer = Callable[
-        [Iterable[Triple], Vocabulary, Dictionary[str, str]], Iterator[str]
-    ]
 
 ESCAPED = "escaped"
 """Datatype of text in RDF/XML that XML cannot hold: it stands as a JSON string."""
 
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_TO_ESCAPE = re.compile(r'["\\\x00-\x1f\x7f]')
-_LOCAL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _XML_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*$")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
+FORMATS = ("turtle", "nt", "json-ld", "xml")
+_BY_OXIGRAPH = frozenset({"turtle", "nt"})
 SUFFIXES = {
     ".ttl": "turtle",
     ".nt": "nt",
@@ -66,26 +66,20 @@ SUFFIXES = {
 _FOREVER = 1e9
 
 
-def written(
-    triples: Iterable[Triple],
-    vocabulary: Vocabulary,
-    foreign: Dictionary[str, str],
-    *,
-    form: str,
-) -> Iterator[str]:
-    """Yield the text of a file piece by piece.
-
-    Args:
-        triples: Those of one subject together.
-        vocabulary: Names our own namespaces.
-        foreign: Prefixes that the database has for the RDF of others.
-        form: One of `FORMATS`.
+def _write(
+    triples: Iterable[Triple], mapping: Mapping, form: str, stream: TextIO
+) -> None:
+    """Write triples, those of one subject together.
 
     Raises:
         RdfError: If a triple cannot be written in this format.
     """
-    solid = (_without_blanks(triple, vocabulary) for triple in triples)
-    yield from FORMATS[form](solid, vocabulary, foreign)
+    solid = (_without_blanks(triple, mapping.vocabulary) for triple in triples)
+    if form in _BY_OXIGRAPH:
+        _write_by_oxigraph(solid, mapping, form, stream)
+    else:
+        write = _jsonld if form == "json-ld" else _rdfxml
+        stream.writelines(write(solid, mapping.vocabulary, mapping.foreign))
 
 
 def _without_blanks(triple: Triple, vocabulary: Vocabulary) -> Triple:
@@ -98,80 +92,61 @@ def _without_blanks(triple: Triple, vocabulary: Vocabulary) -> Triple:
     return subject, predicate, found
 
 
-def _escaped(text: str) -> str:
-    """Return a text as it stands between quotes."""
-    return _TO_ESCAPE.sub(
-        lambda found: _ESCAPES.get(found[0], f"\\u{ord(found[0]):04X}"), text
-    )
+def _write_by_oxigraph(
+    triples: Iterable[Triple], mapping: Mapping, form: str, stream: TextIO
+) -> None:
+    """Write Turtle, or N-Triples, in which prefixes of others stand in comments."""
+    import pyoxigraph
 
+    class Target:
+        """What Oxigraph writes to: bytes, in pieces of any length."""
 
-def _literal(value: Value, datatype: Callable[[str], str]) -> str:
-    """Return a literal in the syntax that Turtle and N-Triples share."""
-    text = f'"{_escaped(value.text)}"'
-    if value.language:
-        return f"{text}@{value.language}"
-    return f"{text}^^{datatype(value.datatype)}" if value.datatype else text
+        decode = codecs.getincrementaldecoder("utf-8")().decode
 
+        def write(self, data: bytes) -> int:
+            """Take some bytes."""
+            stream.write(self.decode(data))
+            return len(data)
 
-def _bracketed(iri: str) -> str:
-    """Return an IRI between angle brackets."""
-    return f"<{iri}>"
+        def flush(self) -> None:
+            """Write what waits."""
+            stream.flush()
 
-
-def _ntriples(
-    triples: Iterable[Triple], vocabulary: Vocabulary, foreign: Dictionary[str, str]
-) -> Iterator[str]:
-    """Yield N-Triples; prefixes of others stand in comments."""
-    for prefix, namespace in sorted(foreign.items()):
-        yield f"# @prefix {prefix}: <{namespace}> .\n"
-    for subject, predicate, found in triples:
-        target = (
-            _literal(found, _bracketed)
-            if isinstance(found, Value)
-            else _bracketed(found)
+    form_of_oxigraph = pyoxigraph.RdfFormat.N_TRIPLES
+    prefixes = None
+    if form == "turtle":
+        form_of_oxigraph = pyoxigraph.RdfFormat.TURTLE
+        prefixes = PREFIXES | mapping.vocabulary.prefixes | dict(mapping.foreign)
+    else:
+        stream.writelines(
+            f"# @prefix {prefix}: <{namespace}> .\n"
+            for prefix, namespace in sorted(mapping.foreign.items())
         )
-        yield f"<{subject}> <{predicate}> {target} .\n"
+    name = lru_cache(50_000)(pyoxigraph.NamedNode)
 
+    def terms() -> Iterator[pyoxigraph.Triple]:
+        for subject, predicate, found in triples:
+            try:
+                target: pyoxigraph.NamedNode | pyoxigraph.Literal
+                if isinstance(found, str):
+                    target = name(found)
+                elif found.language:
+                    target = pyoxigraph.Literal(found.text, language=found.language)
+                else:
+                    kind = name(found.datatype) if found.datatype else None
+                    target = pyoxigraph.Literal(found.text, datatype=kind)
+                yield pyoxigraph.Triple(name(subject), name(predicate), target)
+            except ValueError as error:
+                told = f"{subject} {predicate} {found}"[:200]
+                msg = f"RDF cannot write {told!r} ({error}): use JSON-LD."
+                raise RdfError(msg) from error
 
-def _turtle(
-    triples: Iterable[Triple], vocabulary: Vocabulary, foreign: Dictionary[str, str]
-) -> Iterator[str]:
-    """Yield Turtle, a paragraph for each subject."""
-    prefixes = PREFIXES | vocabulary.prefixes | dict(foreign)
-    for prefix, namespace in sorted(prefixes.items()):
-        yield f"@prefix {prefix}: <{namespace}> .\n"
-    spaces = sorted(
-        ((namespace, prefix) for prefix, namespace in prefixes.items()),
-        key=lambda pair: (-len(pair[0]), pair[1]),
-    )
-    known: dict[str, str] = {f"{RDF}type": "a"}
-
-    def name(iri: str) -> str:
-        if iri not in known:
-            if len(known) > 50_000:
-                known.clear()
-                known[f"{RDF}type"] = "a"
-            known[iri] = _turtle_name(iri, spaces)
-        return known[iri]
-
-    def kind(iri: str) -> str:
-        return "rdf:type" if iri == f"{RDF}type" else name(iri)
-
-    for subject, group in itertools.groupby(triples, key=lambda t: t[0]):
-        lines = [
-            f"    {name(predicate)} "
-            + (_literal(found, kind) if isinstance(found, Value) else kind(found))
-            for _, predicate, found in group
-        ]
-        yield f"\n{kind(subject)}\n" + " ;\n".join(lines) + " .\n"
-
-
-def _turtle_name(iri: str, spaces: list[tuple[str, str]]) -> str:
-    """Return the shortest name of an IRI."""
-    for namespace, prefix in spaces:
-        if iri.startswith(namespace) and _LOCAL.fullmatch(iri[len(namespace) :]):
-            return f"{prefix}:{iri[len(namespace) :]}"
-    return f"<{iri}>"
+    try:
+        target = cast("IO[bytes]", Target())
+        pyoxigraph.serialize(terms(), target, form_of_oxigraph, prefixes=prefixes)
+    except ValueError as error:
+        msg = f"RDF cannot write a prefix of {prefixes} ({error}): use JSON-LD."
+        raise RdfError(msg) from error
 
 
 def _jsonld(
@@ -267,15 +242,6 @@ def _attribute(text: str) -> str:
     return _content(text).replace('"', "&quot;")
 
 
-FORMATS: dict[str, Writer] = {
-    "turtle": _turtle,
-    "nt": _ntriples,
-    "json-ld": _jsonld,
-    "xml": _rdfxml,
-}
-"""Name of a format -> what writes it."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportReport:
     """What an export wrote.
@@ -293,10 +259,6 @@ class ExportReport:
 
 def format_of(name: str, given: str | None) -> str:
     """Return the format of a file.
-
-    Args:
-        name: Its name.
-        given: What the caller asked for; None to go by the name.
 
     Raises:
         InputError: If there is no such format, or the name does not say which.
@@ -346,7 +308,7 @@ def export_rdf(
     run = Run(connection, Vocabulary(base), _FOREVER)
     form = format_of(str(getattr(file, "name", file)), format)
     (row,) = connection.read("rdf/count", corpus=corpus, labels=list(LABELS))
-    if corpus is not None and not row["corpora"]:
+    if corpus is not None and not row["mapped"]:
         msg = f"No corpus {corpus!r} is stored: knowtrail corpus list names them."
         raise UnknownCorpusError(msg)
     counts = {"triples": 0, "nodes": 0}
@@ -362,23 +324,21 @@ def export_rdf(
             counts["triples"] += 1
             yield triple
 
-    pieces = written(counted(), run.mapping.vocabulary, run.mapping.foreign, form=form)
-    if isinstance(file, str | Path):
-        _write_whole(Path(file), pieces)
-    else:
-        for piece in pieces:
-            file.write(piece)
+    with _opened(file) as stream:
+        _write(counted(), run.mapping, form, stream)
     left_out = row["all"] - counts["nodes"] if corpus is None else 0
     return ExportReport(
         triples=counts["triples"], nodes=counts["nodes"], left_out=max(0, left_out)
     )
 
 
-def _write_whole(path: Path, pieces: Iterator[str]) -> None:
-    """Write a file beside its place, then move it there."""
+def _opened(file: Path | str | TextIO) -> AbstractContextManager[TextIO]:
+    """Open a file that is there when it is whole; one that is open stays so."""
+    if not isinstance(file, str | Path):
+        return nullcontext(file)
+    path = Path(file)
     if path.is_dir() or not path.absolute().parent.is_dir():
         msg = f"{path} cannot be written: name a file in a folder that is there."
         raise StorageError(msg)
     failure = "{path} cannot be written ({reason}): choose another place."
-    with whole_file(path, failure=failure) as stream:
-        stream.writelines(pieces)
+    return whole_file(path, failure=failure)

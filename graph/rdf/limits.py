@@ -23,6 +23,7 @@ from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.term import Literal
 
 from knowtrail.graph.errors import QueryTimeoutError, RdfError
+from knowtrail.graph.rdf.comparison import relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,9 +38,6 @@ _GROUP = re.compile(r"\\(.)|\$([0-9]+)", re.DOTALL)
 def check_query(part: Any) -> None:
     """Refuse what would ask another server or another graph.
 
-    Args:
-        part: The algebra of a query; its regular expressions are made to end in time.
-
     Raises:
         RdfError: If a part of the query does.
     """
@@ -53,8 +51,8 @@ def check_query(part: Any) -> None:
             if one.name == "Graph":
                 msg = "There is one graph here: leave out GRAPH."
                 raise RdfError(msg)
-            if one.name in {"Builtin_REGEX", "Builtin_REPLACE"}:
-                _match_in_time(one)
+            if one.name in _EVALUATED:
+                one._evalfn = MethodType(_EVALUATED[one.name], one)
             waiting += list(one.values())
         elif isinstance(one, list | tuple | set):
             waiting += list(one)
@@ -67,9 +65,6 @@ def stopped_after(seconds: float) -> Iterator[None]:
     A program's main thread alone can be stopped so, where the system has timers;
     elsewhere nothing is done. Python drops what is raised while it collects garbage,
     so there nothing is raised, and whoever goes on is stopped a second later.
-
-    Args:
-        seconds: Time that it may take.
 
     Raises:
         QueryTimeoutError: If it takes longer.
@@ -112,12 +107,6 @@ def stopped_after(seconds: float) -> Iterator[None]:
         gc.callbacks.remove(end)
 
 
-def _match_in_time(part: CompValue) -> None:
-    """Let a REGEX or REPLACE of a query end with the query's time."""
-    evaluate = _matches if part.name == "Builtin_REGEX" else _replaced
-    part._evalfn = MethodType(evaluate, part)
-
-
 def _matches(part: Any, context: Any) -> Literal:
     """Return whether a text has a match, as SPARQL 1.1, section 17.4.3.14."""
     text = string(part.text)
@@ -155,3 +144,11 @@ def _timed(part: Any, context: Any, function: str, *arguments: str) -> Any:
         why = " ".join(str(error).split())
         msg = f"The regular expression {pattern[:80]!r} cannot be used: {why[:200]}."
         raise RdfError(msg) from error
+
+
+_EVALUATED: dict[str, Callable[[Any, Any], Any]] = {
+    "Builtin_REGEX": _matches,
+    "Builtin_REPLACE": _replaced,
+    "RelationalExpression": relation,
+}
+"""Parts of a query that are evaluated here and not by rdflib."""

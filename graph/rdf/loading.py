@@ -29,11 +29,10 @@ from knowtrail.graph.errors import RdfError
 from knowtrail.graph.rdf.clauses import arms_of, merge_text, node_text, pairs_text
 from knowtrail.graph.rdf.export import format_of
 from knowtrail.graph.rdf.mapping import LABELS, Mapping, content_of
-from knowtrail.graph.rdf.parsing import digest_of, parse
 from knowtrail.graph.rdf.patterns import TYPE
 from knowtrail.graph.rdf.rows import NodeRow, Rows
 from knowtrail.graph.rdf.run import Run
-from knowtrail.graph.rdf.staging import Staging
+from knowtrail.graph.rdf.staging import Staging, digest_of, parse
 from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
 from knowtrail.graph.settings import Settings
 
@@ -90,10 +89,6 @@ class Corpora:
     A corpus that was there gets a new version with the first change, and is unfinished
     until the import has ended; one that comes with the file keeps the version that the
     file says, and is unfinished for as long.
-
-    Args:
-        connection: The database.
-        home: The home folder, where the locks are.
     """
 
     def __init__(self, connection: Connection, home: Path) -> None:
@@ -247,15 +242,7 @@ def import_rdf(
 
 
 class _Import:
-    """One import, from staged triples to the graph.
-
-    Args:
-        connection: The database.
-        run: Reads the database.
-        staging: The triples.
-        progress: Told of nodes and relationships as they are stored.
-        corpora: The corpora that are written to.
-    """
+    """One import, from staged triples to the graph."""
 
     def __init__(
         self,
@@ -384,8 +371,6 @@ class _Import:
             self._make_indexes(row)
         steps: list[_Step] = []
         if self._rows.new_prefixes:
-            from knowtrail.graph.db.statements import statement
-
             held = dict(self._rows.new_prefixes)
             self._rows.new_prefixes.clear()
             steps.append((statement("rdf/add_prefixes"), {"prefixes": held}, False))
@@ -399,8 +384,6 @@ class _Import:
     def _make_indexes(self, row: NodeRow) -> None:
         """Make what must be there before a node: a constraint, vector indexes."""
         if row.label == "Resource" and not self._has_resources:
-            from knowtrail.graph.db.statements import statement
-
             self._connection.run_schema(statement("rdf/constraint_resource_uri"))
             self._has_resources = True
         dimensions = row.properties.get("dimensions")

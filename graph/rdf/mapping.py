@@ -153,12 +153,7 @@ class Mapping:
         return next((label for label in LABELS if label in held), None)
 
     def node_iri(self, label: str, properties: Dictionary[str, Any]) -> str | None:
-        """Return a node's IRI, or blank node; None where it has no usable key.
-
-        Args:
-            label: The label whose rule it follows.
-            properties: At least its key, and its `uri` where it has one.
-        """
+        """Return a node's IRI, or blank node; None where it has no usable key."""
         rule = LABELS[label]
         uri = properties.get("uri") if rule.uri else None
         if uri is not None and self.is_own_uri(uri):
@@ -217,14 +212,8 @@ class Mapping:
     ) -> list[tuple[str, list[Value]]]:
         """Return the predicates of a property, each with its literals.
 
-        Args:
-            label: The label whose rule the node follows; empty for a relationship.
-            name: Name of the property.
-            value: What the driver gave.
-
-        Returns:
-            One predicate with one literal for each distinct member, and a second one
-            for the order of a list that is not just these members, sorted.
+        The label is empty for a relationship. A second predicate is for the order of a
+        list that is not just its distinct members, sorted.
         """
         if name == "uri" and label and LABELS[label].uri and self.is_own_uri(value):
             return []
@@ -267,19 +256,15 @@ class Mapping:
         return Value(text) if language is None else Value(language[1], "", language[2])
 
     def stored(self, literal: Value, *, foreign: bool) -> Any:
-        """Return the property value that a literal is stored as.
+        """Return what a literal is stored as.
 
-        Args:
-            literal: Any literal.
-            foreign: Whether the property stands for a predicate of others.
-
-        Returns:
-            The value; None where the property is ours and holds no such literal, or a
-            datatype has no prefix.
+        None where a property of ours holds no such literal as it is written (times and
+        floating-point numbers have its value), or a datatype has no prefix.
         """
         value = value_of(literal, self.vocabulary)
         if not foreign:
-            return value
+            other = isinstance(value, int) and self._literal(value, None) != literal
+            return None if other else value
         if isinstance(value, str):
             return value if self.tagged(value) == literal else f"{value}^^xsd__string"
         exact = value is not None and not isinstance(value, list)
@@ -321,12 +306,7 @@ def _real_date(year: int, month: int, day: int) -> str:
 
 
 def content_of(mapping: Mapping, properties: Dictionary[str, Any]) -> str:
-    """Return a text that relationships with the same properties share.
-
-    Args:
-        mapping: The mapping of the database.
-        properties: Those of one relationship.
-    """
+    """Return a text that relationships with the same properties share."""
     return repr([
         (name, [(p, list(map(repr, literals))) for p, literals in found])
         for name in sorted(properties)
@@ -342,13 +322,6 @@ def numbered(
 
     The numbers follow from the properties; those with the same ones, which nothing else
     tells apart, are numbered as the database has them.
-
-    Args:
-        mapping: The mapping of the database.
-        siblings: The server's name and the properties of each.
-
-    Returns:
-        The server's name -> the number, from 0.
     """
     keyed = sorted((content_of(mapping, held), name) for name, held in siblings)
     return {name: number for number, (_, name) in enumerate(keyed)}

@@ -73,12 +73,7 @@ def is_variable(term: Any) -> bool:
 
 
 def readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
-    """Return what a pattern with a given predicate can mean.
-
-    Args:
-        mapping: The mapping of the database.
-        pattern: Subject and object may be variables, the predicate may not.
-    """
+    """Return what a pattern with a given predicate can mean."""
     subject, predicate, found = pattern
     if isinstance(subject, Literal) or not isinstance(predicate, URIRef):
         return []
@@ -102,12 +97,7 @@ def readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
 
 
 def is_property(mapping: Mapping, pattern: Pattern) -> bool:
-    """Return whether a pattern about a node can only mean one of its properties.
-
-    Args:
-        mapping: The mapping of the database.
-        pattern: Subject and object may be variables, the predicate may not.
-    """
+    """Return whether a pattern about a node can only mean one of its properties."""
     found = [one for one in readings(mapping, pattern) if one.subject == NODE]
     return [one.form for one in found] == ["property"]
 
@@ -219,11 +209,7 @@ class Alternative:
 
 
 def block_of(part: CompValue) -> tuple[Alternative, ...] | None:
-    """Return the alternatives that a part of a query means, None where it is no block.
-
-    Args:
-        part: A part of the algebra of rdflib.
-    """
+    """Return the alternatives that a part of a query means, None if it is no block."""
     found: tuple[Alternative, ...] | None = None
     if part.name == "BGP":
         triples = tuple((s, p, o) for s, p, o in part.triples)

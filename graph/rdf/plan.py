@@ -51,13 +51,6 @@ Matcher = Callable[[Any], Iterable[tuple[Any, Any, Any]]]
 class Component:
     """Patterns that are joined by the nodes and statements they share.
 
-    Args:
-        mapping: The mapping of the database.
-        patterns: Triple patterns whose predicates are given.
-        bounds: Comparisons that a filter makes, as conditions on variables.
-        optional: Patterns that need not match, those of each OPTIONAL; `holds` said
-            that they may be asked for together with the others.
-
     Attributes:
         overlaps: Whether two choices of readings can find the same solution.
     """
@@ -94,21 +87,11 @@ class Component:
     def solve(
         self, run: Runner, rows: Sequence[Solution]
     ) -> Iterator[tuple[int, Solution]]:
-        """Yield the solutions, each with the number of the row it extends.
-
-        Args:
-            run: Runs a statement.
-            rows: What is bound so far, a batch.
-        """
+        """Yield the solutions, each with the number of the row it extends."""
         yield from _solve_all([self], run, rows)
 
     def messages(self, rows: Sequence[Solution], first: int) -> Iterator[Message]:
-        """Yield what to send, for every choice of readings.
-
-        Args:
-            rows: What is bound so far, a batch.
-            first: Number of the first statement.
-        """
+        """Yield what to send, for every choice of readings."""
         for place, chosen in enumerate(self.combinations):
             groups: dict[Signature, list[tuple[int, dict[str, Any]]]] = {}
             kinds = _kinds(chosen) or {}
@@ -223,14 +206,6 @@ def batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
 class Plan:
     """The steps that answer a basic graph pattern.
 
-    Args:
-        mapping: The mapping of the database.
-        patterns: Triple patterns; a predicate may be a property path.
-        bound: The variables that are bound before, as a rule.
-        bounds: Comparisons of variables with numbers that a filter makes.
-        optional: Patterns that need not match, those of each OPTIONAL; the variables
-            of their objects are in no other pattern.
-
     Attributes:
         fits: Whether the optional patterns can be asked for together with the others;
             where not, the plan is of no use.
@@ -282,30 +257,10 @@ class Plan:
             )
         return True
 
-    def solve(
-        self, run: Runner, triples: Matcher, rows: Iterable[Solution]
-    ) -> Iterator[tuple[Solution, Solution]]:
-        """Yield rows, each with one of its solutions, in the order of the rows.
-
-        Args:
-            run: Runs a statement.
-            triples: Finds the triples of one pattern.
-            rows: What is bound before.
-        """
-        for batch in batches(rows):
-            for place, solution in self.numbered(run, triples, batch):
-                yield batch[place], solution
-
     def numbered(
         self, run: Runner, triples: Matcher, batch: Sequence[Solution]
     ) -> Iterator[tuple[int, Solution]]:
-        """Yield the solutions of a batch, each with the number of the row it extends.
-
-        Args:
-            run: Runs a statement.
-            triples: Finds the triples of one pattern.
-            batch: What is bound before, row by row.
-        """
+        """Yield a batch's solutions, each with the number of the row it extends."""
         found: Iterator[tuple[int, Solution]] = iter(enumerate(batch))
         for group in self._groups:
             found = _extended(group, run, found)
@@ -347,14 +302,7 @@ class Plan:
 def numbered_all(
     plans: Sequence[Plan], run: Runner, triples: Matcher, batch: Sequence[Solution]
 ) -> Iterator[tuple[int, Solution]]:
-    """Yield the solutions of a batch by each of some plans, asked together if possible.
-
-    Args:
-        plans: Alternatives, as those of a UNION.
-        run: Runs a statement.
-        triples: Finds the triples of one pattern.
-        batch: What is bound before, row by row.
-    """
+    """Yield a batch's solutions by each of some plans, asked together if possible."""
     alone = [plan.alone for plan in plans if plan.alone is not None]
     if len(alone) == len(plans):
         for place, added in _solve_all(alone, run, batch):

@@ -56,12 +56,7 @@ class NodeRow:
 
 
 class Rows:
-    """Turns subjects into rows; makes prefixes for the RDF of others as needed.
-
-    Args:
-        mapping: The mapping of the database.
-        preferred: Prefixes of the file.
-    """
+    """Turns subjects into rows; makes prefixes for the RDF of others as needed."""
 
     def __init__(self, mapping: Mapping, preferred: Dictionary[str, str]) -> None:
         self._foreign = dict(mapping.foreign)
@@ -78,11 +73,7 @@ class Rows:
         }
 
     def statement(self, iri: str, facts: Facts) -> tuple[str, str, str] | None:
-        """Return source, type and target of a relationship as a statement.
-
-        Returns:
-            None where the subject is not one of our statements.
-        """
+        """Return source, type and target of a relationship as a statement."""
         parsed = self.mapping.vocabulary.parse_statement(iri)
         if parsed is None:
             return None
@@ -97,12 +88,7 @@ class Rows:
         return (source, name, target) if own == name else None
 
     def properties(self, label: str, facts: Facts) -> dict[str, Any]:
-        """Return the properties that literals are.
-
-        Args:
-            label: The label whose rule a node follows; empty for a relationship.
-            facts: Predicates with literals; others are passed over.
-        """
+        """Return the properties that literals are."""
         members: dict[str, dict[Value, Any]] = {}
         orders: dict[str, str] = {}
         for predicate, found in facts:
@@ -122,12 +108,7 @@ class Rows:
         return result
 
     def name_of(self, label: str, predicate: str) -> str | None:
-        """Return the property of ours that a predicate means, None for one of others.
-
-        Args:
-            label: The label whose rule a node follows.
-            predicate: An IRI.
-        """
+        """Return the property of ours that a predicate means, if any."""
         rule = self._terms.get((label, predicate))
         if rule is None:
             return self.mapping.vocabulary.named("property", predicate)
@@ -202,13 +183,7 @@ class Rows:
     def node(
         self, iri: str, facts: list[tuple[str, str | Value]], label: str | None
     ) -> NodeRow:
-        """Return the node that a subject is.
-
-        Args:
-            iri: The subject.
-            facts: What is said of it.
-            label: Its label where that is known already.
-        """
+        """Return the node that a subject is."""
         types = [o for p, o in facts if p == TYPE and isinstance(o, str)]
         label = label or self.label_of(iri, types)
         properties = self.properties(label, facts)

@@ -15,7 +15,7 @@ from knowtrail.graph.errors import QueryTimeoutError, RdfError
 from knowtrail.graph.rdf.mapping import Mapping
 from knowtrail.graph.rdf.plan import Plan
 from knowtrail.graph.rdf.triples import graph_triples, predicates_of, triples_of
-from knowtrail.graph.rdf.values import literal_term, node_term
+from knowtrail.graph.rdf.values import literal_term, node_term, xsd_written
 from knowtrail.graph.rdf.vocabulary import Value
 
 if TYPE_CHECKING:
@@ -47,9 +47,6 @@ class Steps:
 
     A path then finds them here, where it would ask the database for each. It asks for
     what is not here itself, so that the memory this takes is bounded.
-
-    Args:
-        solve: Yields number and solution for a pattern and the rows before it.
     """
 
     def __init__(self, solve: Solver) -> None:
@@ -58,20 +55,11 @@ class Steps:
         self._size = 0
 
     def found(self, asked: Terms) -> list[Terms] | None:
-        """Return the triples of a pattern, None where they were not read.
-
-        Args:
-            asked: Subject, predicate and object; what is not given is None.
-        """
+        """Return the triples of a pattern, None where they were not read."""
         return self._known.get(asked)
 
     def prepare(self, path: Any, pairs: Iterable[tuple[Any, Any]]) -> None:
-        """Read the steps of a path that repeats one predicate.
-
-        Args:
-            path: Any path; others than these are left alone.
-            pairs: Subject and object of each row, None where they are not known.
-        """
+        """Read the steps of a path that repeats one predicate."""
         if not isinstance(path, MulPath):
             return
         predicate, backward = path.path, False
@@ -133,9 +121,6 @@ class Prepared:
 
     Only what follows from the prefixes and a query's text is kept, nothing that was
     read. Safe to share between threads.
-
-    Args:
-        mapping: The mapping.
     """
 
     def __init__(self, mapping: Mapping) -> None:
@@ -159,24 +144,8 @@ class Prepared:
         return plan
 
 
-class Memory:
-    """What one reading of a database leaves to the next.
-
-    Attributes:
-        prepared: What the last one was prepared with; None before the first.
-    """
-
-    prepared: Prepared | None = None
-
-
 class Run:
     """One reading of the database: its prefixes, and when it must be over.
-
-    Args:
-        connection: The database.
-        vocabulary: The IRIs of ours.
-        seconds: Time that it may take.
-        memory: What the readings before have left.
 
     Attributes:
         steps: Steps of property paths that were read.
@@ -187,14 +156,15 @@ class Run:
         connection: Connection,
         vocabulary: Vocabulary,
         seconds: float,
-        memory: Memory | None = None,
+        prepared: Prepared | None = None,
+        keep: Callable[[Prepared], None] = lambda _: None,
     ) -> None:
         self.connection = connection
         self.seconds = seconds
         self.deadline = time.monotonic() + seconds
         self._vocabulary = vocabulary
-        self._memory = memory or Memory()
-        self._prepared = self._memory.prepared
+        self._prepared = prepared
+        self._keep = keep
         self._confirmed = False
         self._sessions: set[Session] = set()
         # Rows that nobody reads to the end are closed before the collector finds
@@ -220,7 +190,8 @@ class Run:
         if prepared is None or prepared.mapping.foreign != foreign:
             prepared = Prepared(Mapping(self._vocabulary, foreign))
         self._confirmed = True
-        self._prepared = self._memory.prepared = prepared
+        self._prepared = prepared
+        self._keep(prepared)
         return prepared
 
     @property
@@ -317,6 +288,7 @@ class Run:
     ) -> Iterator[tuple[Any, Any, Any]]:
         """Yield the triples that match a pattern, in which None matches anything."""
         self.check()
+        found = xsd_written(found)
         steps = self.steps.found((subject, predicate, found))
         if steps is not None:
             yield from steps
@@ -334,8 +306,7 @@ class Run:
         )
         row: dict[Any, Any] = {}
         pattern, row = _bnodes_bound(pattern, row)
-        plan = Plan(self.mapping, [pattern])
-        for _, bound in plan.solve(self, _nothing, [row]):
+        for _, bound in self._solve(pattern, [row]):
             yield (
                 bound.get(pattern[0], pattern[0]),
                 predicate,

@@ -7,15 +7,17 @@ refused.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rdflib import Graph
+from rdflib.plugins.stores.memory import Memory
 from rdflib.store import Store
 from rdflib.term import URIRef
 
 from knowtrail.graph.errors import RdfError
-from knowtrail.graph.rdf.evaluation import READ_ONLY, register
-from knowtrail.graph.rdf.run import Memory, Run, triple_terms
+from knowtrail.graph.rdf.evaluation import READ_ONLY, answer, register
+from knowtrail.graph.rdf.run import Prepared, Run, triple_terms
 from knowtrail.graph.rdf.triples import graph_triples
 from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, PREFIXES, Vocabulary
 
@@ -52,7 +54,8 @@ class LiveStore(Store):
         self.connection = connection
         self.vocabulary = Vocabulary(base)
         self.seconds = seconds
-        self._memory = Memory()
+        self._prepared: Prepared | None = None
+        self._run: Run | None = None
         self._namespaces: dict[str, URIRef] = {}
         for prefix, namespace in (PREFIXES | self.vocabulary.prefixes).items():
             self._namespaces[prefix] = URIRef(namespace)
@@ -79,10 +82,13 @@ class LiveStore(Store):
                 ask another server.
             QueryTimeoutError: If it takes longer than it may.
         """
-        from knowtrail.graph.rdf.evaluation import answer
+        if self._run is not None:
+            raise NotImplementedError  # It is rdflib that evaluates a query under way.
 
         def begun() -> Graph:
-            snapshot = _RunStore(self.run(), self._namespaces)
+            snapshot = copy(self)
+            snapshot._run = self.run()
+            snapshot._namespaces = dict(self._namespaces)
             return Graph(store=snapshot, bind_namespaces="none")
 
         return answer(
@@ -105,8 +111,14 @@ class LiveStore(Store):
     create = destroy = add_graph = remove_graph = update
 
     def run(self) -> Run:
-        """Begin to read, with a time limit of its own."""
-        return Run(self.connection, self.vocabulary, self.seconds, self._memory)
+        """Begin to read, with a time limit of its own; a query has begun already."""
+        return self._run or Run(
+            self.connection, self.vocabulary, self.seconds, self._prepared, self._keep
+        )
+
+    def _keep(self, prepared: Prepared) -> None:
+        """Keep what the next reading can be prepared with."""
+        self._prepared = prepared
 
     def triples(
         self, triple_pattern: Any, context: Any = None
@@ -138,21 +150,25 @@ class LiveStore(Store):
         yield from list(self._namespaces.items())
 
 
-class _RunStore(LiveStore):
-    """The store of one query: all that it asks shares one time limit."""
+class _CopyStore(Memory):
+    """rdflib's store in memory, whose queries mean what those of the live one do."""
 
-    def __init__(self, run: Run, namespaces: dict[str, URIRef]) -> None:
-        super().__init__(run.connection, base=run._vocabulary.base, seconds=run.seconds)
-        self._run = run
-        self._namespaces = dict(namespaces)
-
-    def run(self) -> Run:
-        """Return the reading that has begun."""
-        return self._run
-
-    def query(self, *_: Any, **__: Any) -> NoReturn:
-        """Leave the evaluation to rdflib."""
-        raise NotImplementedError
+    def query(
+        self,
+        query: Any,
+        initNs: Dictionary[str, Any],  # noqa: N803 - rdflib's name
+        initBindings: Dictionary[str, Any],  # noqa: N803
+        queryGraph: Any,  # noqa: N803
+        **options: Any,
+    ) -> Result:
+        """Answer a query; as `LiveStore.query`, without a limit of time."""
+        return answer(
+            lambda: Graph(self, queryGraph, bind_namespaces="none"),
+            query,
+            namespaces=initNs,
+            bindings=initBindings,
+            base=options.get("base"),
+        )
 
 
 def live_graph(
@@ -185,8 +201,9 @@ def memory_graph(
         corpus: Copy only what belongs to this corpus; None for everything.
         embeddings: Whether vectors are copied too.
     """
+    register()
     run = Run(connection, Vocabulary(base), 1e9)
-    graph = Graph(bind_namespaces="none")
+    graph = Graph(store=_CopyStore(), bind_namespaces="none")
     names = PREFIXES | run.mapping.vocabulary.prefixes
     for prefix, namespace in names.items():
         graph.bind(prefix, namespace)

@@ -74,13 +74,7 @@ def _read_nodes(
 def node_triples(
     mapping: Mapping, record: NodeRecord, *, embeddings: bool = True
 ) -> Iterator[Triple]:
-    """Yield the triples of a node's labels and properties.
-
-    Args:
-        mapping: The mapping of the database.
-        record: The node.
-        embeddings: Whether its vectors are among them.
-    """
+    """Yield the triples of a node's labels and properties."""
     iri, label, labels, properties = record
     for kind in mapping.types(labels, label):
         yield iri, f"{RDF}type", kind
@@ -158,17 +152,7 @@ def graph_triples(
     embeddings: bool = True,
     node_done: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Triple]:
-    """Yield every triple of the graph, once, those of one subject together.
-
-    Args:
-        run: Runs a statement.
-        mapping: The mapping of the database.
-        corpus: Read only what belongs to this corpus; None for everything.
-        embeddings: Whether vectors are among the triples.
-        node_done: Told how many nodes are finished.
-    """
-    from knowtrail.graph.rdf.patterns import table_types
-
+    """Yield every triple of the graph, once, those of one subject together."""
     classes = table_types(mapping)
     done = 0
     for records, names in _read_nodes(run, mapping, corpus=corpus):
@@ -189,13 +173,7 @@ def graph_triples(
 
 
 def triples_of(run: Runner, mapping: Mapping, subject: Any) -> Iterator[Triple]:
-    """Yield the triples of one subject, a node or a statement.
-
-    Args:
-        run: Runs a statement.
-        mapping: The mapping of the database.
-        subject: An IRI or blank node of rdflib.
-    """
+    """Yield the triples of one subject, a node or a statement."""
     iri = iri_of_term(subject)
     parsed = mapping.vocabulary.parse_statement(iri)
     if parsed is not None:
@@ -223,16 +201,7 @@ def _nodes(
 
 
 def predicates_of(run: Runner, mapping: Mapping, found: Any) -> list[URIRef] | None:
-    """Return every predicate that a triple with this object can have.
-
-    Args:
-        run: Runs a statement.
-        mapping: The mapping of the database.
-        found: A term of rdflib.
-
-    Returns:
-        The predicates; None where only reading everything can tell.
-    """
+    """Return every predicate that a triple with this object can have."""
     if isinstance(found, Literal):
         values = candidates(mapping, found)
         if values is None:

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _WKT = re.compile(r"(?:<([^>]+)> )?POINT(?: Z)? \(([^)]*)\)")
-_DURATION = re.compile(
-    r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(\.\d+)?S)?)?"
-)
 _OWN_DURATION = re.compile(r"P(-?\d+)M(-?\d+)DT(-?\d+)S(-?\d+)N")
 _OWN_TIME = re.compile(r"(.*?)\.(\d{9})([+-]\d\d:\d\d(?::\d\d)?)?(?:\[([^\]]+)\])?")
 _WGS84 = 4326
@@ -41,19 +38,14 @@ Solution = dict[Node, Node]
 Runner = Callable[[str, dict[str, Any]], Iterator[Sequence[Any]]]
 """Runs a statement with parameters and yields its rows."""
 
-_FLOATING = frozenset({f"{XSD}double", f"{XSD}float"})
+_FLOATING = frozenset({URIRef(f"{XSD}double"), URIRef(f"{XSD}float")})
 
 _AS_XSD_WRITES = {"nan": "NaN", "inf": "INF", "-inf": "-INF"}
 """What rdflib makes of these numbers -> what XSD allows."""
 
 
 def literal_of(value: Any, vocabulary: Vocabulary) -> Value:
-    """Return a scalar property value as a literal.
-
-    Args:
-        value: What the driver gave for a property or for an element of a list.
-        vocabulary: Names our own datatypes.
-    """
+    """Return a scalar property value as a literal."""
     if isinstance(value, str):
         return Value(value)
     if isinstance(value, bool):
@@ -134,38 +126,13 @@ def _duration_literal(value: Any, vocabulary: Vocabulary) -> Value:
         and months < 12 * 9999
         and days < 10**6
     ):
-        return Value(
-            _duration_text(months, days, seconds, nanoseconds // 1000), f"{XSD}duration"
-        )
+        return Value(value.iso_format(), f"{XSD}duration")
     text = f"P{months}M{days}DT{seconds}S{nanoseconds}N"
     return Value(text, vocabulary.datatype("duration"))
 
 
-def _duration_text(months: int, days: int, seconds: int, micros: int) -> str:
-    """Return the shortest text of a duration."""
-    years, months = divmod(months, 12)
-    hours, rest = divmod(seconds, 3600)
-    minutes, rest = divmod(rest, 60)
-    fraction = f".{micros:06}".rstrip("0").rstrip(".") if micros else ""
-    day = [(years, "Y"), (months, "M"), (days, "D")]
-    clock = [(hours, "H"), (minutes, "M")]
-    text = "".join(f"{n}{unit}" for n, unit in day if n)
-    times = "".join(f"{n}{unit}" for n, unit in clock if n)
-    times += f"{rest}{fraction}S" if rest or fraction else ""
-    return f"P{text}{'T' + times if times else ''}" if text or times else "P0D"
-
-
 def value_of(literal: Value, vocabulary: Vocabulary) -> Any:
-    """Return the property value that a literal stands for.
-
-    Args:
-        literal: Any literal.
-        vocabulary: Names our own datatypes.
-
-    Returns:
-        The value, or None where no property value has this literal: it has a language,
-        an unknown datatype, or a text that its datatype does not allow.
-    """
+    """Return the property value that a literal stands for."""
     if literal.language:
         return None
     if not literal.datatype or literal.datatype == f"{XSD}string":
@@ -187,7 +154,7 @@ def value_of(literal: Value, vocabulary: Vocabulary) -> Any:
 
 def _xsd_value(kind: str, text: str) -> Any:
     """Return the value of a literal with a datatype of XSD."""
-    from neo4j.time import Date, DateTime, Time
+    from neo4j.time import Date, DateTime, Duration, Time
 
     if kind == "boolean":
         return {"true": True, "1": True, "false": False, "0": False}.get(text)
@@ -199,7 +166,7 @@ def _xsd_value(kind: str, text: str) -> Any:
     if kind == "base64Binary":
         return base64.b64decode(text, validate=True)
     if kind == "duration":
-        return _duration_value(text)
+        return Duration.from_iso_format(text)
     if kind == "date":
         return Date.from_native(date.fromisoformat(text))
     if kind == "dateTime":
@@ -207,25 +174,6 @@ def _xsd_value(kind: str, text: str) -> Any:
     if kind == "time":
         return Time.from_native(time.fromisoformat(text))
     return None
-
-
-def _duration_value(text: str) -> Any:
-    """Read a duration as XSD writes it."""
-    from neo4j.time import Duration
-
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        return None
-    years, months, days, hours, minutes, seconds = (
-        int(n or 0) for n in found.groups()[:6]
-    )
-    nanoseconds = int(((found[7] or ".0")[1:] + "0" * 9)[:9])
-    return Duration(
-        months=years * 12 + months,
-        days=days,
-        seconds=hours * 3600 + minutes * 60 + seconds,
-        nanoseconds=nanoseconds,
-    )
 
 
 def _point_value(text: str, vocabulary: Vocabulary) -> Any:
@@ -268,12 +216,7 @@ def _own_value(kind: str, text: str) -> Any:
 
 
 class _Zone(tzinfo):
-    """A named zone with the offset of one moment, as the driver sends it.
-
-    Args:
-        zone: Its name.
-        offset: What it is ahead of UTC.
-    """
+    """A named zone with the offset of one moment, as the driver sends it."""
 
     def __init__(self, zone: str, offset: timedelta) -> None:
         self.zone = zone
@@ -339,16 +282,7 @@ def vector_of(numbers: list[float], vocabulary: Vocabulary) -> Value:
 
 
 def order_of(literals: list[Value], distinct: list[Value]) -> str | None:
-    """Return how a list is made from its distinct members.
-
-    Args:
-        literals: The members of the list, in its order.
-        distinct: The same, each once, sorted by `sort_key`.
-
-    Returns:
-        The place of each member among the distinct ones, with spaces between; None
-        where the list is just these, in this order, and more than one.
-    """
+    """Return how a list is made from its distinct members."""
     place = {literal: number for number, literal in enumerate(distinct)}
     places = [place[literal] for literal in literals]
     if len(places) > 1 and places == list(range(len(distinct))):
@@ -391,6 +325,7 @@ def literal_term(value: Value) -> Literal:
         value.text,
         datatype=URIRef(value.datatype) if value.datatype else None,
         lang=value.language or None,
+        normalize=False,
     )
 
 
@@ -404,13 +339,20 @@ def iri_of_term(term: Any) -> str:
     return f"_:{term}" if isinstance(term, BNode) else str(term)
 
 
+def xsd_written(term: Any) -> Any:
+    """Return a term, but a number as XSD writes it where rdflib made it of Python's."""
+    if not isinstance(term, Literal) or term.datatype not in _FLOATING:
+        return term
+    text = _AS_XSD_WRITES.get(str(term))
+    return (
+        term if text is None else Literal(text, datatype=term.datatype, normalize=False)
+    )
+
+
 def value_of_term(term: Literal) -> Value:
     """Return a literal of rdflib as one of ours."""
     datatype = "" if term.datatype is None else str(term.datatype)
-    text = str(term)
-    if datatype in _FLOATING:
-        text = _AS_XSD_WRITES.get(text, text)
-    return Value(text, datatype, term.language or "")
+    return Value(str(xsd_written(term)), datatype, term.language or "")
 
 
 def candidates(mapping: Mapping, term: Node) -> list[Any] | None:

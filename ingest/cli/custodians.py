@@ -87,7 +87,7 @@ def custodians(
     from knowtrail.graph.identifiers import country_exists
     from knowtrail.graph.models.embedders import named_embedder
     from knowtrail.graph.session import open_connection
-    from knowtrail.ingest.custodians import custodian_source, ingest_custodians
+    from knowtrail.ingest.custodians import CustodianSource, ingest_custodians
     from knowtrail.ingest.options import IngestOptions
 
     name = corpus_named(settings, corpus, cleanup=cleanup, limit=limit)
@@ -100,7 +100,7 @@ def custodians(
     )
     if dry_run:
         tell_estimate(
-            custodian_source(
+            CustodianSource(
                 file, corpus=name, country=country, guess=guess, failures=True
             ),
             corpus=name,

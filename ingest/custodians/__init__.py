@@ -5,8 +5,14 @@ from knowtrail.ingest.custodians.custodian_file import CustodianFile, bundled_cu
 from knowtrail.ingest.custodians.institution import CLASS_NAMES, Custodian, class_uri
 from knowtrail.ingest.custodians.intake import (
     CustodianReport,
-    custodian_source,
+    CustodianSource,
     ingest_custodians,
+)
+from knowtrail.ingest.custodians.places import (
+    Near,
+    Unplaced,
+    custodians_near,
+    custodians_unplaced,
 )
 
 __all__ = [
@@ -15,8 +21,12 @@ __all__ = [
     "Custodian",
     "CustodianFile",
     "CustodianReport",
+    "CustodianSource",
+    "Near",
+    "Unplaced",
     "bundled_custodians",
     "class_uri",
-    "custodian_source",
+    "custodians_near",
+    "custodians_unplaced",
     "ingest_custodians",
 ]

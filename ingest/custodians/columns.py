@@ -14,10 +14,12 @@ import math
 import re
 from collections import Counter
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.identifiers import TYPE_LETTERS
+from knowtrail.ingest.custodians.guessing import COUNTRIES, HOME_COUNTRIES
 from knowtrail.ingest.custodians.institution import CLASS_NAMES, TYPE_WORDS
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "description": ("description",),
     "address": ("address", "institution_address"),
     "postcode": ("postcode",),
+    "latitude": ("latitude", "lat"),
+    "longitude": ("longitude", "lon", "lng", "long"),
     "governing_body": ("governing_body",),
     "language": ("language",),
 }
@@ -62,10 +66,6 @@ _LETTERS = {
 
 def columns_of(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
     """Return for each field of an institution the column that it is read from.
-
-    Args:
-        names: Columns of the file.
-        given: Field -> column, as the caller says.
 
     Raises:
         InputError: If a given field or column does not exist, or nothing is the name.
@@ -112,9 +112,6 @@ def read_type(text: str) -> str:
 def read_date(text: str) -> tuple[str, int]:
     """Return a date as ISO 8601 writes it, and its year.
 
-    Args:
-        text: A year, a year and month, or a day, such as 1887-05-01.
-
     Raises:
         InputError: If it is no such date.
     """
@@ -135,10 +132,6 @@ def read_date(text: str) -> tuple[str, int]:
 def read_budget(text: str) -> float:
     """Return an amount in euros.
 
-    Args:
-        text: Digits, with a point for cents and perhaps commas between thousands;
-            a euro sign is ignored.
-
     Raises:
         InputError: If it is anything else, another currency included, or may be
             thousands as well as decimals, such as 1.250.
@@ -151,6 +144,24 @@ def read_budget(text: str) -> float:
     msg = f"budget {text[:40]!r} is no amount in euros: write 1250000 or 1,250,000.50"
     raise InputError(msg)
 
+
+def _degrees(name: str, most: int, text: str) -> float:
+    """Return an angle in degrees of WGS 84."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if abs(value) <= most:
+        return value
+    msg = f"{name} {text[:40]!r} is no number of degrees from -{most} to {most}"
+    raise InputError(msg)
+
+
+AXES = {
+    "longitude": partial(_degrees, "longitude", 180),
+    "latitude": partial(_degrees, "latitude", 90),
+}
+"""Field of a coordinate -> what reads it, in the order of a point's axes."""
 
 _MOST = 20_000
 """Different values of a column that are counted."""
@@ -165,16 +176,6 @@ _WEB = re.compile(
     r"(?:https?://|www\.)[^\s<>\"]+|[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?:/[^\s<>\"]*)?",
     re.IGNORECASE,
 )
-_STATES = {
-    "uk": "GB",
-    "united kingdom": "GB",
-    "great britain": "GB",
-    "ireland": "IE",
-    "republic of ireland": "IE",
-    "isle of man": "IM",
-    "jersey": "JE",
-    "guernsey": "GG",
-}
 _NUMBER = re.compile(r"[-+\d.,\s]+(?:[eE][-+]?\d+)?")
 
 
@@ -187,23 +188,14 @@ class Misplaced:
         self._bodies: Counter[str] = Counter()
 
     def learn(self, region: str, body: str) -> None:
-        """Take note of a row.
-
-        Args:
-            region: Its region, or nothing.
-            body: The kind of body that runs the institution, or nothing.
-        """
+        """Take note of a row."""
         for text, held in ((region, self._regions), (body, self._bodies)):
             key = _key(text)
             if key and (key in held or len(held) < _MOST):
                 held[key] += 1
 
     def region_problem(self, text: str) -> str | None:
-        """Return why a text is no region, None if nothing says so.
-
-        Args:
-            text: What the column of regions has, or nothing.
-        """
+        """Return why a text is no region, None if nothing says so."""
         key = _key(text)
         if not key:
             return None
@@ -214,11 +206,7 @@ class Misplaced:
         return _no_name(text)
 
     def body_problem(self, text: str) -> str | None:
-        """Return why a text is no kind of body, None if nothing says so.
-
-        Args:
-            text: What the column of bodies has, or nothing.
-        """
+        """Return why a text is no kind of body, None if nothing says so."""
         key = _key(text)
         if not key:
             return None
@@ -228,24 +216,13 @@ class Misplaced:
 
 
 def state_of(region: str) -> str | None:
-    """Return the ISO 3166-1 code where a British list has a state as region.
-
-    Args:
-        region: What the column of regions has.
-    """
-    return _STATES.get(_key(region))
+    """Return the ISO 3166-1 code where a British list has a state as region."""
+    name = _key(region)
+    return None if name in HOME_COUNTRIES else COUNTRIES.get(name)
 
 
 def web_address(text: str) -> str | None:
-    """Return the address on the web that a text is, or has first among others.
-
-    Args:
-        text: What the column of websites has.
-
-    Returns:
-        The text itself if it is one word that may be one; None for a text without any,
-        an address of mail included.
-    """
+    """Return the address on the web that a text is or has first, None for mail."""
     words = text.split()
     if len(words) == 1 and _WEB.search(text) and ("://" in text or "@" not in text):
         return text
@@ -254,11 +231,7 @@ def web_address(text: str) -> str | None:
 
 
 def moved_address(row: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return column and value of the only cell that is an address on the web.
-
-    Args:
-        row: Column -> text.
-    """
+    """Return column and value of the only cell that is an address on the web."""
     found = [
         (column, text.strip())
         for column, text in row.items()

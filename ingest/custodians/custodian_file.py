@@ -1,4 +1,4 @@
-"""Rows of a file of institutions, CSV or JSON Lines, and the institutions they make.
+"""Rows of a table of institutions, and the institutions they make.
 
 A file is read before anything is made of it: one with a row that cannot be read is
 refused, and the towns of its clear addresses and the columns of all its records are
@@ -7,8 +7,6 @@ known when institutions are made. No reading holds it in memory.
 
 from __future__ import annotations
 
-import csv
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.identifiers import country_exists, parse_ghcid, parse_isil
 from knowtrail.ingest.custodians.columns import (
+    AXES,
     Misplaced,
     columns_of,
     moved_address,
@@ -38,12 +37,14 @@ from knowtrail.ingest.custodians.guessing import (
 from knowtrail.ingest.custodians.institution import CLASS_NAMES, Custodian
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.parsing import clean_plain
+from knowtrail.ingest.sources.table import TableFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from knowtrail.graph.identifiers import Ghcid
     from knowtrail.ingest.custodians.guessing import Guess
+    from knowtrail.ingest.sources.table import Row
 
 _KEPT = 100
 _LONGEST_VALUES = {"city": 200, "region": 200, "uri": 2_000}
@@ -94,16 +95,6 @@ def custodian_of(
     contradicts the row is noted, and nothing is taken from it but itself; what the row
     states goes before what it implies, and that before what is guessed.
 
-    Args:
-        row: Field -> text, blank ones left out.
-        place: Where the row is, for messages.
-        source: Name of the file.
-        towns: Towns of the file's clear addresses.
-        country: ISO 3166-1 code of rows that neither state nor imply one.
-        guess: Whether type and city are guessed from title and address.
-        findings: Added to.
-        misplaced: What the file's columns tell of values in the wrong one.
-
     Raises:
         InputError: If the row has no name.
     """
@@ -125,6 +116,7 @@ def custodian_of(
         "founded": date[0] if date else None,
         "founded_year": date[1] if date else None,
         "budget": reader.read("budget", read_budget),
+        "location": _location(reader),
     }
     plain = ("uri", "url", "description", "address", "postcode", "governing_body")
     values |= {key: _clean(row[key]) for key in plain if key in row}
@@ -174,6 +166,19 @@ def _identifiers(reader: _Reader) -> tuple[Ghcid | None, str | None]:
     if ghcid is None and refused:
         reader.findings.unidentified += 1
     return ghcid, isil
+
+
+def _location(reader: _Reader) -> tuple[float, float] | None:
+    """Return longitude and latitude, where both are there."""
+    found = [reader.read(name, parse) for name, parse in AXES.items()]
+    if None not in found:
+        return found[0] or 0.0, found[1] or 0.0
+    for name in AXES:
+        other = next(axis for axis in AXES if axis != name)
+        if name in reader.row and other not in reader.row:
+            message = f"{name} left out: the row has no {other}"
+            reader.findings.refuse(reader.place, name, message)
+    return None
 
 
 def _leave_out_misplaced(reader: _Reader, misplaced: Misplaced | None) -> str | None:
@@ -289,7 +294,7 @@ def _place(
         reader.findings.guessed["country", found.rule] += 1
     city, confidence, rule = row.get("city"), 1.0, None
     if not city:
-        told = guess_city(address, towns) if guess and address else None
+        told = guess_city(address, towns, row.get("postcode", "")) if guess else None
         told = reader.guessed("city", told)
         city = told.value if told else None
         confidence = told.confidence if told else 0.0
@@ -342,13 +347,8 @@ def _clean(text: str) -> str:
     return " ".join(clean_plain(text).split())
 
 
-_LONGEST = 1_000_000
-"""Characters of a field of a CSV file, or of a line of a JSON file."""
-
 _BODY = "institution_type"
 """Where lists that do not say it have the kind of body that runs an institution."""
-
-Row = dict[str, str]
 
 
 def bundled_custodians() -> Path:
@@ -359,12 +359,12 @@ def bundled_custodians() -> Path:
 
 
 class CustodianFile:
-    """A CSV or JSON Lines file, told apart by its first character.
+    """A table of institutions.
 
     Attributes:
         path: Where it is.
         columns: Field of an institution -> column of the file.
-        towns: Towns that its clear addresses end with.
+        towns: What its clear addresses tell of the others.
         misplaced: What its columns tell of values in the wrong one.
         rows_total: Rows of which institutions are made.
     """
@@ -379,7 +379,7 @@ class CustodianFile:
         """Read the file once.
 
         Args:
-            path: The file, in UTF-8.
+            path: A CSV or JSON Lines file, in UTF-8.
             columns: Field -> column, where the names do not say it.
             limit: Rows of which institutions are made; None for all.
 
@@ -391,42 +391,34 @@ class CustodianFile:
         self.path = path
         self.towns = Towns()
         self.misplaced = Misplaced()
-        self.rows_total = 0
-        self._line = 1
-        self._nested: dict[str, str] = {}
-        self._json = self._is_json()
+        self._table = TableFile(path)
+        self._limit = limit
         names = self._read_whole()
         self.columns = columns_of(names, columns or {})
         for column in self.columns.values():
-            if column in self._nested:
-                self._refuse(f"{self._nested[column]}: {column!r} is no text or number")
-        self._limit = limit
-        self.rows_total = min(self.rows_total, limit or self.rows_total)
+            if place := self._table.nested.get(column):
+                _refuse(f"{place}: {column!r} is no text or number")
         self._learn(self.columns.get("governing_body", _BODY))
 
     def _read_whole(self) -> list[str]:
         """Read every row once and return the columns."""
-        names: Counter[str] = Counter()
-        broken, first = 0, ""
-        for place, row in self._raw():
+        names: dict[str, None] = {}
+        count, broken, first = 0, 0, ""
+        for place, row in self._table.rows():
             if isinstance(row, str):
                 broken += 1
                 first = first or f"{place}: {row}"
             else:
-                self.rows_total += 1
-                names.update(row.keys())
+                count += 1
+                names |= dict.fromkeys(row)
         if broken:
             more = f"; {broken:,} rows in all cannot be read" if broken > 1 else ""
-            self._refuse(f"{first}{more}")
-        if not self.rows_total:
+            _refuse(f"{first}{more}")
+        if not count:
             msg = f"{self.path} has no row."
             raise SourceError(msg)
-        return list(dict.fromkeys([*names, *self._nested]))
-
-    def _refuse(self, problem: str) -> NoReturn:
-        """Refuse a file."""
-        msg = f"{problem}. Nothing was stored: mend the file first."
-        raise SourceError(msg)
+        self.rows_total = min(count, self._limit or count)
+        return [*names, *(name for name in self._table.nested if name not in names)]
 
     def _learn(self, body: str) -> None:
         """Read the file again for what its values tell of each other."""
@@ -436,7 +428,8 @@ class CustodianFile:
             return
         for _, row in self._sound():
             if towns:
-                self.towns.learn(row.get(address or "", ""))
+                code = row.get(self.columns.get("postcode", ""), "")
+                self.towns.learn(row.get(address or "", ""), code)
             if region is not None:
                 self.misplaced.learn(row.get(region, ""), row.get(body, ""))
 
@@ -463,107 +456,14 @@ class CustodianFile:
 
     def _sound(self) -> Iterator[tuple[str, Row]]:
         """Yield place and row of a file whose rows could be read before."""
-        for place, row in self._raw():
+        for place, row in self._table.rows():
             if isinstance(row, str):
                 msg = f"{place}: {row}. The file has changed while it was read."
                 raise SourceError(msg)
             yield place, row
 
-    def _is_json(self) -> bool:
-        """Return whether the first character opens a JSON object."""
-        try:
-            with self.path.open(encoding="utf-8-sig", errors="replace") as file:
-                return file.read(4096).lstrip()[:1] == "{"
-        except OSError as error:
-            msg = f"Cannot read {self.path}: {error.strerror}. Check the path."
-            raise SourceError(msg) from error
 
-    def _raw(self) -> Iterator[tuple[str, Row | str]]:
-        """Yield place and row, or what is wrong with the row."""
-        reader = self._json_rows if self._json else self._csv_rows
-        try:
-            yield from reader()
-        except UnicodeDecodeError as error:
-            msg = f"{self.path} is not UTF-8 ({error.reason}): save it as UTF-8."
-            raise SourceError(msg) from error
-        except csv.Error as error:
-            msg = (
-                f"{self.path}:{self._line} is no CSV: {error}. Look for a quote that "
-                "is not closed."
-            )
-            raise SourceError(msg) from error
-
-    def _csv_rows(self) -> Iterator[tuple[str, Row | str]]:
-        """Yield the rows of a CSV file; the first line names the columns."""
-        before = csv.field_size_limit(_LONGEST)
-        try:
-            with self.path.open(encoding="utf-8-sig", newline="") as file:
-                reader = csv.reader(file, strict=True)
-                self._line = 1
-                header = _header(self.path, next(reader, []))
-                self._line = reader.line_num + 1
-                for cells in reader:
-                    self._line = reader.line_num + 1
-                    place = f"{self.name}:{reader.line_num}"
-                    if len(cells) > len(header):
-                        yield (
-                            place,
-                            f"{len(cells)} cells, but {len(header)} columns: quote "
-                            "cells that have commas",
-                        )
-                    elif any(cell.strip() for cell in cells):
-                        yield place, dict(zip(header, cells, strict=False))
-        finally:
-            csv.field_size_limit(before)
-
-    def _json_rows(self) -> Iterator[tuple[str, Row | str]]:
-        """Yield the objects of a JSON Lines file."""
-        with self.path.open(encoding="utf-8-sig") as file:
-            number = 0
-            while line := file.readline(_LONGEST):
-                number += 1
-                place = f"{self.name}:{number}"
-                if len(line) >= _LONGEST and not line.endswith("\n"):
-                    while line and not line.endswith("\n"):
-                        line = file.readline(_LONGEST)
-                    yield place, f"the line is longer than {_LONGEST:,} characters"
-                elif line.strip():
-                    try:
-                        yield place, self._flat(line, place)
-                    except InputError as error:
-                        yield place, str(error)
-
-    def _flat(self, line: str, place: str) -> Row:
-        """Return a JSON object's values as texts; take note of columns with others."""
-        try:
-            record: Any = json.loads(line.rstrip("\r\n"))
-        except json.JSONDecodeError as error:
-            msg = f"not JSON: {error.msg} at character {error.pos + 1}"
-            raise InputError(msg) from error
-        except (ValueError, RecursionError) as error:
-            msg = f"not JSON: {error}"
-            raise InputError(msg) from error
-        if not isinstance(record, dict):
-            msg = 'not a JSON object: write {"name": ...} on each line'
-            raise InputError(msg)
-        row: Row = {}
-        for name, value in record.items():
-            if isinstance(value, bool) or not isinstance(value, str | int | float):
-                if value is not None:
-                    self._nested.setdefault(name, place)
-            else:
-                row[name] = str(value)
-        return row
-
-
-def _header(path: Path, cells: list[str]) -> list[str]:
-    """Return the names of the columns."""
-    names = [name.strip() for name in cells]
-    twice = [name for name, count in Counter(names).items() if name and count > 1]
-    if twice:
-        msg = f"{path} has several columns {twice[0]!r}: rename all but one."
-        raise SourceError(msg)
-    if len(names) == 1 and ";" in names[0]:
-        msg = f"{path} has semicolons between its columns: save it with commas."
-        raise SourceError(msg)
-    return names
+def _refuse(problem: str) -> NoReturn:
+    """Refuse a file."""
+    msg = f"{problem}. Nothing was stored: mend the file first."
+    raise SourceError(msg)

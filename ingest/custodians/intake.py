@@ -17,7 +17,7 @@ from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.served import served_embedder
 from knowtrail.ingest.corpus import open_corpus
 from knowtrail.ingest.custodians.custodian_file import Findings, custodian_of
-from knowtrail.ingest.custodians.institution import CustodianSource, class_uri
+from knowtrail.ingest.custodians.institution import class_uri, document_of
 from knowtrail.ingest.keys import Seen
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
@@ -25,7 +25,7 @@ from knowtrail.ingest.prepare import document_id
 from knowtrail.ingest.records import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from knowtrail.ingest.custodians.custodian_file import CustodianFile
     from knowtrail.ingest.custodians.institution import Custodian
     from knowtrail.ingest.options import Cleanup
+    from knowtrail.ingest.records import Item
     from knowtrail.ingest.report import IngestReport
 
 _BATCH = 1000
@@ -134,7 +135,8 @@ def ingest_custodians(
         CorpusDriftError: If the database was made with another embedder.
         DatabaseError: If the database fails; a batch is stored whole or not at all.
     """
-    run = _Run(connection, file, corpus, country, guess=guess, progress=progress)
+    source = CustodianSource(file, corpus=corpus, country=country, guess=guess)
+    run = _Run(connection, source, corpus, progress)
     begin = time.perf_counter()
     apply_schema(connection, progress=progress)
     with corpus_lock(settings.home, connection, corpus), Seen() as seen:
@@ -150,70 +152,78 @@ def ingest_custodians(
     return run.report
 
 
-def _read_custodians(
-    file: CustodianFile,
-    *,
-    country: str | None,
-    guess: bool,
-    findings: Findings,
-    fail: Callable[[str, str], None],
-) -> Iterator[Custodian]:
-    """Yield the institutions of a file, saying which rows are none."""
-    for place, row in file.rows():
-        try:
-            yield custodian_of(
-                row,
-                place=place,
-                source=file.name,
-                towns=file.towns,
-                country=country,
-                guess=guess,
-                findings=findings,
-                misplaced=file.misplaced,
-            )
-        except InputError as error:
-            fail(place, str(error))
+class CustodianSource:
+    """The institutions of a table, as documents whose ids are those of their nodes.
 
-
-def custodian_source(
-    file: CustodianFile,
-    *,
-    corpus: str,
-    country: str | None = None,
-    guess: bool = True,
-    failures: bool = False,
-) -> CustodianSource:
-    """Return the documents of the institutions of a file.
-
-    Args:
-        file: Where they are.
-        corpus: Name of the corpus that they belong to.
-        country: ISO 3166-1 code of rows that neither state nor imply one.
-        guess: Whether type and city are guessed from title and address.
-        failures: Whether rows that cannot be used are told as well.
+    Attributes:
+        name: Name of the file.
+        size: How many rows there are.
+        position: How many institutions were read.
+        findings: Values refused, guesses made, what stayed unknown in the last reading.
+        repeated: Rows in it that were of an institution that an earlier row was of.
     """
 
-    def once() -> Iterator[Custodian | Failure]:
-        failed: list[Failure] = []
+    def __init__(
+        self,
+        file: CustodianFile,
+        *,
+        corpus: str,
+        country: str | None = None,
+        guess: bool = True,
+        failures: bool = False,
+    ) -> None:
+        """Say where the institutions come from.
 
-        def fail(place: str, message: str) -> None:
-            failed.extend([Failure(title=place, message=message)] * failures)
+        Args:
+            file: The table.
+            corpus: Name of the corpus, for their ids.
+            country: ISO 3166-1 code of rows that neither state nor imply one.
+            guess: Whether type and city are guessed from title and address.
+            failures: Whether rows that cannot be used are items as well.
+        """
+        self.name = file.name
+        self.size = file.rows_total
+        self.position = 0
+        self.findings = Findings()
+        self.repeated = 0
+        self._file = file
+        self._corpus = corpus
+        self._country = country
+        self._guess = guess
+        self._failures = failures
 
+    def custodians(self, seen: Seen) -> Iterator[Custodian | Failure]:
+        """Yield each institution once, and the rows that are none."""
+        self.position, self.findings, self.repeated = 0, Findings(), 0
+        for place, row in self._file.rows():
+            try:
+                custodian = custodian_of(
+                    row,
+                    place=place,
+                    source=self.name,
+                    towns=self._file.towns,
+                    country=self._country,
+                    guess=self._guess,
+                    findings=self.findings,
+                    misplaced=self._file.misplaced,
+                )
+            except InputError as error:
+                yield Failure(title=place, message=str(error))
+                continue
+            self.position += 1
+            if seen.add(custodian.id(self._corpus)):
+                yield custodian
+            else:
+                self.repeated += 1
+
+    def items(self) -> Iterator[Item]:
+        """Yield a document for each institution."""
         with Seen() as seen:
-            for custodian in _read_custodians(
-                file,
-                country=country,
-                guess=guess,
-                findings=Findings(),
-                fail=fail,
-            ):
-                yield from failed
-                failed.clear()
-                if seen.add(custodian.id(corpus)):
-                    yield custodian
-        yield from failed
-
-    return CustodianSource(file.name, once, corpus=corpus, rows=file.rows_total)
+            for one in self.custodians(seen):
+                if not isinstance(one, Failure):
+                    yield document_of(one, self._corpus)
+                elif self._failures:
+                    yield one
 
 
 class _Run:
@@ -222,48 +232,35 @@ class _Run:
     def __init__(
         self,
         connection: Connection,
-        file: CustodianFile,
+        source: CustodianSource,
         corpus: str,
-        country: str | None,
-        *,
-        guess: bool,
         progress: Progress,
     ) -> None:
         self._connection = connection
-        self._file = file
+        self._source = source
         self._corpus = corpus
-        self._country = country
-        self._guess = guess
         self._progress = progress
-        self.report = CustodianReport(corpus=corpus, source=file.name)
-
-    def _fail(self, place: str, message: str) -> None:
-        """Count a row that cannot be used."""
-        self.report.failed += 1
-        if len(self.report.failures) < 50:
-            self.report.failures.append(f"{place}: {message}")
+        self.report = CustodianReport(corpus=corpus, source=source.name)
 
     def store(self, seen: Seen, *, replace: bool) -> None:
         """Write what is new or has changed."""
         batch: list[dict[str, Any]] = []
-        found = _read_custodians(
-            self._file,
-            country=self._country,
-            guess=self._guess,
-            findings=self.report.findings,
-            fail=self._fail,
-        )
-        for done, custodian in enumerate(found, start=1):
-            if seen.add(custodian.id(self._corpus)):
-                batch.append(custodian.properties(self._corpus))
-            else:
-                self.report.repeated += 1
+        for custodian in self._source.custodians(seen):
+            if isinstance(custodian, Failure):
+                self.report.failed += 1
+                if len(self.report.failures) < 50:
+                    told = f"{custodian.title}: {custodian.message}"
+                    self.report.failures.append(told)
+                continue
+            batch.append(custodian.properties(self._corpus))
             if len(batch) == _BATCH:
                 self._write(batch, replace=replace)
                 batch = []
-            self._progress("custodians", done, self._file.rows_total)
+            self._progress("custodians", self._source.position, self._source.size)
         if batch:
             self._write(batch, replace=replace)
+        self.report.findings = self._source.findings
+        self.report.repeated = self._source.repeated
 
     def _write(self, batch: Sequence[dict[str, Any]], *, replace: bool) -> None:
         """Write the institutions of a batch that are not stored as they are."""
@@ -332,7 +329,7 @@ class _Run:
                 self.report.deleted += len(gone)
         if kept:
             self.report.failures.append(
-                f"{self._file.name}: nothing is deleted: rows without a name or with "
+                f"{self._source.name}: nothing is deleted: rows without a name or with "
                 f"a malformed identifier ({unclear:,}) may be of those that are stored "
                 f"and not in the file ({kept:,}); mend them and run again"
             )
@@ -351,12 +348,9 @@ class _Run:
         self, embedder: Embedder, settings: Settings, cleanup: Cleanup
     ) -> None:
         """Make a document of each institution and link its chunks to it."""
-        source = custodian_source(
-            self._file, corpus=self._corpus, country=self._country, guess=self._guess
-        )
         self.report.documents = ingest_corpus(
             self._connection,
-            [source],
+            [self._source],
             corpus=self._corpus,
             embedder=embedder,
             settings=settings,

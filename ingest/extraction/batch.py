@@ -23,7 +23,7 @@ from knowtrail.ingest.extraction.stored_knowledge import (
 from knowtrail.ingest.extraction.text_extraction import extract_text
 from knowtrail.ingest.extraction.variants import variant_of
 from knowtrail.ingest.extraction.web import results_text
-from knowtrail.ingest.keys import content_key
+from knowtrail.ingest.keys import camel_case, content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,12 +46,6 @@ def stored_sources(
     only: Sequence[str] = (),
 ) -> list[ExtractionSource]:
     """Return the documents or chunks of a corpus, without their texts.
-
-    Args:
-        connection: The database.
-        corpus: Name of a stored corpus.
-        unit: What is read at a time.
-        only: Titles, aliases or ids of the documents wanted; none for all.
 
     Raises:
         InputError: If one of them is not in the corpus; suggests a near title.
@@ -78,12 +72,6 @@ def check_named(
 ) -> None:
     """Refuse names that are those of no document.
 
-    Args:
-        connection: The database.
-        corpus: Name of the corpus.
-        rows: What was found by them, as `extraction/documents` gives it.
-        names: Titles, aliases or ids.
-
     Raises:
         InputError: If one of them is not in the corpus; suggests a near title.
     """
@@ -108,13 +96,7 @@ def _unknown(connection: Connection, corpus: str, name: str) -> str:
 def search_source(
     query: str, results: Sequence[WebResult], *, corpus: str
 ) -> ExtractionSource:
-    """Return what a search found as one source.
-
-    Args:
-        query: What was searched.
-        results: What was found.
-        corpus: Name of the corpus that it is stored with.
-    """
+    """Return what a search found as one source."""
     text = results_text(results)
     return ExtractionSource(
         id=content_key("search", corpus, query),
@@ -256,15 +238,9 @@ class ExtractionReport:
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON values with camelCase names."""
         return {
-            _camel(name): round(value, 3) if name == "seconds" else value
+            camel_case(name): round(value, 3) if name == "seconds" else value
             for name, value in asdict(self).items()
         } | {"failures": [{"title": t, "error": e} for t, e in self.failures]}
-
-
-def _camel(name: str) -> str:
-    """Return a name in camelCase."""
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 def extract_sources(
@@ -283,15 +259,6 @@ def extract_sources(
     prompt, model and content is left as it is, so that an interrupted run goes on; an
     answer that was cut is asked for again where it may be longer. One that failed, or
     of which passages failed, replaces none that had read more.
-
-    Args:
-        connection: The database.
-        sources: What is read.
-        corpus: Name of the stored corpus that they belong to.
-        model: Who reads.
-        embedder: The model of the corpus' vectors, to find supporting sentences.
-        options: How to extract.
-        progress: Told of each source that is done.
 
     Raises:
         InputError: If the question is too long for the model.

@@ -24,9 +24,6 @@ _COMMA = re.compile(r",\s*$")
 def loaded(answer: str) -> tuple[Any, tuple[Repair, ...]]:
     """Return the JSON value in an answer, and what was put right.
 
-    Args:
-        answer: What the model said.
-
     Raises:
         InputError: If there is none; with line and column.
     """
@@ -121,13 +118,7 @@ _ARRAYS = ("entities", "relationships", "claims")
 
 
 def json_schema(variant: Variant, *, checked: bool = False) -> dict[str, Any]:
-    """Return the JSON schema of a variant.
-
-    Args:
-        variant: A JSON variant.
-        checked: Whether it is for an answer that was put right: a confidence that
-            meant nothing may then be null.
-    """
+    """Return the JSON schema of a variant."""
     text = {"type": "string", "minLength": 1}
     scalar = {"type": ["string", "number", "boolean", "null"]}
     claim = {"statement": text, "category": {"enum": list(CATEGORIES)}}
@@ -165,13 +156,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def json_problem(value: object, variant: Variant, *, checked: bool = False) -> str:
-    """Say what in a value does not fit the schema, empty if nothing.
-
-    Args:
-        value: The parsed answer.
-        variant: A JSON variant.
-        checked: See `json_schema`.
-    """
+    """Say what in a value does not fit the schema, empty if nothing."""
     from jsonschema import Draft202012Validator
 
     schema = json_schema(variant, checked=checked)
@@ -187,14 +172,6 @@ def read_json(
     answer: str, variant: Variant
 ) -> tuple[dict[str, Any], tuple[Repair, ...]]:
     """Read an answer, putting right what can be.
-
-    Args:
-        answer: What the model said.
-        variant: A JSON variant.
-
-    Returns:
-        The value, which fits the schema, and what was put right (nothing where the
-        answer fits as it is).
 
     Raises:
         InputError: If nothing in it can be used; says where it went wrong.

@@ -37,13 +37,6 @@ def read_confidence(value: object) -> tuple[float | None, str | None]:
 
     Percentages, tenths, fractions, ranges, decimal commas and words are understood;
     a number just outside is moved to the nearer end. Anything else means nothing.
-
-    Args:
-        value: A number or a text.
-
-    Returns:
-        The number (None where it means nothing) and, where it is not simply a number
-        from 0 to 1, what was made of it.
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
         number, shown = _as_float(value), f"{value!r:.40}"

@@ -99,11 +99,6 @@ class ExtractionPrompt:
 def text_room(variant: Variant, question: str | None, tokens: int | None) -> int:
     """Return how many tokens a text may have in a request.
 
-    Args:
-        variant: How the answer is written.
-        question: What the knowledge is wanted for; None for no question.
-        tokens: Tokens that the request may have; None for no limit.
-
     Raises:
         InputError: If the question, or the context, leaves no room for a text.
     """
@@ -127,12 +122,6 @@ def extraction_prompt(
     """Return the request for an extraction from a text.
 
     Text and question stand between marks that nothing in them can close.
-
-    Args:
-        text: What is read.
-        variant: How the answer is written.
-        question: What the knowledge is wanted for; None for no question.
-        part: Which passage of a longer text it is, and how many there are.
     """
     return ExtractionPrompt(
         text=_prompt(variant, text, question, part), schema=_schema(variant)
@@ -140,12 +129,7 @@ def extraction_prompt(
 
 
 def prompt_hash(variant: Variant, question: str | None = None) -> str:
-    """Return a key of everything a model is told but the text.
-
-    Args:
-        variant: How the answer is written.
-        question: What the knowledge is wanted for; None for no question.
-    """
+    """Return a key of everything a model is told but the text."""
     instructions = "\n".join(_instructions(variant, "source"))
     schema = json.dumps(_schema(variant), sort_keys=True)
     return content_key("extraction", instructions, schema, question or "")

@@ -63,15 +63,7 @@ def knowledge_of(
     content_hash: str,
     question: str | None = None,
 ) -> Knowledge:
-    """Return the rows of an extraction.
-
-    Args:
-        extracted: What a model made of the source.
-        corpus: Name of the corpus.
-        source: Id of the document, chunk or search.
-        content_hash: Key of what was read, to see later whether it has changed.
-        question: What the knowledge was wanted for; None for no question.
-    """
+    """Return the rows of an extraction."""
     key = extraction_id(
         corpus, source, variant=extracted.variant, model=extracted.model
     )
@@ -296,15 +288,7 @@ def supports(
 ) -> list[dict[str, Any]]:
     """Return which sentences of its document support each fact.
 
-    Args:
-        connection: The database.
-        embedder: The model of the corpus' vectors.
-        knowledge: What was extracted.
-        document: Id of the document; None where there is none.
-
-    Returns:
-        Rows of fact, sentence, score and rank: up to three a fact, at cosine 0.6 or
-        above.
+    Up to three a fact, at cosine 0.6 or above.
     """
     if document is None or not knowledge.facts:
         return []
@@ -352,16 +336,7 @@ def store(
 ) -> Counters:
     """Store an extraction in the place of the one of the same source and kind.
 
-    Args:
-        connection: The database.
-        knowledge: What was extracted.
-        source: What it was extracted from.
-        corpus: Name of the corpus.
-        supported: Rows of `supports`.
-
-    Returns:
-        What changed. What other extractions say stays as it is; concepts and entities
-        that nothing names any more go.
+    Concepts and entities that nothing names any more go.
     """
     key = knowledge.id
     results = _search_result_rows(source, corpus)

@@ -106,8 +106,6 @@ class Extracted:
             return ""
         if isinstance(self.value, dict):
             return json.dumps(self.value, ensure_ascii=False, indent=2)
-        from knowtrail.ingest.extraction.skn.notation import write
-
         return write(self.value)
 
 
@@ -116,16 +114,7 @@ _WORD = re.compile(r"\w+")
 
 
 def merged(parts: Sequence[Extracted]) -> Extracted:
-    """Return the extraction of a text from those of its passages, in order.
-
-    Args:
-        parts: At least one, all by the same variant and model.
-
-    Returns:
-        Repairs say which passage's answer they are about. The status is `failed` where
-        no passage could be used, `partial` where one could not, `repaired` where one
-        was; the error says which passage failed first, and why.
-    """
+    """Return the extraction of a text from those of its passages, in order."""
     if len(parts) == 1:
         return parts[0]
     used = [part for part in parts if part.value is not None]
@@ -280,10 +269,6 @@ def passages(text: str, tokens: int) -> list[str]:
     Together they are the whole text, without overlap. A sentence that has no room in
     a passage is cut between two characters.
 
-    Args:
-        text: Of any length.
-        tokens: Tokens that a passage has at most, by the estimate; at least 2.
-
     Example:
         >>> passages("Ice is cold. Fire is hot.", 5)
         ['Ice is cold. ', 'Fire is hot.']
@@ -314,11 +299,7 @@ MOST_STRANGE = 0.1
 
 
 def unreadable(text: str) -> str:
-    """Say why a text is not worth a model's time, empty if it is.
-
-    Args:
-        text: What was decoded, `U+FFFD` where that failed.
-    """
+    """Say why a text is not worth a model's time, empty if it is."""
     sample = text[:SAMPLE]
     if not text.strip():
         return "The text is empty: there is nothing to read."
@@ -453,39 +434,31 @@ def _judged(before: Extracted, reply: ModelReply, variant: Variant) -> Extracted
     if not reply.text.strip():
         return replace(result, error=reply.error or "The model gave no answer.")
     try:
-        read = _read(reply.text, variant)
+        value, repairs = _read(reply.text, variant)
     except InputError as error:
         also = f" {reply.error}" if reply.error else ""
         return replace(result, error=f"{error}{also}")
-    repairs = read.repairs
     if reply.error:
         repairs = (Repair(line=0, code="cut", message=reply.error), *repairs)
     return replace(
         result,
         status="repaired" if repairs else "ok",
-        value=read.value,
+        value=value,
         repairs=repairs,
         error=None,
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
-    """An answer that can be used."""
-
-    value: SknBlock | dict[str, Any]
-    repairs: tuple[Repair, ...]
-
-
-def _read(answer: str, variant: Variant) -> _Read:
-    """Read an answer."""
+def _read(
+    answer: str, variant: Variant
+) -> tuple[SknBlock | dict[str, Any], tuple[Repair, ...]]:
+    """Read an answer, and say what was put right."""
     if variant.form == "json":
-        found, repairs = read_json(answer, variant)
-        return _Read(value=found, repairs=repairs)
+        return read_json(answer, variant)
     block, repairs = parse_forgiving(
         whole_characters(answer), sections=variant.sections
     )
     written = write(block)
     if (whole := whole_characters(written)) != written:
         block = parse(whole)
-    return _Read(value=block, repairs=repairs)
+    return block, repairs

@@ -49,16 +49,6 @@ def search_results(
 
     A search that fails is tried three times, 2 and 4 seconds apart.
 
-    Args:
-        query: What is searched.
-        count: Results wanted.
-        recorded: Results of earlier searches, which come first.
-        recorded_only: Never search live.
-        sleep: Waits between tries.
-
-    Returns:
-        The results; none where nothing was found.
-
     Raises:
         InputError: If the query is empty, or not recorded although it must be.
         MissingExtraError: If a live search needs the extra `search`.
@@ -109,11 +99,7 @@ def _live(query: str, count: int) -> tuple[WebResult, ...]:
 
 
 def results_text(results: Sequence[WebResult]) -> str:
-    """Return results as one text, numbered, with title and address.
-
-    Args:
-        results: What was found; none give an empty text.
-    """
+    """Return results as one text, numbered, with title and address."""
     return "\n\n".join(
         f"[Result {number}]\nTitle: {r.title}\nURL: {r.url}\nContent: {r.content}"
         for number, r in enumerate(results, start=1)
@@ -189,10 +175,6 @@ def add_recorded(path: Path, found: Mapping[str, Sequence[WebResult]]) -> None:
     """Add to a file of recorded results, whole or not at all.
 
     What the file has already stays as it is, in the form that it has.
-
-    Args:
-        path: The file; it is made where it is missing.
-        found: Question -> what was found; questions that the file lacks.
 
     Raises:
         SourceError: If the file is there and holds something else.

@@ -149,7 +149,7 @@ class JsonlSource:
             BadValueError: If it is no usable record.
         """
         return document_of(
-            _decode(line, first=number == 1),
+            decode_line(line, first=number == 1),
             key=content_key(_place(path), number),
             place=place,
             source=_name(path),
@@ -157,7 +157,7 @@ class JsonlSource:
         )
 
 
-def _decode(line: bytes, *, first: bool) -> dict[str, Any]:
+def decode_line(line: bytes, *, first: bool) -> dict[str, Any]:
     """Return the object of a line.
 
     Raises:
@@ -171,7 +171,7 @@ def _decode(line: bytes, *, first: bool) -> dict[str, Any]:
     try:
         record = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        msg = f"not JSON: {error.msg} at character {error.pos}"
+        msg = f"not JSON: {error.msg} at character {error.pos + 1}"
         raise BadValueError(msg) from error
     except (RecursionError, ValueError) as error:
         msg = f"not usable JSON: {error}"

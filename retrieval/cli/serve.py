@@ -85,7 +85,7 @@ def serve(
         from knowtrail.retrieval.serve.http_server import serve as answer
     logging.getLogger("knowtrail.retrieval.serve").setLevel(logging.INFO)
     with listen(host, port) as bound:
-        rules = _rules(settings, key_file, hosts, near=is_loopback(host))
+        rules = rules_of(settings, key_file, hosts, near=is_loopback(host))
         with served(settings) as pointed:
             asyncio.run(
                 answer(
@@ -94,14 +94,14 @@ def serve(
                     rules=rules,
                     limits=Limits(places=concurrency, seconds=time_limit),
                     started=lambda: click.echo(
-                        f"Knowtrail answers at {_address(bound)} (Ctrl-C stops it)."
+                        f"Knowtrail answers at {address_of(bound)} (Ctrl-C stops it)."
                     ),
                 )
             )
     click.echo("Stopped.", err=True)
 
 
-def _rules(
+def rules_of(
     settings: Settings, key_file: Path | None, hosts: tuple[str, ...], *, near: bool
 ) -> Rules:
     """Return who may ask."""
@@ -127,7 +127,7 @@ def _rules(
     return Rules(keys=keys, hosts=LOOPBACK_NAMES | named if named else None)
 
 
-def _address(bound: socket.socket) -> str:
+def address_of(bound: socket.socket) -> str:
     """Return the URL of a socket."""
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

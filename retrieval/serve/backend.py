@@ -254,10 +254,10 @@ class TemplateDoor:
         if "question" not in values:
             msg = "There is no question: give question."
             raise InputError(msg)
-        return await asyncio.to_thread(self._answer, values, caller)
+        return await asyncio.to_thread(self.answered, values, caller)
 
-    def _answer(self, values: dict[str, Any], caller: str) -> dict[str, Any]:
-        """Answer in a thread."""
+    def answered(self, values: dict[str, Any], caller: str) -> dict[str, Any]:
+        """Answer, and block; values and caller are those of `answer`."""
         from knowtrail.retrieval.specificity.conversation import read_conversation
 
         k = values.get("k", 10)

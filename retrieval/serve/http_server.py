@@ -186,36 +186,51 @@ async def serve(
             seconds=limits.seconds,
             templates=door,
         )
-        server = _Server(
-            uvicorn.Config(
-                app,
-                http=PatientProtocol,
-                ws="none",
-                loop="asyncio",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                h11_max_incomplete_event_size=LONGEST_HEAD,
-                limit_concurrency=MOST_CONNECTIONS,
-                timeout_graceful_shutdown=END_SECONDS,
-            ),
-            started,
-        )
-        loop = asyncio.get_running_loop()
-        loop.set_default_executor(Threads(thread_name_prefix="knowtrail-serve"))
-        for end in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(end, server.end)
         loading = asyncio.create_task(backend.load_models())
         try:
-            await server.serve(sockets=[bound])
+            await run_app(app, bound, started=started)
         finally:
             loading.cancel()
             with suppress(asyncio.CancelledError):
                 await loading
-            bound.close()
             door.close()
+
+
+async def run_app(
+    app: Any, bound: socket.socket, *, started: Callable[[], None]
+) -> None:
+    """Answer requests by an ASGI application until SIGTERM or Ctrl-C.
+
+    Args:
+        app: The application; it is told of no start and end.
+        bound: The socket; it is closed at the end.
+        started: Called once requests are answered.
+    """
+    server = _Server(
+        uvicorn.Config(
+            app,
+            http=PatientProtocol,
+            ws="none",
+            loop="asyncio",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            h11_max_incomplete_event_size=LONGEST_HEAD,
+            limit_concurrency=MOST_CONNECTIONS,
+            timeout_graceful_shutdown=END_SECONDS,
+        ),
+        started,
+    )
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(Threads(thread_name_prefix="knowtrail-serve"))
+    for end in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(end, server.end)
+    try:
+        await server.serve(sockets=[bound])
+    finally:
+        bound.close()
 
 
 class _Server(uvicorn.Server):

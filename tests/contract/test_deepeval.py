@@ -244,6 +244,7 @@ def _group() -> ContextGroup:
     )
 
 
+@pytest.mark.thorough
 def test_the_synthesizer_makes_a_question(
     tmp_path: Path,
     parrot: Parrot,

@@ -23,13 +23,19 @@ from knowtrail.eval.specificity.questions import (
     memory_pipeline,
 )
 from knowtrail.graph.db.connection import Connection
+from knowtrail.graph.db.schema import apply_schema
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import CorpusDriftError, InputError, UnknownCorpusError
 from knowtrail.graph.models.embedding_models import HashEmbedder
+from knowtrail.graph.rdf import export_rdf, import_rdf
 from knowtrail.ingest import pipeline
 from knowtrail.ingest.corpus import delete_corpus, list_corpora
 from knowtrail.ingest.custodians import (
     CustodianFile,
+    Unplaced,
     bundled_custodians,
+    custodians_near,
+    custodians_unplaced,
     ingest_custodians,
     intake,
 )
@@ -108,6 +114,95 @@ def test_institutions_are_nodes_with_class_and_document(
             "titles": ["Rope Museum"],
         },
     ]
+
+
+PLACES = [
+    {"name": "Dam House", "type": "M", "city": "Amsterdam", "latitude": 52.3731,
+     "longitude": "4.8926"},
+    {"name": "Dom House", "type": "A", "city": "Utrecht", "latitude": 52.0907,
+     "longitude": 5.1214},
+    {"name": "Lost House", "type": "A", "latitude": 95, "longitude": 5.1},
+    {"name": "Half House", "type": "M", "city": "Delft", "longitude": 4.35},
+]  # fmt: skip
+"""Two houses 34.7 km apart, by the great circle, and two without coordinates."""
+
+
+def test_institutions_are_found_near_a_point(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """By distance, the nearest first; half a point and one off the globe are none."""
+    report = _ingest(connection, server, _written(tmp_path, PLACES), embedder=None)
+    at = {"latitude": 52.3731, "longitude": 4.8926}
+
+    near = custodians_near(connection, **at, km=30)
+    both = custodians_near(connection, **at, km=40, corpus="h")
+
+    assert [(one.name, one.km) for one in near] == [("Dam House", 0)]
+    assert [one.name for one in both] == ["Dam House", "Dom House"]
+    assert both[1].km == pytest.approx(35.1, abs=0.5)
+    assert custodians_near(connection, **at, km=40, types=["A"]) == both[1:]
+    assert custodians_near(connection, **at, km=40, limit=1) == both[:1]
+    assert custodians_near(connection, **at, km=40, corpus="other") == []
+    assert report.findings.malformed == {"latitude": 1, "longitude": 1}
+    assert custodians_unplaced(connection, corpus="h") == Unplaced(
+        institutions=4, without_town=1, without_location=2
+    )
+    assert custodians_unplaced(connection, types=["A"]).without_town == 1
+    again = _ingest(connection, server, _written(tmp_path, PLACES), embedder=None)
+    assert (again.updated, again.skipped) == (0, 4)
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({"latitude": 91}, "latitude '91'"),
+        ({"longitude": float("nan")}, "longitude 'nan'"),
+        ({"km": -1}, "-1 km"),
+        ({"limit": 0}, "at most 0"),
+    ],
+)
+def test_a_point_that_is_none_is_refused(
+    connection: Connection, given: dict[str, Any], wrong: str
+) -> None:
+    """What is no place, distance or number of answers is said."""
+    plain: dict[str, Any] = {"latitude": 52, "longitude": 5, "km": 1}
+
+    with pytest.raises(InputError, match=wrong):
+        custodians_near(connection, **{**plain, **given})
+
+
+def test_points_are_found_by_their_index(connection: Connection) -> None:
+    """The statement does not read every institution."""
+    apply_schema(connection)
+    params = {"latitude": 52, "longitude": 5, "km": 1, "limit": 9}
+
+    with connection.driver.session() as session:
+        text = f"EXPLAIN {statement('custodians/near')}"
+        plan = session.run(text, params, corpus=None, types=None).consume().plan
+
+    assert "NodeIndexSeek" in str(plan)
+    assert "NodeByLabelScan" not in str(plan)
+
+
+def test_a_corpus_without_documents_is_written_as_rdf(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """Its institutions come with their classes and points, and are read back so."""
+    _ingest(connection, server, _written(tmp_path, PLACES), embedder=None)
+    connection.run_schema("CREATE (:Custodian {id: 'x', corpus: 'other', name: 'X'})")
+    file = tmp_path / "h.ttl"
+    shape = "MATCH (c:Custodian)-[:INSTANCE_OF]->(o) RETURN c.name, c.location, o.uri"
+    before = sorted(connection.values(shape, {}), key=str)
+
+    report = export_rdf(connection, file, corpus="h")
+    with pytest.raises(UnknownCorpusError):
+        export_rdf(connection, file, corpus="Museum")
+    delete_corpus(connection, "h")
+    read = import_rdf(connection, file, home=tmp_path)
+
+    assert (report.nodes, read.nodes_created, read.missing) == (4, 4, 0)
+    assert sorted(connection.values(shape, {}), key=str) == before
+    assert "POINT (4.8926 52.3731)" in file.read_text("utf-8")
 
 
 def test_second_run_writes_nothing(

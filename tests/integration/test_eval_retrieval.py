@@ -15,8 +15,7 @@ from knowtrail.eval.datasets import read_specification
 from knowtrail.eval.judged import JudgingOptions
 from knowtrail.eval.retrieval.dataset import Unit
 from knowtrail.eval.retrieval.evaluation import EvaluationOptions, evaluate_retrieval
-from knowtrail.eval.retrieval.output import as_dict
-from knowtrail.eval.retrieval.report import retrieval_page
+from knowtrail.eval.retrieval.output import as_dict, retrieval_page
 from knowtrail.eval.retrieval.systems import asked_names, systems_of
 from knowtrail.graph.db.statements import statement, statement_record
 from knowtrail.graph.models.embedding_models import HashEmbedder

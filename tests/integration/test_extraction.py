@@ -158,7 +158,7 @@ def test_block_becomes_nodes(stored: Connection) -> None:
         MATCH (x)-[:STATES]->(f:Fact) WHERE f.index = 0
         MATCH (f)-[s:SUPPORTED_BY]->(n:Sentence {index: 0})
         MATCH (x)-[:LACKS]->(g:Gap)
-        MATCH (x)-[:NAMES]->(:Concept {name: 'Cold'})
+        MATCH (x)-[:IDENTIFIES]->(:Concept {name: 'Cold'})
           -[r:CAUSES {extraction: x.id}]->(:Concept {name: 'ice'})
         RETURN x {.*} AS x, f {.*} AS f, s.score AS score, g.text AS gap,
           r.strength AS strength, f.text = n.text AS same
@@ -183,7 +183,7 @@ def test_json_becomes_nodes(stored: Connection) -> None:
     assert _count(stored, "(:Entity)") == 2
     assert _count(stored, "(:Entity)-[:RELATES {relation: 'is made of'}]->()") == 4
     (row,) = stored.query(
-        "MATCH (:Extraction)-[n:NAMES]->(e:Entity {name: 'Ice'}) "
+        "MATCH (:Extraction)-[n:IDENTIFIES]->(e:Entity {name: 'Ice'}) "
         "RETURN DISTINCT n.attributes AS said, e.type AS type"
     )
     assert row == {"said": '{"colour": "blue"}', "type": "substance"}

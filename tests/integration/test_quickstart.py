@@ -341,6 +341,7 @@ def connection(home: Path) -> Iterator[Connection]:
         yield connection
 
 
+@pytest.mark.thorough
 def test_vectors_of_the_server_are_those_of_the_model(connection: Connection) -> None:
     """The same text has the same vector; a model of no corpus has none."""
     texts = [MICE, *TALES.values()]
@@ -356,6 +357,7 @@ def test_vectors_of_the_server_are_those_of_the_model(connection: Connection) ->
         connection.read("models/embed", model=DEFAULT_EMBEDDER, texts=["a"] * 257)
 
 
+@pytest.mark.thorough
 def test_commands_spare_what_the_server_has(home: Path, connection: Connection) -> None:
     """None imports a model's libraries, and what is found is what the model finds."""
     own = load_embedder(DEFAULT_EMBEDDER)
@@ -422,6 +424,7 @@ def _run(home: Path, commands: list[list[str]]) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [n for n in EXAMPLES if n not in TESTED])
 def test_example_runs(
     tried: Tried, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

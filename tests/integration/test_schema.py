@@ -94,6 +94,27 @@ def test_impossible_dimensions_are_refused(applied: Connection) -> None:
             apply_schema(applied, dimensions=dimensions)
 
 
+def test_what_was_stored_otherwise_is_moved(applied: Connection) -> None:
+    """What an older version stored comes to be as this one stores it, once."""
+    applied.run_schema(
+        "CREATE (:Extraction {id: 'x'})-[:NAMES {type: 'lake'}]->(:Entity {id: 'e'})"
+        "<-[:NAMES]-(:Chunk {id: 'c'})"
+    )
+    applied.write("schema/version_write", version=9)
+
+    for _ in range(2):
+        apply_schema(applied)
+        rows = applied.query(
+            "MATCH (n)-[r]->(:Entity) RETURN n.id AS id, type(r) AS kind, r.type AS of "
+            "ORDER BY id"
+        )
+
+        assert rows == [
+            {"id": "c", "kind": "NAMES", "of": None},
+            {"id": "x", "kind": "IDENTIFIES", "of": "lake"},
+        ]
+
+
 def test_newer_database_is_refused(applied: Connection) -> None:
     """A database of a newer Knowtrail is left alone."""
     applied.write("schema/version_write", version=SCHEMA_VERSION + 1)

@@ -393,6 +393,7 @@ def test_killed_starter_stops_the_server(home: Path) -> None:
     assert server_status(home) is None
 
 
+@pytest.mark.thorough
 def test_concurrent_starts_end_with_one_server_for_all(home: Path) -> None:
     """Processes that find no server start one; it goes on while any of them is left."""
     clients = [start_client(home) for _ in range(3)]
@@ -501,6 +502,7 @@ def test_commands_start_show_and_stop(home: Path) -> None:
     assert is_gone(status["pid"])
 
 
+@pytest.mark.thorough
 def test_client_that_dies_while_starting_leaves_nothing(home: Path) -> None:
     """A starter killed before the server is ready leaves no server behind."""
     client = start_client(home)

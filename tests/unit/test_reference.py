@@ -79,8 +79,8 @@ def test_field_evaluation_is_described_whole() -> None:
         *results.SCORED,
         *(results.SKIPPED, results.PENDING, results.BATCH_ERROR),
         *schema._KNOWN,
-        *comparators._BUILT_IN,
-        *comparators._TRANSFORMS,
+        *comparators.COMPARATORS.built_in,
+        *comparators.TRANSFORMS.built_in,
         *schema._BUILT_IN,
     ]
     for kind in (FieldResult, RecordResult, FieldAggregation, RunResult):

@@ -60,11 +60,7 @@ _TABLE = str.maketrans({
 
 
 def mapped(line: str) -> str:
-    """Return a line of the same length in which marks are those of the language.
-
-    Args:
-        line: What a model wrote.
-    """
+    """Return a line of the same length in which marks are those of the language."""
     return line.translate(_TABLE)
 
 
@@ -228,12 +224,7 @@ _NEAR: dict[str, Level] = {
 
 
 def read_source(text: str, tell: Tell) -> SknSource | None:
-    """Return what is said of the source, None where nothing is.
-
-    Args:
-        text: What stands after `@src`.
-        tell: Given code and message of what is put right.
-    """
+    """Return what is said of the source, None where nothing is."""
     domain, found = _fields(text, tell)
     domain = _trimmed(found.get("domai", domain))
     domain = _unquoted(domain, tell, wanted=False)
@@ -253,12 +244,7 @@ def read_source(text: str, tell: Tell) -> SknSource | None:
 
 
 def read_risk(text: str, tell: Tell) -> SknRisk | None:
-    """Return the risk, None where nothing is said of it.
-
-    Args:
-        text: What stands after `@risk`.
-        tell: Given code and message of what is put right.
-    """
+    """Return the risk, None where nothing is said of it."""
     _, found = _fields(text, tell)
     misdirection = _level("misdirection", found.get("misdi"), tell)
     missing_context = _level("missing_context", found.get("missi"), tell)
@@ -268,11 +254,7 @@ def read_risk(text: str, tell: Tell) -> SknRisk | None:
 
 
 def has_key(text: str) -> bool:
-    """Say whether a field of knowledge holds what belongs after it.
-
-    Args:
-        text: What was read as the domain.
-    """
+    """Say whether a field of knowledge holds what belongs after it."""
     return _KEY.search(mapped(text)) is not None
 
 
@@ -380,11 +362,7 @@ _TEMPLATE = re.compile(
 
 
 def fact_parts(line: str) -> list[tuple[int, str]]:
-    """Return the facts of a line, mostly one, each with where it begins.
-
-    Args:
-        line: A line of the section, or several where a text goes on.
-    """
+    """Return the facts of a line, mostly one, each with where it begins."""
     plain = _hidden(mapped(line))
     between = _NEXT_FACT.finditer(plain)
     return _cut(line, [b for b in between if not _LEAD.fullmatch(plain, 0, b.start())])
@@ -399,12 +377,7 @@ def _cut(line: str, between: Iterable[re.Match[str]]) -> list[tuple[int, str]]:
 
 
 def read_fact(line: str, tell: Tell) -> SknFact | None:
-    """Return the fact of a line, None where it says nothing.
-
-    Args:
-        line: A line of the section, or a part of one.
-        tell: Given code and message of what is put right.
-    """
+    """Return the fact of a line, None where it says nothing."""
     priority, rest = _priority(line, tell)
     ending = _split_score(rest, tell)
     text = _unquoted(ending.rest, tell, wanted=True)
@@ -414,11 +387,7 @@ def read_fact(line: str, tell: Tell) -> SknFact | None:
 
 
 def is_nothing(text: str) -> bool:
-    """Say whether a text says nothing: mere marks, `none`, words of the form.
-
-    Args:
-        text: A fact, a gap, a cause or an effect.
-    """
+    """Say whether a text says nothing: mere marks, `none`, words of the form."""
     return not any(char.isalnum() for char in text) or bool(
         _TEMPLATE.fullmatch(text.strip()) or _NONE.fullmatch(mapped(text))
     )
@@ -460,9 +429,6 @@ def link_parts(line: str) -> list[tuple[int, str]]:
     """Return the links of a line that have numbers of their own, with their places.
 
     One that begins with an arrow goes on from the effect before it.
-
-    Args:
-        line: A line of the section.
     """
     plain = _hidden(mapped(line))
     parts: list[tuple[int, str]] = []
@@ -500,12 +466,7 @@ def _by_marks(part: str) -> list[tuple[int, str]]:
 
 
 def read_links(line: str, tell: Tell) -> list[SknLink]:
-    """Return the links of a line; a chain of arrows has several.
-
-    Args:
-        line: A line of the section, or a part of one.
-        tell: Given code and message of what is put right.
-    """
+    """Return the links of a line; a chain of arrows has several."""
     ending = _split_score(_without_bullet(line, tell), tell)
     parts, ways = _sides(ending.rest, tell)
     texts = [_unquoted(part, tell, wanted=False).strip(" *_`") for part in parts]
@@ -552,12 +513,7 @@ def _without_bullet(line: str, tell: Tell) -> str:
 
 
 def read_gap(line: str, tell: Tell) -> str | None:
-    """Return the gap of a line, None where it says nothing.
-
-    Args:
-        line: A line of the section.
-        tell: Given code and message of what is put right.
-    """
+    """Return the gap of a line, None where it says nothing."""
     found = _BULLET.match(mapped(line))
     if _NONE.fullmatch(mapped(line), found.end() if found else 0):
         tell("empty", f"{line.strip()[:40]!r} says nothing: left out")

@@ -495,7 +495,7 @@ def judged(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Shell:
 
     monkeypatch.setattr(language_models, "load_language_model", load)
     monkeypatch.setattr(language_models, "check_there", lambda *_: None)
-    monkeypatch.setattr(comparators, "_REGISTERED", {})
+    monkeypatch.setattr(comparators.COMPARATORS, "own", {})
     shell.write("out.jsonl", *[{**record, "method": "PVD"} for record in GOLD[:2]])
     shell.write("gold.jsonl", *GOLD[:2])
     printed = shell.run("--gold", "gold.jsonl", "--infer-schema")

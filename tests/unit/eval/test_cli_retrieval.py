@@ -20,8 +20,8 @@ DATA = ("eval", "retrieval", "--dataset", "jsonl:none.jsonl,none.jsonl")
     ("options", "said"),
     [
         (("--algorithms", "bm25", "--base", "dense"), "--algorithms dense,bm25"),
-        (("--algorithms", "bm25", "--base", "bm25"), "Cannot read none.jsonl"),
-        (("--algorithms", "bm25,rrf"), "Cannot read none.jsonl"),
+        (("--algorithms", "bm25", "--base", "bm25"), "none.jsonl cannot be read"),
+        (("--algorithms", "bm25,rrf"), "none.jsonl cannot be read"),
     ],
 )
 def test_a_base_that_was_asked_for_must_be_measured(

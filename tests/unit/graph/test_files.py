@@ -62,7 +62,7 @@ def test_every_reader_takes_the_same_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b'{"a": 1}\n{"a"', "line 2 is no JSON"),
+        (b'{"a": 1}\n{"a"', "line 2 is no JSON.*breaks off"),
         (b'{"a": 1}\n"\xff"', "line 2 is not UTF-8"),
         (b"[" * 100_000, "line 1: nested too deep"),
     ],

@@ -106,6 +106,6 @@ def test_a_time_is_shown_to_the_second() -> None:
 def test_iris_are_shown_as_a_query_may_write_them(iri: str, shown: str) -> None:
     """With the longest prefix that leaves a name; else in full."""
     prefixes = {"short": "https://sch", "schema": "https://schema.org/"}
-    answer = LiveResult(lambda: {"type_": "ASK", "askAnswer": True}, prefixes)
+    answer = LiveResult(lambda: {"type_": "ASK", "askAnswer": True}, prefixes.items)
 
     assert answer.short(iri) == shown

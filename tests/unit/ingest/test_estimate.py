@@ -55,6 +55,7 @@ def test_a_source_that_is_all_read_is_counted() -> None:
     assert more.megabytes > 10 * found.megabytes > 0
 
 
+@pytest.mark.thorough
 def test_no_model_is_loaded_for_an_estimate(tmp_path: Path) -> None:
     """What cannot be read is named; larger models take longer; others are not known."""
     (tmp_path / "a.txt").write_text("It rains. It snows. " * 200)

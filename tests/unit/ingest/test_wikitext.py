@@ -371,6 +371,7 @@ NASTY = [
 
 
 @each("piece", NASTY)
+@pytest.mark.thorough
 def test_time_is_linear_in_the_page(piece: str) -> None:
     """20,000 characters of any piece of markup take well under a second."""
     length = amount(40_000, 200_000)

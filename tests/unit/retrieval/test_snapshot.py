@@ -167,7 +167,7 @@ CHANGES = st.lists(
 )
 
 
-@settings(max_examples=amount(12, 500))
+@settings(max_examples=amount(5, 500))
 @given(st.lists(CHANGES, min_size=1, max_size=5), st.sets(st.integers(0, 4)))
 def test_after_any_history_an_update_is_what_a_full_copy_is(
     tmp_path_factory: pytest.TempPathFactory,

@@ -10,6 +10,6 @@ from knowtrail.eval.fields import comparators, schema
 @pytest.fixture(autouse=True)
 def _clean_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give every test tables of its own."""
-    monkeypatch.setattr(comparators, "_REGISTERED", {})
-    monkeypatch.setattr(comparators, "_REGISTERED_TRANSFORMS", {})
+    monkeypatch.setattr(comparators.COMPARATORS, "own", {})
+    monkeypatch.setattr(comparators.TRANSFORMS, "own", {})
     monkeypatch.setattr(schema, "_DEFAULTS", dict(schema._BUILT_IN))

@@ -363,7 +363,7 @@ def test_quick_counts_are_those_of_scoring(seed: int) -> None:
     slow = Tallies.empty(5, 6)
     for i, left in enumerate(gold):
         for j, right in enumerate(extracted):
-            slow.put(i, j, *tally(score_pair(child, "", left, right)))
+            slow.add(i, j, *tally(score_pair(child, "", left, right)))
 
     assert quick is not None
     np.testing.assert_array_equal(quick.score, slow.score)

@@ -248,6 +248,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "nowhere": (_of(a={"$ref": "#/$defs/x"}), "a: .*points to nothing"),
     "remote": (_of(a={"$ref": "https://example.org/x.json"}), "nothing is fetched"),
     "file": (_of(a={"$ref": "other.json#/x"}), "nothing is fetched"),
+    "through what is no schema": (
+        {**_of(a={"$ref": "#/$defs/x/y/z"}), "$defs": {"x": {"y": "text"}}},
+        "points to nothing|no schema",
+    ),
     "no JSON": (_of(a={"enum": {1, 2}}), "no JSON"),
 }
 

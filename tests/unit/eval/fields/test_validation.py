@@ -113,9 +113,9 @@ def test_id_field_is_exempt_at_the_top_only() -> None:
 @pytest.mark.parametrize(
     ("record", "told"),
     [
-        (_full(s="x"), "s is string, not the declared container array"),
-        (_full(s=["x"]), "s[] is string, not the declared container object"),
-        (_full(m=[1]), "m is array, not one of the declared types"),
+        (_full(s="x"), "s is string, not the schema-declared type array"),
+        (_full(s=["x"]), "s[] is string, not the schema-declared type object"),
+        (_full(m=[1]), "m is array, not the schema-declared type string or"),
         ({key: FULL[key] for key in "aso"}, "missing field 'm'"),
     ],
 )

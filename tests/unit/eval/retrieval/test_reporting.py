@@ -32,9 +32,9 @@ from knowtrail.eval.retrieval.output import (
     lines,
     per_cent,
     rankings_of,
+    retrieval_page,
     run_of,
 )
-from knowtrail.eval.retrieval.report import retrieval_page
 from knowtrail.eval.statistics import RESAMPLES
 from tests.rankings import dataset, question, ranking
 

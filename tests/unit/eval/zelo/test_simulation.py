@@ -24,6 +24,7 @@ def test_four_cycles_recover_most_of_the_dense_order() -> None:
     assert point.to_dense.n == RUNS
 
 
+@pytest.mark.thorough
 def test_four_cycles_are_as_good_as_an_independent_fit() -> None:
     """The same battles in another library, which minimises with its own code."""
     differences = []

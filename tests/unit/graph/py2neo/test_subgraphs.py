@@ -113,6 +113,7 @@ def test_an_entity_is_not_turned_into_a_subgraph(name: str) -> None:
         getattr(Node("Person"), name)(NODES[0])
 
 
+@pytest.mark.thorough
 def test_the_algebra_of_large_subgraphs_is_quick() -> None:
     """The work grows with the members, not with their square."""
     nodes = [Node("Person", number=number) for number in range(20_000)]

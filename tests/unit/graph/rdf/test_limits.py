@@ -121,6 +121,7 @@ def _collected() -> None:
 
 
 @pytest.mark.usefixtures("slow_callback")
+@pytest.mark.thorough
 def test_what_the_garbage_collector_calls_is_not_stopped() -> None:
     """Python drops what is raised there, so that the work would go on for ever."""
     callbacks = list(gc.callbacks)

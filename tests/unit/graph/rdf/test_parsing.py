@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from knowtrail.graph.errors import RdfError
-from knowtrail.graph.rdf.parsing import parse
+from knowtrail.graph.rdf.staging import parse
 from knowtrail.graph.rdf.vocabulary import RDF, XSD, Value
 
 if TYPE_CHECKING:
@@ -36,14 +36,19 @@ class Kept:
     def bind(self, prefix: str, namespace: str) -> None:
         """Take a prefix, and forget it."""
 
+    def clear(self) -> None:
+        """Forget the triples."""
+        self.triples.clear()
+
 
 def read(folder: Path, form: str, text: str) -> list[tuple[str, str, str | Value]]:
     """Return the triples of a file with some text."""
     file = folder / "file"
     file.write_bytes(text.encode())
-    kept = Kept()
+    kept: Any = Kept()
     parse(file, kept, form=form, base="urn:base/")
-    return kept.triples
+    triples: list[tuple[str, str, str | Value]] = kept.triples
+    return triples
 
 
 def test_json_ld_that_ends_after_its_first_line_is_told(tmp_path: Path) -> None:
@@ -108,6 +113,42 @@ def test_json_ld_of_a_line_a_node_is_read(tmp_path: Path, types_first: bool) -> 
     found = read(tmp_path, "json-ld", f"{HEAD}\n{json.dumps(node)}\n]}}\n")
 
     assert found == [("urn:a", f"{RDF}type", "urn:t")]
+
+
+def test_json_ld_with_types_behind_in_a_later_line_is_read(tmp_path: Path) -> None:
+    """A file that begins as an export does may go on in another way."""
+    lines = [
+        '{"@type": ["urn:t"], "@id": "urn:x", "urn:b": {"urn:c": "y"}}',
+        '{"@id": "urn:a", "urn:b": [{"@value": "x"}]}',
+        '{"@id": "urn:a", "@type": ["urn:t"], "urn:d": "z"}',
+    ]
+
+    found = read(tmp_path, "json-ld", "\n".join([HEAD, ",\n".join(lines), "]}", ""]))
+
+    known = [(s, p, o) for s, p, o in found if s == "urn:a"]
+    assert known == [
+        TRIPLE,
+        ("urn:a", f"{RDF}type", "urn:t"),
+        ("urn:a", "urn:d", Value("z")),
+    ]
+    assert len(found) == 6
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "</rdf:RDF>",
+        "</rdf:Description>",
+        "</u:b></rdf:Description></rdf:RDF><more/>",
+        "\x01</u:b></rdf:Description></rdf:RDF>",
+    ],
+)
+def test_xml_that_is_not_well_formed_is_told_with_its_line(
+    tmp_path: Path, broken: str
+) -> None:
+    """Whatever is missing, too much or no character of XML."""
+    with pytest.raises(RdfError, match="line 1: "):
+        read(tmp_path, "xml", XML.partition("</u:b>")[0].replace("&c;", "x") + broken)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ from rdflib import Literal, URIRef
 
 from knowtrail.graph.errors import RdfError
 from knowtrail.graph.rdf.mapping import Mapping
-from knowtrail.graph.rdf.parsing import parse
-from knowtrail.graph.rdf.staging import Staging
+from knowtrail.graph.rdf.staging import Staging, parse
 from knowtrail.graph.rdf.values import (
     candidates,
     decimal_text,

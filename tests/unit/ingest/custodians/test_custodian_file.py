@@ -10,11 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowtrail.graph.errors import InputError, SourceError
-from knowtrail.ingest.custodians import Custodian, CustodianFile, class_uri
+from knowtrail.ingest.custodians import (
+    Custodian,
+    CustodianFile,
+    CustodianSource,
+    class_uri,
+)
 from knowtrail.ingest.custodians.columns import Misplaced
 from knowtrail.ingest.custodians.custodian_file import Findings, custodian_of
 from knowtrail.ingest.custodians.guessing import Towns
-from knowtrail.ingest.custodians.institution import CustodianSource
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -328,16 +332,17 @@ def test_text_tells_what_is_known() -> None:
     assert text == "N is an archive in Ghent, BE. It was founded in 1900. D."
 
 
-def test_documents_carry_the_class() -> None:
+def test_documents_carry_the_class(tmp_path: Path) -> None:
     """The source yields one document for each, under the id of its node."""
-    one = _made(name="N", type="A", url="https://n.example/")
-    source = CustodianSource("f", lambda: iter([one]), corpus="c", rows=1)
+    path = _file(tmp_path, "name,type\nN,A\n,M\nN,A\n", "f.csv")
+    source = CustodianSource(CustodianFile(path), corpus="c")
 
     (document,) = source.items()
 
-    assert document.source_id == one.id("c")  # type: ignore[union-attr]
+    assert document.source_id == _made(name="N", type="A").id("c")  # type: ignore[union-attr]
     assert document.metadata["className"] == "Archive"  # type: ignore[union-attr]
-    assert (source.position, source.size, source.name) == (1, 1, "f")
+    assert (source.position, source.size, source.name) == (2, 3, "f.csv")
+    assert source.repeated == 1
 
 
 def test_class_uri_is_of_the_heritage_ontology() -> None:

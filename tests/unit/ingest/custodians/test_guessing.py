@@ -100,6 +100,43 @@ def test_city_that_another_address_has() -> None:
 
 
 @pytest.mark.parametrize(
+    ("address", "city"),
+    [
+        ("1 Weir Lane Dunmoor,Dunmoor Barracks,DM1 1AA", "Dunmoor"),
+        ("Mill Buildings, Upper Sallow,nr. the mill,XX( 1TP", "Upper Sallow"),
+        ("5 Long Street Dunmoor East Sallowshire,DM1 1AA", "Dunmoor"),
+    ],
+)
+def test_city_is_the_longest_that_any_part_ends_with(address: str, city: str) -> None:
+    """A later part goes before an earlier one, and a longer name before a shorter."""
+    towns = Towns()
+    for known in ("Dunmoor", "Sallow", "Upper Sallow"):
+        towns.learn(f"1 High Street,{known},Suffolk,DM1 1AA")
+
+    found = guess_city(address, towns)
+
+    assert found is not None
+    assert (found.value, found.rule) == (city, "known-town")
+
+
+def test_city_by_the_district_of_the_postcode() -> None:
+    """Where four of five clear addresses of a district are in a town, the rest is."""
+    towns = Towns()
+    for number, town in enumerate(["Dunmoor", "Dunmoor", "Dunmoor", "Dunmoor", "Wick"]):
+        towns.learn(f"1 High Street,{town},Suffolk", f"DM1 {number}AA")
+        towns.learn(f"1 High Street,{town}{number},Suffolk", f"DM2 {number}AA")
+
+    found = [
+        guess_city("The Lock House,12 Canal Road", towns, code)
+        for code in ("DM1 9ZZ", "DM2 9ZZ", "DM3 9ZZ", "DM1")
+    ]
+
+    assert [one and (one.value, one.rule) for one in found] == [
+        ("Dunmoor", "postcode-town"), None, None, None
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
     "address",
     [
         "",

@@ -399,6 +399,7 @@ def test_a_page_without_id_or_title_fails(tmp_path: Path) -> None:
     assert [type(item) for item in items] == [Failure, Failure, Failure, RawDocument]
 
 
+@pytest.mark.thorough
 def test_a_huge_page_fails_in_bounded_memory(tmp_path: Path) -> None:
     """Twenty megabytes of one page are counted, not kept."""
     path = _written(

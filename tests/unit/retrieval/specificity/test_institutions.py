@@ -206,6 +206,7 @@ def test_only_institutions_of_the_corpus_are_found(
     assert listed.instantiated.runs[0].bindings[CORPUS].value == corpus
 
 
+@pytest.mark.thorough
 def test_every_query_of_the_product_can_be_limited() -> None:
     """None of them finds institutions under another name."""
     runs = tuple(

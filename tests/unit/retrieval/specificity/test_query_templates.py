@@ -59,6 +59,7 @@ def test_own_templates_are_those_of_the_table() -> None:
     assert set(load_templates()) == set(SPARQL_TO_CONTEXT)
 
 
+@pytest.mark.thorough
 def test_own_templates_hold_as_a_file_of_others_must() -> None:
     """Their queries are not parsed when they are loaded, but they could be."""
     own = resources.files("knowtrail.retrieval.specificity").joinpath(

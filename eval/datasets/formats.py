@@ -1,0 +1,623 @@
+"""Data sets by kind, in the formats that others use: `musique:asked.json,corpus.json`.
+
+MuSiQue, HotpotQA and 2WikiMultihop have questions over several paragraphs. The corpus
+is a list of objects with `title` and `text` (or `paragraph_text`, `sentences`), or one
+object of titles and their sentences. Gold of MuSiQue are paragraphs; the other two name
+sentences as [title, number].
+
+Our own form are two files of JSON Lines, questions and passages.
+
+    {"id": "q1", "question": "...", "answer": "...", "gold_documents": ["p1"],
+     "gold_sentences": [{"document": "p1", "sentence": 0}]}
+    {"id": "p1", "title": "...", "text": "..."}
+
+Of a question only `question` and one kind of gold are needed. A gold sentence is a
+number, from 0, or the sentence itself. A passage may have `sentences`, a list, in the
+place of `text`; without an id it is known by its title.
+
+BEIR are folders: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv.
+
+DeepEval's questions, as CSV or JSON, hold the texts that answer each question, not the
+articles that these come from. So the corpus is the union of the contexts: one passage
+for each distinct context (a group of texts), or, with `contexts="items"`, one for each
+distinct text. This is a smaller and easier corpus than the one that was asked
+originally.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from knowtrail.eval.datasets.gathering import (
+    PassageIndex,
+    Problems,
+    as_list,
+    as_object,
+    as_texts,
+    dataset_of,
+    folded,
+    json_objects,
+    read_table,
+    shown,
+    source_file,
+    text_of,
+)
+from knowtrail.eval.retrieval.dataset import (
+    GoldChunk,
+    GoldSentence,
+    RetrievalQuestion,
+    passage_sentences,
+)
+from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.graph.files import json_value, read_json
+from knowtrail.ingest.sentences import split_sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from knowtrail.eval.datasets.gathering import JsonObject
+    from knowtrail.eval.retrieval.dataset import RetrievalDataset, SourceFile
+
+
+def load_musique(questions: Path, corpus: Path) -> RetrievalDataset:
+    """Return a data set in the form of MuSiQue.
+
+    Args:
+        questions: A list of objects with `id`, `question`, `answer` and `paragraphs`,
+            of which those with `is_supporting` are gold.
+        corpus: The passages.
+
+    Raises:
+        SourceError: If a file is no good.
+    """
+    rows, asked_file = _questions(questions, "paragraphs", "supporting_facts")
+    index, corpus_file, problems = _passages(corpus)
+    found = [_musique_question(row, at, index) for at, row in enumerate(rows)]
+    return dataset_of(
+        questions.stem,
+        "musique",
+        index=index,
+        questions=found,
+        files=(asked_file, corpus_file),
+        problems=problems,
+    )
+
+
+_KINDS = {"paragraphs": "musique", "supporting_facts": "hotpotqa or 2wiki"}
+"""Key of questions that has their gold -> kinds of data sets that have it."""
+
+
+def _questions(
+    path: Path, gold: str, other: str
+) -> tuple[list[JsonObject], SourceFile]:
+    """Read a file of questions, and see whether it is of the kind that was named."""
+    file = source_file(path)
+    rows = [
+        as_object(row, f"{path.name}[{at}]")
+        for at, row in enumerate(as_list(read_json(path), path.name))
+    ]
+    if rows and all(row.get(gold) is None for row in rows):
+        like = any(row.get(other) is not None for row in rows)
+        hint = f"; it looks like {_KINDS[other]}" if like else ""
+        raise SourceError(f"No question of {path.name} has {gold!r}, its gold{hint}.")
+    return rows, file
+
+
+def _musique_question(
+    row: JsonObject, at: int, index: PassageIndex
+) -> RetrievalQuestion:
+    """Return a question whose gold are supporting paragraphs."""
+    name = text_of(row, "id", "_id", place=f"question {at}", default=str(at))
+    place = f"question {name}"
+    gold = []
+    for paragraph in as_list(row.get("paragraphs", []), f"'paragraphs' of {place}"):
+        of = as_object(paragraph, f"a paragraph of {place}")
+        if of.get("is_supporting"):
+            title = text_of(of, "title", place=place)
+            text = text_of(of, "paragraph_text", "text", place=place)
+            gold.append(index.find(name, title, text))
+    return replace(_asked(row, name, place), gold_documents=tuple(gold))
+
+
+def _asked(row: JsonObject, name: str, place: str) -> RetrievalQuestion:
+    """Return a question with its answers, without gold."""
+    aliases = row.get("answer_aliases") or row.get("aliases") or []
+    return RetrievalQuestion(
+        id=name,
+        text=text_of(row, "question", "text", place=place),
+        answer=text_of(row, "answer", place=place, default="") or None,
+        aliases=tuple(map(str, as_list(aliases, f"the aliases of {place}"))),
+    )
+
+
+def load_supporting(questions: Path, corpus: Path, *, kind: str) -> RetrievalDataset:
+    """Return a data set in the form of HotpotQA or 2WikiMultihop.
+
+    Args:
+        questions: A list of objects with `_id`, `question`, `answer`,
+            `supporting_facts` ([title, number of the sentence]) and, where it has
+            any, `context` ([title, sentences]).
+        corpus: The passages.
+        kind: Which of the two.
+
+    Raises:
+        SourceError: If a file is no good.
+    """
+    rows, asked_file = _questions(questions, "supporting_facts", "paragraphs")
+    index, corpus_file, problems = _passages(corpus)
+    found = [_supported(row, at, index, problems) for at, row in enumerate(rows)]
+    return dataset_of(
+        questions.stem,
+        kind,
+        index=index,
+        questions=found,
+        files=(asked_file, corpus_file),
+        problems=problems,
+    )
+
+
+def _supported(
+    row: JsonObject, at: int, index: PassageIndex, problems: Problems
+) -> RetrievalQuestion:
+    """Return a question whose gold are sentences of titles."""
+    name = text_of(row, "_id", "id", place=f"question {at}", default=str(at))
+    place = f"question {name}"
+    texts = dict(_context(row.get("context") or [], place))
+    passages: dict[str, str] = {}
+    sentences = []
+    for fact in as_list(row.get("supporting_facts") or [], f"the facts of {place}"):
+        title, number = _fact(fact, place)
+        if title not in passages:
+            passages[title] = index.find(name, title, texts.get(title))
+        gold = passages[title]
+        if gold in index and not _has_sentence(index, gold, number):
+            message = (
+                f"Gold sentence {number} of {title!r:.80}, question {name}, is not "
+                "there: its passage counts, the sentence as never found."
+            )
+            problems.tell("gold_missing", name, message)
+        sentences.append(GoldSentence(document=gold, sentence=number))
+    return replace(
+        _asked(row, name, place),
+        gold_documents=tuple(passages.values()),
+        gold_sentences=tuple(sentences),
+    )
+
+
+def _context(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    """Yield titles and texts of the paragraphs that come with a question."""
+    for paragraph in as_list(value, f"'context' of {place}"):
+        if isinstance(paragraph, list) and len(paragraph) == 2:
+            title, sentences = paragraph
+            if isinstance(title, str) and isinstance(sentences, list):
+                yield title, " ".join(map(str, sentences))
+
+
+def _fact(fact: Any, place: str) -> tuple[str, int]:
+    """Return title and number of a supporting fact."""
+    if isinstance(fact, list) and len(fact) >= 2:
+        title, number = fact[:2]
+        if isinstance(title, str) and isinstance(number, int):
+            return title, number
+    raise SourceError(f"A fact of {place} is {shown(fact)}: [title, number] is wanted.")
+
+
+def _has_sentence(index: PassageIndex, passage: str, number: int) -> bool:
+    """Return whether a passage has a sentence; unknown before it is split counts."""
+    sentences = index[passage].sentences
+    return number >= 0 and (sentences is None or number < len(sentences))
+
+
+class _Titles(list[tuple[str, Any]]):
+    """A JSON object as its members, repeated names too."""
+
+
+def _passages(path: Path) -> tuple[PassageIndex, SourceFile, Problems]:
+    """Read a corpus file of either form."""
+    file, problems = source_file(path), Problems()
+    index = PassageIndex(problems)
+    value = read_json(path, pairs=_Titles)
+    if isinstance(value, _Titles):
+        for title, body in value:
+            place = f"passage {title!r:.80} of {path.name}"
+            if isinstance(body, str):
+                index.add(title, body)
+            else:
+                index.add(title, "", sentences=as_texts(body, place))
+        return index, file, problems
+    for at, row in enumerate(as_list(value, path.name)):
+        place = f"{path.name}[{at}]"
+        of = as_object(dict(row) if isinstance(row, _Titles) else row, place)
+        _add_passage(index, of, place)
+    return index, file, problems
+
+
+def _add_passage(
+    index: PassageIndex, row: JsonObject, place: str, identity: str | None = None
+) -> None:
+    """Add a passage that has its text, or ready-made sentences."""
+    title = text_of(row, "title", place=place, default="")
+    if (ready := row.get("sentences")) is not None:
+        sentences = as_texts(ready, f"'sentences' of {place}")
+        index.add(title, "", sentences=sentences, identity=identity)
+    else:
+        text = text_of(row, "text", "paragraph_text", "contents", place=place)
+        index.add(title, text, identity=identity)
+
+
+def load_own(questions: Path, passages: Path) -> RetrievalDataset:
+    """Return a data set in our own form.
+
+    Raises:
+        SourceError: If a file is no good.
+    """
+    rows, asked_file = json_objects(questions)
+    passage_rows, corpus_file = json_objects(passages)
+    problems = Problems()
+    index = PassageIndex(problems)
+    for place, row in passage_rows:
+        identity = text_of(row, "id", place=place, default="") or None
+        _add_passage(index, row, place, identity)
+    found = [_own_question(row, place, index, problems) for place, row in rows]
+    return dataset_of(
+        questions.stem,
+        "jsonl",
+        index=index,
+        questions=found,
+        files=(asked_file, corpus_file),
+        problems=problems,
+    )
+
+
+def _own_question(
+    row: JsonObject, place: str, index: PassageIndex, problems: Problems
+) -> RetrievalQuestion:
+    """Return a question with its gold."""
+    name = text_of(row, "id", "_id", place=place, default=place)
+    documents = [
+        _passage(str(each), name, index)
+        for each in as_list(row.get("gold_documents") or [], f"gold of {place}")
+    ]
+    sentences = []
+    for each in as_list(row.get("gold_sentences") or [], f"gold of {place}"):
+        of = as_object(each, f"a gold sentence of {place}")
+        document = text_of(of, "document", place=f"a gold sentence of {place}")
+        known = _passage(document, name, index, told=document in documents)
+        sentences.append(_sentence(of.get("sentence"), known, name, index, problems))
+        documents.append(known)
+    return replace(
+        _asked(row, name, place),
+        gold_documents=tuple(documents),
+        gold_sentences=tuple(sentences),
+    )
+
+
+def _passage(
+    name: str, question: str, index: PassageIndex, *, told: bool = False
+) -> str:
+    """Return the id of a passage; one that no passage has is told of once."""
+    for known in (name, folded(name)):
+        if known in index or (told and known == name):
+            return known
+    return index.missing(question, name)
+
+
+def _sentence(
+    value: Any, passage: str, question: str, index: PassageIndex, problems: Problems
+) -> GoldSentence:
+    """Return a gold sentence given as number or as text; -1 where it is not there."""
+    sentences = passage_sentences(index[passage]) if passage in index else ()
+    if isinstance(value, int) and not isinstance(value, bool):
+        number = value if 0 <= value < len(sentences) else -1
+    elif isinstance(value, str):
+        wanted = folded(value)
+        texts = [folded(text) for text in sentences]
+        exact = [at for at, text in enumerate(texts) if text == wanted]
+        inside = [at for at, text in enumerate(texts) if wanted and wanted in text]
+        number = next(iter(exact or inside), -1)
+    else:
+        raise SourceError(
+            f"A gold sentence of question {question} is {shown(value)}: give its "
+            "number, from 0, or its text."
+        )
+    if number < 0 and passage in index:
+        message = (
+            f"Gold sentence {value!r:.60} of question {question} is not in passage "
+            f"{passage!r:.60}: the passage counts, the sentence as never found."
+        )
+        problems.tell("gold_missing", question, message)
+    return GoldSentence(document=passage, sentence=number)
+
+
+_SPLITS = ("test", "dev", "train")
+
+
+def load_beir(folder: Path, split: Path | None = None) -> RetrievalDataset:
+    """Return a data set in the form of BEIR; judgements above 0 are gold, with grades.
+
+    Raises:
+        SourceError: If a file is missing or no good.
+    """
+    if not folder.is_dir():
+        msg = f"{folder} is no folder: name one with corpus.jsonl and queries.jsonl."
+        raise SourceError(msg)
+    judged = _judged(folder / "qrels", None if split is None else split.name)
+    passages, corpus_file = json_objects(folder / "corpus.jsonl")
+    queries, query_file = json_objects(folder / "queries.jsonl")
+    problems = Problems()
+    index = PassageIndex(problems)
+    for place, row in passages:
+        index.add(
+            text_of(row, "title", place=place, default=""),
+            text_of(row, "text", place=place, default=""),
+            identity=text_of(row, "_id", "id", place=place),
+        )
+    grades, judged_file = _grades(judged)
+    texts: dict[str, str] = {}
+    for place, row in queries:
+        name = text_of(row, "_id", "id", place=place)
+        if name in texts:
+            message = f"Two queries have the id {name!r:.80}: the first is kept."
+            problems.tell("duplicate", name, message)
+        texts.setdefault(name, text_of(row, "text", place=place))
+    questions = [
+        _query(name, texts, of, index, problems) for name, of in grades.items()
+    ]
+    left = len(texts.keys() - grades.keys())
+    note = f"{left} queries have no judgement in {judged.name} and are not asked."
+    return dataset_of(
+        folder.resolve().name,
+        "beir",
+        index=index,
+        questions=[question for question in questions if question is not None],
+        files=(query_file, judged_file, corpus_file),
+        problems=problems,
+        notes=(note,) if left else (),
+    )
+
+
+def _judged(folder: Path, split: str | None) -> Path:
+    """Return the file of judgements."""
+    for name in _SPLITS if split is None else (split,):
+        path = folder / f"{name}.tsv"
+        if path.is_file():
+            return path
+    wanted = " or ".join(f"{name}.tsv" for name in ((split,) if split else _SPLITS))
+    raise SourceError(f"{folder} has no {wanted}: judgements are needed.")
+
+
+def _grades(path: Path) -> tuple[dict[str, dict[str, int]], SourceFile]:
+    """Return query id -> passage id -> grade, in the order of the file."""
+    rows, file = read_table(path, tabs=True)
+    found: dict[str, dict[str, int]] = {}
+    for number, row in enumerate(rows, start=2):
+        try:
+            query, passage = row["query-id"], row["corpus-id"]
+            found.setdefault(query, {})[passage] = int(row["score"])
+        except (KeyError, ValueError) as error:
+            raise SourceError(
+                f"{path.name}:{number} is no judgement: query-id, corpus-id and a "
+                "whole number as score are wanted, with tabs between them."
+            ) from error
+    return found, file
+
+
+def _query(
+    name: str,
+    texts: dict[str, str],
+    grades: dict[str, int],
+    index: PassageIndex,
+    problems: Problems,
+) -> RetrievalQuestion | None:
+    """Return a query with what was judged relevant; None where it has no text."""
+    if name not in texts:
+        message = f"Query {name} is judged but not in queries.jsonl: it is left out."
+        problems.tell("unreadable", name, message)
+        return None
+    gold = {
+        passage if passage in index else index.missing(name, passage): grade
+        for passage, grade in grades.items()
+        if grade > 0
+    }
+    return RetrievalQuestion(
+        id=name, text=texts[name], gold_documents=tuple(gold), grades=gold
+    )
+
+
+Contexts: TypeAlias = Literal["groups", "items"]
+
+_DELIMITER = "|"
+_LIST = re.compile(r"\s*\[\s*(?:[\"'\]]|\Z)")
+"""How a list of texts begins; a text may begin with a bracket too: `[1] A note.`"""
+_NOTE = (
+    "The corpus is the union of the questions' contexts, not the articles that they "
+    "were made of: figures published for those articles cannot be reproduced with it."
+)
+_PUBLISHED = frozenset({
+    "5abc624ffb99f7397ad6c34af2a482e6",  # 20qa-themes-gpt4omini-reasoning.csv
+    "7e498bd5acfe63ca2f79de1f5c1ed50b",  # 50qa-seq-multihop-gpt4o-... .csv
+})
+"""Checksums of the two files for which tables of the seven algorithms are published."""
+_ARTICLES = (
+    "The tables published for this file are of ten articles that are no part of it; "
+    "such articles, as Wikipedia has them today, are fetched by: knowtrail ingest "
+    'wikipedia --topic "Machine Learning" --topic "Artificial Intelligence" '
+    "--articles-per-topic 5 --corpus articles"
+)
+
+
+def load_goldens(questions: Path, *, contexts: Contexts = "groups") -> RetrievalDataset:
+    """Return a data set made of DeepEval's questions and their contexts.
+
+    Args:
+        questions: CSV with `input`, `expectedOutput` or `expected_output`, and
+            `context`, a JSON list or texts with `|` between them; or JSON, a list of
+            objects of the same names.
+        contexts: Whether a passage is a context, which is a group of texts, or a text.
+
+    Raises:
+        SourceError: If the file is no good.
+    """
+    rows, file = _golden_rows(questions)
+    problems = Problems()
+    corpus = _Contexts(PassageIndex(problems), contexts)
+    found = []
+    for place, row in rows:
+        name = text_of(row, "id", "name", place=place, default="") or place
+        texts = _context_texts(row.get("context"), place)
+        answer = text_of(
+            row, "expectedOutput", "expected_output", place=place, default=""
+        )
+        found.append(
+            corpus.question(
+                name,
+                text_of(row, "input", "question", place=place),
+                answer or None,
+                [text for text in texts if text.strip()],
+            )
+        )
+    return dataset_of(
+        questions.stem,
+        "deepeval",
+        index=corpus.index,
+        questions=found,
+        files=(file,),
+        problems=problems,
+        notes=(_NOTE, _ARTICLES) if file.checksum in _PUBLISHED else (_NOTE,),
+    )
+
+
+class _Contexts:
+    """Passages made of contexts, each once."""
+
+    def __init__(self, index: PassageIndex, contexts: Contexts) -> None:
+        self.index = index
+        self._whole = contexts == "groups"
+        self._known: dict[tuple[str, ...], str] = {}
+
+    def question(
+        self, name: str, text: str, answer: str | None, texts: Sequence[str]
+    ) -> RetrievalQuestion:
+        """Return a question, its context being its gold."""
+        groups = [tuple(texts)] if self._whole else [(each,) for each in texts]
+        documents: list[str] = []
+        sentences: list[GoldSentence] = []
+        chunks: list[GoldChunk] = []
+        for group in groups if texts else ():
+            passage, stretches = self._passage(group)
+            documents.append(passage)
+            for first, last in stretches:
+                chunks.append(GoldChunk(document=passage, first=first, last=last))
+                sentences += [
+                    GoldSentence(document=passage, sentence=number)
+                    for number in range(first, last + 1)
+                ]
+        return RetrievalQuestion(
+            id=name,
+            text=text,
+            answer=answer,
+            gold_documents=tuple(documents),
+            gold_sentences=tuple(sentences),
+            gold_chunks=tuple(chunks),
+        )
+
+    def _passage(self, group: tuple[str, ...]) -> tuple[str, list[tuple[int, int]]]:
+        """Return the id of a group's passage and where its texts are in it."""
+        sentences: list[str] = []
+        stretches = []
+        for text in group:
+            found = [text[span.start : span.end] for span in split_sentences(text)]
+            stretches.append((len(sentences), len(sentences) + len(found) - 1))
+            sentences += found
+        key = tuple(folded(text) for text in group)
+        if key not in self._known:
+            kind = "context" if self._whole else "text"
+            name = f"{kind} {len(self._known) + 1}"
+            self._known[key] = self.index.add(
+                "", "", sentences=sentences, identity=name
+            )
+        return self._known[key], stretches
+
+
+def _golden_rows(path: Path) -> tuple[list[tuple[str, JsonObject]], SourceFile]:
+    """Return the rows of the file with their places."""
+    if path.suffix.lower() == ".json":
+        file, value = source_file(path), read_json(path)
+        if isinstance(value, dict) and "goldens" in value:
+            value = value["goldens"]
+        named = enumerate(as_list(value, path.name))
+        placed = ((f"{path.name}[{at}]", row) for at, row in named)
+        return [(place, as_object(row, place)) for place, row in placed], file
+    table, file = read_table(path)
+    rows = [(f"{path.name}:{at}", row) for at, row in enumerate(table, start=2)]
+    if rows and not {"input", "context"} <= rows[0][1].keys():
+        found = ", ".join(rows[0][1])[:200]
+        msg = f"{path} has the columns {found}: 'input' and 'context' are needed."
+        raise SourceError(msg)
+    return rows, file
+
+
+def _context_texts(value: Any, place: str) -> Sequence[str]:
+    """Return the texts of a context, in whichever form it is written."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        if not _LIST.match(value):
+            return [text.strip() for text in value.split(_DELIMITER)]
+        value = json_value(value, f"The context of {place}")
+    return as_texts(value, f"The context of {place}")
+
+
+_PAIR = "QUESTIONS.json,CORPUS.json"
+
+_LOADERS: dict[str, tuple[Callable[..., RetrievalDataset], int, int, str]] = {
+    "musique": (load_musique, 2, 2, _PAIR),
+    "hotpotqa": (partial(load_supporting, kind="hotpotqa"), 2, 2, _PAIR),
+    "2wiki": (partial(load_supporting, kind="2wiki"), 2, 2, _PAIR),
+    "beir": (load_beir, 1, 2, "FOLDER[,SPLIT]"),
+    "deepeval": (load_goldens, 1, 1, "QUESTIONS.csv (or .json)"),
+    "jsonl": (load_own, 2, 2, "QUESTIONS.jsonl,PASSAGES.jsonl"),
+}
+"""Kind -> what loads it, the fewest and most paths, how they are written."""
+
+DATASET_KINDS = tuple(_LOADERS)
+"""Kinds of data sets."""
+
+
+def load_dataset(
+    kind: str, paths: Sequence[Path | str], *, contexts: Contexts = "groups"
+) -> RetrievalDataset:
+    """Return a data set with its corpus and gold, checked.
+
+    Raises:
+        InputError: If the kind is unknown or paths are missing.
+        SourceError: If a file is no good.
+    """
+    if kind not in _LOADERS:
+        msg = f"No data sets of kind {kind!r:.40}: use {', '.join(DATASET_KINDS)}."
+        raise InputError(msg)
+    loader, fewest, most, form = _LOADERS[kind]
+    if not fewest <= len(paths) <= most or not all(map(str, paths)):
+        raise InputError(f"Data sets of kind {kind} are written {kind}:{form}.")
+    given = tuple(Path(path) for path in paths)
+    return loader(*given, contexts=contexts) if kind == "deepeval" else loader(*given)
+
+
+def read_specification(text: str, *, contexts: Contexts = "groups") -> RetrievalDataset:
+    """Return the data set of a specification, `KIND:PATH[,PATH]`.
+
+    Raises:
+        InputError: If it is no specification.
+        SourceError: If a file is no good.
+    """
+    kind, colon, rest = text.partition(":")
+    if not colon or not rest:
+        raise InputError(
+            f"{text!r:.80} names no data set: write KIND:QUESTIONS,CORPUS with a kind "
+            f"of {', '.join(DATASET_KINDS)}."
+        )
+    return load_dataset(kind, rest.split(","), contexts=contexts)

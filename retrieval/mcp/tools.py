@@ -1,0 +1,432 @@
+"""The tools: each answers one kind of wish of an agent, within its context."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from knowtrail.graph.cli.rows import plain_value
+from knowtrail.graph.db.user_statements import aread_statement
+from knowtrail.retrieval.corpora import acorpora
+from knowtrail.retrieval.mcp.answers import (
+    CHARS_PER_TOKEN,
+    NOTICE,
+    Answer,
+    Chain,
+    Corpus,
+    Neighbour,
+    Passage,
+    Rows,
+    Sentence,
+    Walked,
+    fitting,
+)
+from knowtrail.retrieval.search import asearch
+from knowtrail.retrieval.serve.backend import TemplateDoor
+from knowtrail.retrieval.traverse import acompare, atraverse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from knowtrail.graph.db.connection import AsyncConnection
+    from knowtrail.graph.settings import Settings
+
+Question: TypeAlias = Annotated[
+    str, Field(description="what to find out, in words", max_length=10_000)
+]
+CorpusName: TypeAlias = Annotated[
+    str | None,
+    Field(description="see list_corpora; may be left out where there is only one"),
+]
+MostTokens: TypeAlias = Annotated[
+    int,
+    Field(description="room for the answer, in tokens", ge=100, le=100_000),
+]
+Count: TypeAlias = Annotated[int, Field(ge=1, le=100)]
+Cursor: TypeAlias = Annotated[
+    str | None, Field(description="cursor of the answer before, to read on")
+]
+Filter: TypeAlias = Annotated[
+    dict[str, Any] | None,
+    Field(description='what documents must be, such as {"language": "en"}'),
+]
+
+SCHEMA = """\
+Labels and what they have (every node has id, and its corpus by name):
+Corpus(name, embedder, version) Document(title, aliases, url, source, language, text)
+Chunk(index, text, firstSentence, lastSentence, startChar, endChar, embedding): three
+sentences. Sentence(index, text, startChar, endChar) Term(name in lower case, label,
+chunks) Theme(name) Category(name) Query(text) Traversal(algorithm, stopReason,
+milliseconds, createdAt) Step(index, hop, score, reason, title, text)
+Extraction(variant, model, status) Fact(text, confidence) Concept(name) Gap(text)
+Entity(name) EvalRun(kind) EvalRecord Metric(name, value, ciLow, ciHigh, n) Battle
+Custodian(name, city, institutionType): an institution
+Relationships:
+(Document)-[:IN_CORPUS]->(Corpus) (Chunk)-[:FROM_DOCUMENT]->(Document)
+(Chunk)-[:NEXT_CHUNK]->(Chunk)-[:HAS_SENTENCE]->(Sentence)-[:NEXT_SENTENCE]->(Sentence)
+(Chunk)-[:SIMILAR_TO {score, rank, scope: 'intra'|'inter'}]->(Chunk)
+(Chunk)-[:NAMES]->(Term) (Chunk)-[:MENTIONS {anchor}]->(Document)
+(Document)-[:LINKS_TO]->(Document) (Document)-[:HAS_THEME {rank}]->(Theme)
+(Document)-[:THEME_SIMILAR_TO {score}]->(Document) (Document)-[:IN_CATEGORY]->(Category)
+(Query)<-[:FOR_QUERY]-(Traversal)-[:FIRST_STEP]->(Step)-[:NEXT_STEP]->(Step)
+(Step)-[:VISITED]->(Chunk) (Step)-[:PICKED {rank, score}]->(Sentence)
+(Extraction)-[:EXTRACTED_FROM]->(Document) (Extraction)-[:STATES]->(Fact)
+(Extraction)-[:LACKS]->(Gap) (Concept)-[:CAUSES {strength}]->(Concept)
+(Entity)-[:RELATES {relation}]->(Entity) (Fact)-[:SUPPORTED_BY {score}]->(Sentence)
+(EvalRun)-[:HAS_RECORD]->(EvalRecord) (EvalRun)-[:HAS_METRIC]->(Metric)
+Look up by Document(corpus, title); db.index.fulltext.queryNodes('chunk_text', $words)
+and ('document_title', $words) find words. Always use LIMIT.
+"""
+
+_SAMPLE = 1000
+_TITLES = 10
+_CHAINS = 200
+_NEAR = 50
+
+
+class Tools:
+    """The tools over one connection, which is left open."""
+
+    def __init__(self, connection: AsyncConnection, settings: Settings) -> None:
+        self._connection = connection
+        self._settings = settings
+        self._templates = TemplateDoor(settings)
+
+    async def list_corpora(self) -> Answer[Corpus]:
+        """Say what is in here: corpora, their size, languages, themes and titles."""
+        found = []
+        for corpus in await acorpora(self._connection):
+            rows = await self._connection.aread(
+                "mcp/overview", name=corpus.name, sample=_SAMPLE, most=_TITLES
+            )
+            found += [Corpus(name=corpus.name, **row) for row in rows]
+        return Answer(parts=found)
+
+    async def search(
+        self,
+        question: Question,
+        corpus: CorpusName = None,
+        k: Count = 8,
+        algorithm: str = "auto",
+        filter: Filter = None,  # noqa: A002 - as all doors call it
+        max_tokens: MostTokens = 4000,
+        cursor: Cursor = None,
+    ) -> Answer[Passage]:
+        """Find the passages that answer a question, the best first.
+
+        Walks the graph along names and similarities, so that a second fact, which the
+        question does not name, is found too. Ask for one thing at a time.
+        """
+        first = _place(cursor)
+        result = await asearch(
+            self._connection,
+            question,
+            corpus=self._corpus(corpus),
+            algorithm=algorithm,
+            k=min(first + k, 1000),
+            filter=filter,
+            settings=self._settings,
+        )
+        passages = [
+            _passage(hit.chunk, text=hit.text, score=hit.score) for hit in result.hits
+        ]
+        return fitting(passages[first:], max_tokens, first=first)
+
+    async def traverse(
+        self,
+        question: Question,
+        algorithm: str = "auto",
+        corpus: CorpusName = None,
+        filter: Filter = None,  # noqa: A002 - as all doors call it
+        max_tokens: MostTokens = 4000,
+    ) -> Answer[Passage]:
+        """Walk for a question and see each step with its reason; the walk is kept."""
+        result = await atraverse(
+            self._connection,
+            question,
+            corpus=self._corpus(corpus),
+            algorithm=algorithm,
+            filter=filter,
+            trace=True,
+            settings=self._settings,
+        )
+        steps = [
+            _passage(
+                step.chunk,
+                text=" ".join(s.text for s in step.sentences) or step.chunk.text,
+                score=step.score,
+                reason=step.reason,
+            )
+            for step in result.walk.steps
+        ]
+        answer = fitting(steps, max_tokens)
+        return answer.model_copy(
+            update={"walk_id": result.traversal_id, "cursor": None}
+        )
+
+    async def compare(
+        self,
+        question: Question,
+        algorithms: list[str] | None = None,
+        corpus: CorpusName = None,
+    ) -> Answer[Walked]:
+        """Walk for a question with several algorithms, and see what each found."""
+        results = await acompare(
+            self._connection,
+            question,
+            algorithms=algorithms,
+            corpus=self._corpus(corpus),
+            settings=self._settings,
+        )
+        return Answer(
+            parts=[
+                Walked(
+                    algorithm=result.walk.algorithm,
+                    documents=list(
+                        dict.fromkeys(s.chunk.title for s in result.walk.steps)
+                    ),
+                    sentences=len(result.walk.sentences),
+                    hops=result.walk.hops,
+                    stop_reason=result.walk.stop_reason,
+                    walk_id=result.traversal_id,
+                    error=result.error,
+                )
+                for result in results
+            ]
+        )
+
+    async def explain_walk(
+        self,
+        walk_id: str,
+        title: Annotated[
+            str | None,
+            Field(description="a document that should have been found: why not?"),
+        ] = None,
+    ) -> Rows:
+        """Say why a walk took each step; with a title, why it missed that document."""
+        name = "inspect/traversal_steps" if title is None else "inspect/passages_missed"
+        asked = {} if title is None else {"title": title, "limit": _NEAR}
+        rows = await self._connection.aread(
+            name, corpus=None, traversal=walk_id, **asked
+        )
+        if not rows:
+            what = "walk" if title is None else f"document {title[:80]!r} for the walk"
+            msg = f"No {what} {walk_id[:80]!r}: take walk_id from traverse or compare."
+            raise ToolError(msg)
+        return _rows(rows)
+
+    async def read_passage(
+        self,
+        chunk_id: str | None = None,
+        document: Annotated[
+            str | None, Field(description="title or id, in place of a chunk")
+        ] = None,
+        corpus: CorpusName = None,
+        before: Annotated[int, Field(ge=0, le=50)] = 2,
+        after: Annotated[int, Field(ge=0, le=50)] = 2,
+        max_tokens: MostTokens = 4000,
+        cursor: Cursor = None,
+    ) -> Answer[Sentence]:
+        """Read around a chunk, or a document from its start, sentence by sentence."""
+        if (chunk_id is None) == (document is None):
+            msg = "Give chunk_id or document, one of the two."
+            raise ToolError(msg)
+        first = _place(cursor)
+        if chunk_id is not None:
+            rows = await self._connection.aread(
+                "mcp/passage", chunk=chunk_id, before=before, after=after
+            )
+            if not rows:
+                msg = f"No chunk {chunk_id[:80]!r}: take chunk_id from search."
+                raise ToolError(msg)
+            return fitting(_sentences(rows)[first:], max_tokens, first=first)
+        place = await self._named(document or "", corpus, kind="document")
+        most = max_tokens * CHARS_PER_TOKEN
+        rows = await self._connection.aread(
+            "mcp/document", document=place["id"], first=first, limit=most
+        )
+        return fitting(_sentences(rows), max_tokens, first=first)
+
+    async def neighbours(
+        self,
+        document: Annotated[str, Field(description="title or id")],
+        corpus: CorpusName = None,
+        k: Count = 10,
+    ) -> Answer[Neighbour]:
+        """List what a document is connected with: links, names, similar passages."""
+        place = await self._named(document, corpus, kind="document")
+        rows = await self._connection.aread(
+            "mcp/neighbours", document=place["id"], limit=k
+        )
+        return Answer(parts=[Neighbour(**row) for row in rows])
+
+    async def path_between(
+        self,
+        start: Annotated[str, Field(description="title of a document, or a term")],
+        end: Annotated[str, Field(description="title of a document, or a term")],
+        corpus: CorpusName = None,
+        k: Count = 3,
+    ) -> Answer[Chain]:
+        """Find the shortest chains of names, links and likeness between two things."""
+        first, last = [await self._named(name, corpus) for name in (start, end)]
+        if first["id"] == last["id"]:
+            msg = f"{start[:80]!r} and {end[:80]!r} are the same {first['kind']}."
+            raise ToolError(msg)
+        rows = await self._connection.aread(
+            "mcp/path_between",
+            **{"from": first["id"], "to": last["id"], "most": _CHAINS, "limit": k},
+        )
+        return Answer(parts=[Chain(**row) for row in rows])
+
+    async def read_cypher(
+        self,
+        statement: str,
+        parameters: dict[str, Any] | None = None,
+        max_rows: Annotated[int, Field(ge=1, le=1000)] = 50,
+        max_tokens: MostTokens = 4000,
+    ) -> Rows:
+        """Run a Cypher statement that only reads; schema() tells what there is."""
+        columns, values = await aread_statement(
+            self._connection, statement, parameters, limit=max_rows + 1
+        )
+        room, kept = max_tokens * CHARS_PER_TOKEN, []
+        for row in plain_value(values[:max_rows]):
+            room -= len(str(row))
+            if room < 0:
+                break
+            kept.append(row)
+        return Rows(columns=list(columns), rows=kept, more=len(kept) < len(values))
+
+    async def schema(self) -> str:
+        """Say what the graph is made of: labels, properties, relationships."""
+        return SCHEMA
+
+    async def ask_templates(
+        self,
+        question: Annotated[
+            str, Field(description="about institutions, in Dutch or English")
+        ],
+        corpus: CorpusName = None,
+        k: Count = 10,
+    ) -> dict[str, Any]:
+        """Answer a question about institutions: which, where, how many, how old."""
+        values = {"question": question, "corpus": self._corpus(corpus), "k": k}
+        found = await asyncio.to_thread(self._templates.answered, values, "mcp")
+        return {"notice": NOTICE, **plain_value(found)}
+
+    def _corpus(self, name: str | None) -> str | None:
+        """Return the corpus that is asked, that of the settings where none is named."""
+        return name or self._settings.corpus
+
+    async def _named(
+        self, name: str, corpus: str | None, *, kind: str = ""
+    ) -> Mapping[str, Any]:
+        """Return the document of a title or id, or else a term."""
+        wanted = self._corpus(corpus)
+        if wanted is None:
+            stored = [one.name for one in await acorpora(self._connection)]
+            if len(stored) != 1:
+                msg = f"Which corpus? There are: {', '.join(stored) or 'none'}."
+                raise ToolError(msg)
+            wanted = stored[0]
+        rows = await self._connection.aread("mcp/places", corpus=wanted, name=name)
+        for row in rows:
+            if kind in {"", row["kind"]}:
+                return row
+        what = kind or "document or term"
+        msg = f"No {what} {name[:80]!r} in {wanted}: search for it first."
+        raise ToolError(msg)
+
+
+class WritingTools:
+    """Tools that change what is stored, for agents that were allowed to."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    async def ingest_text(self, corpus: str, title: str, text: str) -> str:
+        """Store a text as a document of a corpus, in place of one of that title."""
+        return await asyncio.to_thread(self._ingest, corpus, title, text)
+
+    async def forget_document(self, corpus: str, title: str) -> str:
+        """Delete a document of a corpus with all that was derived from it."""
+        return await asyncio.to_thread(self._forget, corpus, title)
+
+    def _ingest(self, corpus: str, title: str, text: str) -> str:
+        from langchain_core.documents import Document
+
+        from knowtrail.graph.models.embedders import named_embedder
+        from knowtrail.graph.session import open_connection
+        from knowtrail.ingest import ingest_corpus
+        from knowtrail.ingest.corpus import known_corpus
+        from knowtrail.ingest.sources.langchain import LangChainSource
+
+        document = Document(text, id=title, metadata={"title": title})
+        with open_connection(self._settings) as connection:
+            stored = known_corpus(connection, corpus)
+            name = stored.embedder if stored else self._settings.embedder
+            report = ingest_corpus(
+                connection,
+                [LangChainSource([document])],
+                corpus=corpus,
+                embedder=named_embedder(name, settings=self._settings),
+                settings=self._settings,
+            )
+        if report.failures:
+            raise ToolError(report.failures[0])
+        done = report.added + report.updated
+        return f"{'Stored' if done else 'Already stored'}: {title!r} in {corpus}."
+
+    def _forget(self, corpus: str, title: str) -> str:
+        from knowtrail.graph.session import open_connection
+        from knowtrail.ingest.forgetting import forget_documents
+
+        with open_connection(self._settings) as connection:
+            forget_documents(connection, corpus, [title], settings=self._settings)
+        return f"Forgot {title!r} of {corpus}."
+
+
+def _place(cursor: str | None) -> int:
+    """Return the number in a cursor."""
+    if cursor is None:
+        return 0
+    if not cursor.isdecimal() or len(cursor) > 6:
+        msg = f"cursor is {cursor[:80]!r}: give back the one of the answer before."
+        raise ToolError(msg)
+    return int(cursor)
+
+
+def _passage(chunk: Any, **more: Any) -> Passage:
+    """Return a chunk as a passage."""
+    return Passage(
+        chunk_id=chunk.id,
+        document_id=chunk.document_id,
+        title=chunk.title,
+        start_char=chunk.start_char,
+        end_char=chunk.end_char,
+        **more,
+    )
+
+
+def _sentences(rows: list[dict[str, Any]]) -> list[Sentence]:
+    """Return rows of sentences."""
+    return [
+        Sentence(
+            id=row["id"],
+            index=row["index"],
+            start_char=row["startChar"],
+            end_char=row["endChar"],
+            text=row["text"],
+        )
+        for row in rows
+    ]
+
+
+def _rows(rows: list[dict[str, Any]]) -> Rows:
+    """Return rows of a saved query."""
+    columns = list(rows[0])
+    values = [[plain_value(row[name]) for name in columns] for row in rows]
+    return Rows(columns=columns, rows=values, more=False)
