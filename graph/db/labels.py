@@ -73,7 +73,7 @@ LABELS: dict[str, Label] = {
         since=1, indexes=_BY_CORPUS, texts=True, types=("schema:Article",)
     ),
     "Chunk": Label(
-        since=1, indexes=_BY_CORPUS | {10: ("corpus, similarLost",)}, texts=True,
+        since=1, indexes=_BY_CORPUS | {12: ("corpus, similarLost",)}, texts=True,
         types=("nif:Context",),
     ),
     "Sentence": Label(since=1, indexes=_BY_CORPUS, texts=True, types=("nif:Context",)),
