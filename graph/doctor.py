@@ -313,8 +313,13 @@ def _recalls(connection: Connection) -> Iterator[Finding]:
     total = connection.read("schema/chunks_counted")[0]["chunks"]
     sample = min(_MOST_SAMPLED, max(_LEAST_SAMPLED, _COMPARED // max(total, 1)))
     for corpus in [row["corpus"] for row in connection.read("schema/embedders")][:5]:
+        (stored,) = connection.read("ingest/corpus_read", name=corpus)
         (row,) = connection.read(
-            "schema/sample_recall", corpus=corpus, sample=sample, hits=_HITS
+            "schema/sample_recall",
+            corpus=corpus,
+            sample=sample,
+            hits=_HITS,
+            top=stored["properties"].get("interTopX", 0),
         )
         for check, known, least, advice in (
             ("vector index", "near", LEAST_INDEX_RECALL, _INDEX_ADVICE),

@@ -1,5 +1,5 @@
 // purpose: how many of the nearest chunks the vector index and the stored edges have, for a sample of a corpus
-// params: corpus, sample, hits
+// params: corpus, sample, hits, top
 // since: 5.26
 MATCH (k:Corpus {name: $corpus})
 CALL (k) {
@@ -15,7 +15,7 @@ CALL (k, d, c) {
   WHERE e <> d
   WITH k, 2 * vector.similarity.cosine(n.embedding, c.embedding) - 1 AS score
   ORDER BY score DESC
-  LIMIT toInteger(k.interTopX)
+  LIMIT $top
   WITH k, score
   WHERE score >= k.interThreshold + 0.00001
   RETURN count(score) AS edges, min(score) AS least
@@ -35,9 +35,10 @@ CALL (c) {
 }
 CALL (c, floor) {
   CALL db.index.vector.queryNodes('chunk_embedding', $hits, c.embedding)
-  YIELD score
-  WHERE score >= floor - 0.00001
-  RETURN count(score) AS nearFound
+  YIELD node
+  WITH node
+  WHERE vector.similarity.cosine(node.embedding, c.embedding) >= floor - 0.00001
+  RETURN count(node) AS nearFound
 }
 RETURN
   count(c) AS sample,
