@@ -389,7 +389,7 @@ class _Linking:
     ) -> Counters:
         """Replace the outgoing edges of some chunks."""
         number: dict[str, int] = {}
-        rows = [
+        rows: list[dict[str, Any]] = [
             {
                 "source": number.setdefault(key, len(number)),
                 "targets": [number.setdefault(t, len(number)) for t in lists[key][0]],
