@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from typing import Any
+
 import click
 
 from knowtrail.graph.cli.groups import LazyGroup
@@ -34,3 +37,8 @@ _COMMANDS = {
 @click.group("eval", cls=LazyGroup, commands_at=_COMMANDS)
 def evaluation() -> None:
     """Measure extraction and retrieval, and keep the results in the graph."""
+
+
+def options_of(kind: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what a dataclass takes of the options that a command was given."""
+    return {one.name: given[one.name] for one in fields(kind) if one.name in given}

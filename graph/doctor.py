@@ -51,14 +51,10 @@ _EDGE_ADVICE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was looked at.
+    """What was found where something was looked at, and what to do about it.
 
-    Attributes:
-        check: What was looked at.
-        state: `problem` where something needed is broken; `warning` where something
-            is missing that only some commands need, or that comes by itself.
-        detail: What was found.
-        advice: What to do; empty where nothing is to be done.
+    It is a `problem` where something needed is broken; a `warning` where something is
+    missing that only some commands need, or that comes by itself.
     """
 
     check: str
@@ -67,15 +63,20 @@ class Finding:
     advice: str = ""
 
 
+def _ok(check: str, detail: str, advice: str = "") -> Finding:
+    return Finding(check=check, state="ok", detail=detail, advice=advice)
+
+
+def _warning(check: str, detail: str, advice: str) -> Finding:
+    return Finding(check=check, state="warning", detail=detail, advice=advice)
+
+
+def _problem(check: str, detail: str, advice: str) -> Finding:
+    return Finding(check=check, state="problem", detail=detail, advice=advice)
+
+
 def examine(settings: Settings) -> Iterator[Finding]:
-    """Look at everything that commands need, the basics first.
-
-    Args:
-        settings: Which server, folder and models are meant.
-
-    Yields:
-        Findings as they are made; the last ones need a running server.
-    """
+    """Yield what is found, as it is looked at, of all that commands need."""
     yield _python()
     yield _java(managed=settings.uri is None)
     if settings.uri is None:
@@ -88,18 +89,14 @@ def examine(settings: Settings) -> Iterator[Finding]:
 
 
 def _python() -> Finding:
-    """Look at the interpreter."""
     version = platform.python_version()
     detail = f"Python {version} at {sys.executable}"
     if sys.version_info < MINIMUM_PYTHON:
-        return Finding(
-            check="python", state="problem", detail=detail, advice="Use Python 3.11+."
-        )
-    return Finding(check="python", state="ok", detail=detail)
+        return _problem("python", detail, "Use Python 3.11+.")
+    return _ok("python", detail)
 
 
 def _java(*, managed: bool) -> Finding:
-    """Look for the runtime of the managed server."""
     from knowtrail.graph.server.java import find_java
 
     try:
@@ -108,14 +105,11 @@ def _java(*, managed: bool) -> Finding:
         if managed:
             return _from_error("java", error)
         detail = "none, and none is needed: NEO4J_URI names a server"
-        return Finding(check="java", state="ok", detail=detail)
-    return Finding(
-        check="java", state="ok", detail=f"Java {java.release} at {java.home}"
-    )
+        return _ok("java", detail)
+    return _ok("java", f"Java {java.release} at {java.home}")
 
 
 def _jars(settings: Settings) -> Finding:
-    """Look for the files of the managed server."""
     from knowtrail.graph.server.folder import ServerFolder
     from knowtrail.graph.server.install import check_version, installed_jars
 
@@ -127,13 +121,11 @@ def _jars(settings: Settings) -> Finding:
         return _from_error("server files", error)
     if jars := installed_jars(version):
         detail = f"Neo4j {version} in {jars[0].parent}"
-        return Finding(check="server files", state="ok", detail=detail)
-    return Finding(
-        check="server files",
-        state="warning",
-        detail=f"Neo4j {version} is not installed yet",
-        advice="It comes at the first start, or with network now: "
-        "knowtrail server install",
+        return _ok("server files", detail)
+    return _warning(
+        "server files",
+        f"Neo4j {version} is not installed yet",
+        "It comes at the first start, or with network now: knowtrail server install",
     )
 
 
@@ -145,41 +137,34 @@ def _disk(settings: Settings) -> Finding:
     free = shutil.disk_usage(place).free
     detail = f"{free / 1e9:.1f} GB free at {settings.home}"
     if not place.is_dir():
-        return Finding(
-            check="disk",
-            state="problem",
-            detail=f"{place} is not a folder",
-            advice="Choose another --home.",
-        )
+        return _problem("disk", f"{place} is not a folder", "Choose another --home.")
     if free < NEEDED_BYTES:
         advice = "Free the disk, or choose another --home."
-        return Finding(check="disk", state="problem", detail=detail, advice=advice)
+        return _problem("disk", detail, advice)
     if free < COMFORTABLE_BYTES:
         advice = "Enough for small corpora; choose another --home for large ones."
-        return Finding(check="disk", state="warning", detail=detail, advice=advice)
-    return Finding(check="disk", state="ok", detail=detail)
+        return _warning("disk", detail, advice)
+    return _ok("disk", detail)
 
 
 def _port(settings: Settings) -> Finding:
-    """Look at the port that the managed server would like to have."""
     from knowtrail.graph.server import server_status
 
     info = server_status(settings.home)
     if info is not None:
-        return Finding(check="port", state="ok", detail=f"the server has {info.uri}")
+        return _ok("port", f"the server has {info.uri}")
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", BOLT_PORT))
         except OSError:
-            return Finding(
-                check="port",
-                state="warning",
-                detail=f"another process has port {BOLT_PORT}",
-                advice="The local server will take a free one; if a Neo4j of yours "
+            return _warning(
+                "port",
+                f"another process has port {BOLT_PORT}",
+                "The local server will take a free one; if a Neo4j of yours "
                 "answers there, set NEO4J_URI to use it.",
             )
-    return Finding(check="port", state="ok", detail=f"{BOLT_PORT} is free")
+    return _ok("port", f"{BOLT_PORT} is free")
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
@@ -201,7 +186,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
             able = connection.capabilities
             version = ".".join(map(str, able.version))
             detail = f"Neo4j {version} {able.edition} at {settings.uri}"
-            yield Finding(check="server", state="ok", detail=detail)
+            yield _ok("server", detail)
             yield _schema(connection)
             yield from _corpora(connection, settings)
             yield from _recalls(connection)
@@ -214,17 +199,12 @@ def _absent_server(settings: Settings) -> Finding:
     from knowtrail.graph.server.folder import ServerFolder
 
     if ServerFolder(settings.home).is_alive():
-        return Finding(
-            check="server",
-            state="warning",
-            detail=f"the server of {settings.home} is there and does not answer yet",
-            advice="See knowtrail server logs; knowtrail server stop ends it.",
+        return _warning(
+            "server",
+            f"the server of {settings.home} is there and does not answer yet",
+            "See knowtrail server logs; knowtrail server stop ends it.",
         )
-    return Finding(
-        check="server",
-        state="ok",
-        detail=f"none is running for {settings.home}; commands start one",
-    )
+    return _ok("server", f"none is running for {settings.home}; commands start one")
 
 
 def _schema(connection: Connection) -> Finding:
@@ -236,23 +216,19 @@ def _schema(connection: Connection) -> Finding:
     detail = f"version {version} of {SCHEMA_VERSION}"
     if version > SCHEMA_VERSION:
         advice = "A newer Knowtrail made it: update this one."
-        return Finding(check="schema", state="problem", detail=detail, advice=advice)
+        return _problem("schema", detail, advice)
     if failed := [item.name for item in items if item.state == "FAILED"]:
-        return Finding(
-            check="schema",
-            state="problem",
-            detail=f"failed: {', '.join(failed)}",
-            advice="knowtrail schema drop, then knowtrail schema apply.",
+        return _problem(
+            "schema",
+            f"failed: {', '.join(failed)}",
+            "knowtrail schema drop, then knowtrail schema apply.",
         )
     if version < SCHEMA_VERSION:
         advice = "The first ingest makes it, or now: knowtrail schema apply"
-        return Finding(check="schema", state="warning", detail=detail, advice=advice)
+        return _warning("schema", detail, advice)
     if busy := [item.name for item in items if item.state == "POPULATING"]:
-        return Finding(
-            check="schema",
-            state="warning",
-            detail=f"being built: {', '.join(busy)}",
-            advice="Wait: search needs them.",
+        return _warning(
+            "schema", f"being built: {', '.join(busy)}", "Wait: search needs them."
         )
     return _missing_items(
         [item.name for item in items if item.state == "MISSING"], detail
@@ -262,18 +238,13 @@ def _schema(connection: Connection) -> Finding:
 def _missing_items(missing: list[str], detail: str) -> Finding:
     """Say what is missing; vector indexes may be, before the first ingest."""
     if not missing:
-        return Finding(check="schema", state="ok", detail=f"{detail}, all online")
+        return _ok("schema", f"{detail}, all online")
     if all(name.endswith("_embedding") for name in missing):
-        return Finding(
-            check="schema",
-            state="ok",
-            detail=f"{detail}; the first ingest makes the vector indexes",
-        )
-    return Finding(
-        check="schema",
-        state="problem",
-        detail=f"missing: {', '.join(missing)}",
-        advice="knowtrail schema drop, then knowtrail schema apply.",
+        return _ok("schema", f"{detail}; the first ingest makes the vector indexes")
+    return _problem(
+        "schema",
+        f"missing: {', '.join(missing)}",
+        "knowtrail schema drop, then knowtrail schema apply.",
     )
 
 
@@ -283,20 +254,19 @@ def _corpora(connection: Connection, settings: Settings) -> Iterator[Finding]:
     if not rows:
         detail = "none is stored yet"
         advice = "Try knowtrail quickstart, or knowtrail ingest --help"
-        yield Finding(check="corpora", state="ok", detail=detail, advice=advice)
+        yield _ok("corpora", detail, advice)
         return
     stored = sorted({row["embedder"] for row in rows})
     names = ", ".join(row["corpus"] for row in rows[:5])
     more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
     detail = f"{names}{more}, embedded by {', '.join(stored)}"
     if stored == [settings.embedder]:
-        yield Finding(check="corpora", state="ok", detail=detail)
+        yield _ok("corpora", detail)
         return
-    yield Finding(
-        check="corpora",
-        state="warning",
-        detail=f"{detail}, not by {settings.embedder}",
-        advice=f"Questions and further texts need --embedder {stored[0]}",
+    yield _warning(
+        "corpora",
+        f"{detail}, not by {settings.embedder}",
+        f"Questions and further texts need --embedder {stored[0]}",
     )
 
 
@@ -339,49 +309,41 @@ def _recalls(connection: Connection) -> Iterator[Finding]:
 
 
 def _embedder(settings: Settings) -> Finding:
-    """Look for the embedding model's files; nothing is loaded."""
     provider, _, model = settings.embedder.partition(":")
     if model and provider == "hash":
-        return Finding(check="embedder", state="ok", detail="hashed words, no model")
+        return _ok("embedder", "hashed words, no model")
     if model and provider == "ollama":
         return _ollama_model("embedder", model, settings, needed_for="everything")
     if model and provider not in {"sentence-transformers", "static", "bf16"}:
-        return Finding(
-            check="embedder",
-            state="problem",
-            detail=f"unknown provider {provider!r} in {settings.embedder!r}",
-            advice="Name a sentence-transformers model, or ollama:MODEL.",
+        return _problem(
+            "embedder",
+            f"unknown provider {provider!r} in {settings.embedder!r}",
+            "Name a sentence-transformers model, or ollama:MODEL.",
         )
     return _local_embedder(model or settings.embedder)
 
 
 def _local_embedder(name: str) -> Finding:
-    """Look for a sentence-transformers model."""
     from knowtrail.graph.models.model_files import local_model
 
     if importlib.util.find_spec("sentence_transformers") is None:
-        return Finding(
-            check="embedder",
-            state="problem",
-            detail="the Python package sentence-transformers is not installed",
-            advice=f"Install Knowtrail again: {installing('knowtrail')}",
+        return _problem(
+            "embedder",
+            "the Python package sentence-transformers is not installed",
+            f"Install Knowtrail again: {installing('knowtrail')}",
         )
     if place := local_model(name):
         folder = place if Path(place).is_dir() else str(Path(place).parent)
-        return Finding(check="embedder", state="ok", detail=f"{name} at {folder}")
-    return Finding(
-        check="embedder",
-        state="warning",
-        detail=f"{name} is not on this machine",
-        advice="The first use fetches it and needs the network; or give a folder.",
+        return _ok("embedder", f"{name} at {folder}")
+    return _warning(
+        "embedder",
+        f"{name} is not on this machine",
+        "The first use fetches it and needs the network; or give a folder.",
     )
 
 
 def _language_model(settings: Settings) -> Finding:
-    """Look for the language model, which extracts, guides walks, words answers.
-
-    A provider's is not asked, as that costs money: only package and key are looked at.
-    """
+    """Look for the language model; of a provider's only package and key are free."""
     from knowtrail.graph.models.language_models import load_language_model
     from knowtrail.graph.models.providers import provider_of
 
@@ -391,7 +353,7 @@ def _language_model(settings: Settings) -> Finding:
         if provider is not None:
             name = load_language_model(settings=settings).name
             detail = f"{name}, its key is set (not tried)"
-            return Finding(check=check, state="ok", detail=detail)
+            return _ok(check, detail)
     except KnowtrailError as error:
         return replace(_from_error(check, error), state="warning")
     return _ollama_model(
@@ -421,7 +383,7 @@ def _ollama_model(
             "KNOWTRAIL_OLLAMA_URL.",
         )
     if model in names or f"{model}:latest" in names:
-        return Finding(check=check, state="ok", detail=f"{model} in Ollama")
+        return _ok(check, f"{model} in Ollama")
     return Finding(
         check=check,
         state=state,
@@ -448,9 +410,4 @@ def _from_error(check: str, error: KnowtrailError) -> Finding:
     detail, _, advice = str(error).rpartition(": ")
     if not detail:
         detail, advice = advice, ""
-    return Finding(
-        check=check,
-        state="problem",
-        detail=detail,
-        advice=advice[:1].upper() + advice[1:],
-    )
+    return _problem(check, detail, advice[:1].upper() + advice[1:])

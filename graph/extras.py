@@ -18,12 +18,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 
 @contextmanager
 def extra(name: str, need: str, *, otherwise: str = "") -> Iterator[None]:
-    """Import what an extra brings.
-
-    Args:
-        name: The extra.
-        need: What needs it, as a sentence begins.
-        otherwise: What else can be done, as the sentence goes on.
+    """Import what an extra brings; say what needs it, and what else can be done.
 
     Raises:
         MissingExtraError: If the extra is not installed; says what installs it.
@@ -43,9 +38,6 @@ def installing(wanted: str) -> str:
 
     No index has to know Knowtrail where it runs from a checkout: there its own folder
     is installed, by the tool that made the environment.
-
-    Args:
-        wanted: What is missing, as a requirement.
     """
     name, _, extras = wanted.partition("[")
     uv = "uv " if _made_by_uv(Path(sys.prefix)) else ""

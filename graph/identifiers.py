@@ -23,15 +23,9 @@ _ISIL = re.compile(r"([A-Z]{2}|[A-Z]|[A-Z]{3,4})-[A-Za-z0-9/:-]{1,11}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ghcid:
-    """A well-formed GHCID in its parts.
+    """A well-formed GHCID (`text`) in its parts, such as `NL`, `NL-NH` and `AMS`.
 
-    Attributes:
-        text: The whole identifier.
-        country: ISO 3166-1 code, such as `NL`.
-        subregion: ISO 3166-2 code, such as `NL-NH`.
-        city: Three letters or digits.
-        type: Letter of the type.
-        abbreviation: What tells it from others of that city and type.
+    The abbreviation is what tells it from others of that city and type.
     """
 
     text: str
@@ -43,10 +37,7 @@ class Ghcid:
 
 
 def parse_ghcid(text: str) -> Ghcid:
-    """Return the parts of a GHCID.
-
-    Args:
-        text: The identifier; white space around it is ignored.
+    """Return the parts of a GHCID; white space around it is ignored.
 
     Raises:
         InputError: If it is not well-formed, or its country or subdivision is not in
@@ -80,10 +71,7 @@ def parse_ghcid(text: str) -> Ghcid:
 
 
 def parse_isil(text: str) -> str:
-    """Return an ISIL as it is written.
-
-    Args:
-        text: The identifier; white space around it is ignored.
+    """Return an ISIL as it is written, without white space around it.
 
     Raises:
         InputError: If it is not well-formed.

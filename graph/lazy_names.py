@@ -10,12 +10,7 @@ if TYPE_CHECKING:
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package: a name -> the module that has it.
-
-    Args:
-        package: Its `__name__`.
-        homes: Modules below the package.
-    """
+    """Return the `__getattr__` of a package: a name -> the module below that has it."""
 
     def load(name: str) -> Any:
         if name not in homes:

@@ -245,7 +245,6 @@ def _ollama_url(host: str) -> str:
 
 
 def _seconds(value: object) -> float:
-    """Return a time that was given as a number or its text."""
     try:
         seconds = float(str(value))
     except ValueError:
@@ -257,7 +256,6 @@ def _seconds(value: object) -> float:
 
 
 def _read_toml(path: Path, known: set[str]) -> dict[str, Any]:
-    """Read the `[knowtrail]` table of a settings file."""
     try:
         table = tomllib.loads(path.read_text("utf-8")).get("knowtrail", {})
     except OSError as error:

@@ -9,12 +9,11 @@ no title or text can become markup or call out.
 
 from __future__ import annotations
 
-import json
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.retrieval.algorithms.auto import Auto
 from knowtrail.retrieval.display import stop_text
+from knowtrail.retrieval.views.page import rendered
 from knowtrail.retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
@@ -77,19 +76,11 @@ def walk_html(walk: Walk, neighbours: Mapping[str, ChunkText] | None = None) -> 
     Returns:
         The whole HTML text; encode it as UTF-8.
     """
-    data = json.dumps(_data(walk, neighbours or {}), ensure_ascii=True)
-    page = (
-        resources
-        .files("knowtrail.retrieval")
-        .joinpath("picture.html")
-        .read_text("utf-8")
-    )
-    # `<` occurs in JSON only inside strings, where its escape means the same.
-    return page.replace("__WALK__", data.replace("<", "\\u003c"))
+    data = _data(walk, neighbours or {})
+    return rendered("picture.html", folder="knowtrail.retrieval", walk=data)
 
 
 def _data(walk: Walk, neighbours: Mapping[str, ChunkText]) -> dict[str, Any]:
-    """Return what the page draws."""
     titles = {step.chunk.document_id: step.chunk.title for step in walk.steps}
     colors = {
         document: _COLORS[place % len(_COLORS)] for place, document in enumerate(titles)
@@ -128,7 +119,6 @@ def _step(
     neighbours: Mapping[str, ChunkText],
     considered: Sequence[RankedChunk],
 ) -> dict[str, Any]:
-    """Return a step as the page draws it."""
     chunk = step.chunk
     color, ink = colors[chunk.document_id]
     return {
@@ -159,7 +149,6 @@ def _drawn(walk: Walk, step: Step) -> Sequence[RankedChunk]:
 def _considered(
     ranked: RankedChunk, chunk: ChunkText, colors: Mapping[str, tuple[str, str]]
 ) -> dict[str, Any]:
-    """Return a considered chunk as the page draws it."""
     return {
         "id": ranked.id,
         "score": ranked.score,

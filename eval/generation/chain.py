@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import random
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.eval.generation.walks import check_weights
 from knowtrail.eval.models import ask
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.prompts import estimated_tokens, marked
@@ -31,12 +31,10 @@ class QuestionOptions:
     """How questions are made; the defaults are those of the published data sets.
 
     Attributes:
-        evolutions: Evolution -> its share.
         rounds: How often a question is evolved; 0 for never.
         threshold: Quality, from 0 to 1, that the critic must see in a question.
         retries: How often the critic looks at a question and has it written anew.
         retry_failed: Whether what failed in an earlier run is tried again.
-        seed: Repeats the choice of evolutions.
     """
 
     evolutions: Mapping[str, float] = field(
@@ -54,17 +52,7 @@ class QuestionOptions:
         Raises:
             InputError: If one is out of range or unknown.
         """
-        unknown = [name for name in self.evolutions if name not in EVOLUTIONS]
-        if unknown:
-            msg = f"No evolution {unknown[0]!r}: use one of {', '.join(EVOLUTIONS)}."
-            raise InputError(msg)
-        weights = list(self.evolutions.values())
-        if any(not math.isfinite(w) or w < 0 for w in weights) or not sum(weights) > 0:
-            msg = (
-                f"The shares of evolutions are {dict(self.evolutions)}: give numbers "
-                "of 0 or more, not all 0."
-            )
-            raise InputError(msg)
+        check_weights(self.evolutions, EVOLUTIONS, "evolution")
         if not 0 <= self.threshold <= 1:
             msg = f"The threshold is {self.threshold:g}: give a number from 0 to 1."
             raise InputError(msg)
@@ -80,10 +68,6 @@ def evolution_plan(count: int, options: QuestionOptions) -> list[tuple[str, ...]
     """Return the evolutions of each of a number of questions.
 
     The shares hold exactly, as far as whole numbers can, not only on average.
-
-    Args:
-        count: How many questions.
-        options: Shares, rounds and seed.
     """
     chance = random.Random(f"evolutions:{options.seed}")  # noqa: S311 - no secret
     parts = _nearest(count * options.rounds, options.evolutions)
@@ -109,14 +93,8 @@ class GeneratedQuestion:
 
     Attributes:
         id: Derived from the question and its context.
-        question: The question.
-        answer: The answer that the context gives.
-        group: Its context.
         gold: The context's sentences that the answer rests on.
-        evolutions: How the question was made harder.
         quality: What the critic thinks of it, from 0 to 1.
-        synthesizer: What made it.
-        model: Name of the language model.
     """
 
     id: str
@@ -150,11 +128,7 @@ class QuestionFailure:
     """A question that did not come.
 
     Attributes:
-        group: Id of its context.
-        grouping: How that was made.
-        number: Which question of that context.
         step: Where it ended, such as `critique`.
-        reason: Why.
     """
 
     group: str
@@ -166,9 +140,6 @@ class QuestionFailure:
 
 PROMPT_VERSION = "1"
 """Changes with the prompts, so that answers to others are not taken for theirs."""
-
-LONGEST_QUESTION = 600
-LONGEST_ANSWER = 1_200
 
 SYSTEM = (
     "You write questions that test how well a search finds passages. A question must "
@@ -194,87 +165,68 @@ EVOLUTION_RULES = {
 }
 """Evolution -> what is asked of the model."""
 
-_QUESTION = {"type": "string", "minLength": 8, "maxLength": LONGEST_QUESTION}
 
-CRITIQUE: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "feedback": {"type": "string", "maxLength": 600},
-        "score": {"type": "number", "minimum": 0, "maximum": 1},
-    },
-    "required": ["feedback", "score"],
-}
-"""The form of a critique."""
-
-
-def question_schema() -> dict[str, Any]:
-    """Return the form of an answer that is a question."""
+def _form(**properties: Any) -> dict[str, Any]:
+    """Return the form of an object that has all of some properties."""
     return {
         "type": "object",
-        "properties": {"question": dict(_QUESTION)},
-        "required": ["question"],
+        "properties": properties,
+        "required": list(properties),
     }
 
 
-def answer_schema(given: int) -> dict[str, Any]:
-    """Return the form of an answer to a question.
+_QUESTION = _form(question={"type": "string", "minLength": 8, "maxLength": 600})
+_CRITIQUE = _form(
+    feedback={"type": "string", "maxLength": 600},
+    score={"type": "number", "minimum": 0, "maximum": 1},
+)
 
-    Args:
-        given: How many sentences it may rest on.
-    """
-    return {
-        "type": "object",
-        "properties": {
-            "answerable": {"type": "boolean"},
-            "answer": {"type": "string", "maxLength": LONGEST_ANSWER},
-            "sentences": {
-                "type": "array",
-                "items": {"type": "integer", "minimum": 1, "maximum": given},
-                "maxItems": given,
-            },
-        },
-        "required": ["answerable", "answer", "sentences"],
-    }
+
+def _answer_form(given: int) -> dict[str, Any]:
+    """Return the form of an answer that may rest on so many sentences."""
+    number = {"type": "integer", "minimum": 1, "maximum": given}
+    return _form(
+        answerable={"type": "boolean"},
+        answer={"type": "string", "maxLength": 1_200},
+        sentences={"type": "array", "items": number, "maxItems": given},
+    )
+
+
+def _block(name: str, text: str) -> str:
+    """Return a text between marks."""
+    return marked(name, text)[1]
+
+
+def _about(lines: Sequence[str], question: str = "") -> str:
+    """Return what a prompt begins with: sentences, and a question about them."""
+    given = f"These are the sentences:\n{_block('sentences', chr(10).join(lines))}"
+    if not question:
+        return given
+    return f"{given}\nThis is a question about them:\n{_block('question', question)}"
 
 
 def draft_prompt(lines: Sequence[str], others: Sequence[str]) -> str:
-    """Ask for a question.
-
-    Args:
-        lines: The context's numbered sentences.
-        others: Questions that were asked about it already.
-    """
-    asked = ""
-    if others:
-        block = marked("questions", "\n".join(others))[1]
-        asked = f"\nAsk something else than these:\n{block}"
-    return f"{_given(lines)}\nWrite one question that they answer.{asked}"
+    """Ask for another question than those that were asked already."""
+    prompt = f"{_about(lines)}\nWrite one question that they answer."
+    if not others:
+        return prompt
+    asked = _block("questions", "\n".join(others))
+    return f"{prompt}\nAsk something else than these:\n{asked}"
 
 
 def evolve_prompt(lines: Sequence[str], question: str, evolution: str) -> str:
-    """Ask for a harder question.
-
-    Args:
-        lines: The context's numbered sentences.
-        question: The question so far.
-        evolution: How it is to be harder.
-    """
-    block = marked("question", question)[1]
+    """Ask for a harder question."""
     return (
-        f"{_given(lines)}\nThis is a question about them:\n{block}\n"
-        f"{EVOLUTION_RULES[evolution]} Keep it one question of at most 40 words."
+        f"{_about(lines, question)}\n{EVOLUTION_RULES[evolution]} Keep it one question "
+        "of at most 40 words."
     )
 
 
 def critique_prompt(question: str) -> str:
-    """Ask how good a question is, by itself.
-
-    Args:
-        question: The question.
-    """
-    block = marked("question", question)[1]
+    """Ask how good a question is, by itself."""
     return (
-        f"This is a question for a search:\n{block}\nGive it a score from 0 to 1: 1 "
+        f"This is a question for a search:\n{_block('question', question)}\nGive it a "
+        "score from 0 to 1: 1 "
         "if it is clear and complete by itself, names whatever it is about, and has "
         "one definite answer; 0 if nobody could tell what is asked without seeing a "
         "text. Say first, in `feedback`, what is wrong with it and how to mend it."
@@ -282,41 +234,22 @@ def critique_prompt(question: str) -> str:
 
 
 def rewrite_prompt(lines: Sequence[str], question: str, feedback: str) -> str:
-    """Ask for a better question.
-
-    Args:
-        lines: The context's numbered sentences.
-        question: The question so far.
-        feedback: What a critic said about it.
-    """
-    block = marked("question", question)[1]
-    said = marked("feedback", feedback)[1]
+    """Ask for a better question, by what a critic said."""
     return (
-        f"{_given(lines)}\nThis is a question about them:\n{block}\nA critic said:\n"
-        f"{said}\nWrite the question anew, so that the critic is content and the "
-        "sentences still answer it."
+        f"{_about(lines, question)}\nA critic said:\n{_block('feedback', feedback)}\n"
+        "Write the question anew, so that the critic is content and the sentences "
+        "still answer it."
     )
 
 
 def answer_prompt(lines: Sequence[str], question: str) -> str:
-    """Ask for the answer, and for what it rests on.
-
-    Args:
-        lines: The context's numbered sentences.
-        question: The question.
-    """
-    block = marked("question", question)[1]
+    """Ask for the answer, and for what it rests on."""
     return (
-        f"{_given(lines)}\nAnswer this question from them alone, as briefly as a full "
-        f"answer can be:\n{block}\n`sentences` are the numbers of those that the "
-        "answer rests on, and of no others. If they do not answer it, set "
-        "`answerable` to false."
+        f"{_about(lines)}\nAnswer this question from them alone, as briefly as a full "
+        f"answer can be:\n{_block('question', question)}\n`sentences` are the numbers "
+        "of those that the answer rests on, and of no others. If they do not answer "
+        "it, set `answerable` to false."
     )
-
-
-def _given(lines: Sequence[str]) -> str:
-    """Return the sentences between marks."""
-    return f"These are the sentences:\n{marked('sentences', chr(10).join(lines))[1]}"
 
 
 _SPACES = re.compile(r"\s+")
@@ -330,11 +263,7 @@ ROOM = 900
 
 
 class ChainError(InputError):
-    """A question did not come of a context.
-
-    Attributes:
-        step: Where it ended.
-    """
+    """A question did not come of a context."""
 
     def __init__(self, step: str, reason: str) -> None:
         super().__init__(reason)
@@ -367,7 +296,7 @@ class _Chain:
 
     def question(self, step: str, prompt: str) -> str:
         """Return a question that the model wrote."""
-        value = self.asked(step, prompt, question_schema())["question"]
+        value = self.asked(step, prompt, _QUESTION)["question"]
         question = _SPACES.sub(" ", value).strip()
         if len(question) < 8:
             raise ChainError(step, f"{question!r} is no question")
@@ -381,7 +310,7 @@ class _Chain:
                 score, feedback = 0.0, f"It speaks of {talk[0]!r}: name the thing."
             else:
                 prompt = critique_prompt(question)
-                said = self.asked("critique", prompt, CRITIQUE, critic=True)
+                said = self.asked("critique", prompt, _CRITIQUE, critic=True)
                 score, feedback = float(said["score"]), said["feedback"]
             if score >= self.options.threshold:
                 return question, score
@@ -405,25 +334,7 @@ def chain_question(
     evolutions: Sequence[str],
     others: Sequence[str] = (),
 ) -> GeneratedQuestion:
-    """Make one question of a context.
-
-    Args:
-        group: The context.
-        who: Who writes and answers.
-        critic: Who judges what is written.
-        options: Threshold and retries.
-        evolutions: How the question is made harder, one after the other.
-        others: Questions that were asked about the context already.
-
-    Returns:
-        The question. Its gold sentences are those that the answer was said to rest
-        on.
-
-    Raises:
-        ChainError: If an answer was of no use after two attempts, the critic is not
-            content, or the context does not answer the question.
-        ModelError: If the model's server is down or refuses.
-    """
+    """Make one question of a context."""
     lines = _lines(group, who)
     chain = _Chain(who=who, critic=critic, options=options, lines=lines)
     question = chain.question("draft", draft_prompt(lines, others))
@@ -433,7 +344,7 @@ def chain_question(
     if question in others:
         raise ChainError("critique", f"{question!r} was asked already")
     prompt = answer_prompt(lines, question)
-    said = chain.asked("answer", prompt, answer_schema(len(lines)))
+    said = chain.asked("answer", prompt, _answer_form(len(lines)))
     text = _SPACES.sub(" ", said["answer"]).strip()
     numbers = sorted(set(said["sentences"]))
     if not said["answerable"] or not text:

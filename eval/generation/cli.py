@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.eval.cli import options_of
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
         CorpusPassage,
         GeneratedQuestions,
         Grouped,
+        GroupPlan,
         QuestionOptions,
     )
     from knowtrail.eval.generation.generating import Writer
@@ -28,44 +32,25 @@ if TYPE_CHECKING:
 
 
 def write_groups(output: Path, grouped: Grouped, *, as_json: bool) -> None:
-    """Write the contexts, one a line.
-
-    Args:
-        output: Where the file goes.
-        grouped: The contexts, and those that were not found.
-        as_json: Whether the summary is JSON.
-
-    Raises:
-        StorageError: If the file cannot be written.
-    """
+    """Write the contexts, one a line."""
     from knowtrail.graph.files import write_file
 
-    rows = [json.dumps(g.as_dict(), ensure_ascii=False) for g in grouped.groups]
+    rows = [json.dumps(asdict(one), ensure_ascii=False) for one in grouped.groups]
     write_file(output, "".join(f"{row}\n" for row in rows))
-    _tell_missing(grouped)
-    emit(
-        {"groups": _by_grouping(grouped), "missing": dict(grouped.missing)},
-        f"{len(rows)} contexts are in {output}.",
-        as_json=as_json,
-    )
+    said = _groups(grouped)
+    emit(said, f"{len(rows)} contexts are in {output}.", as_json=as_json)
 
 
-def _by_grouping(grouped: Grouped) -> dict[str, int]:
-    """Return how many contexts there are of each grouping."""
-    counts: dict[str, int] = {}
-    for group in grouped.groups:
-        counts[group.grouping] = counts.get(group.grouping, 0) + 1
-    return counts
-
-
-def _tell_missing(grouped: Grouped) -> None:
-    """Say which contexts were not found."""
+def _groups(grouped: Grouped) -> dict[str, Any]:
+    """Return how many contexts there are of each grouping; tell which are missing."""
     for grouping, count in grouped.missing.items():
         click.echo(
             f"Warning: {count} contexts of {grouping} were wanted and not found: the "
             "corpus has too few documents or edges for them.",
             err=True,
         )
+    counts = Counter(group.grouping for group in grouped.groups)
+    return {"groups": dict(counts), "missing": dict(grouped.missing)}
 
 
 def write_made(
@@ -76,28 +61,10 @@ def write_made(
     *,
     as_json: bool,
 ) -> None:
-    """Write questions and passages, and say what came of it.
+    """Write questions and passages, and say what came of it."""
+    from knowtrail.eval.generation.files import generated_questions, write_dataset
 
-    Args:
-        output: Where the questions go.
-        made: The questions, and those that did not come.
-        grouped: What they were asked about.
-        passages: The corpus.
-        as_json: Whether the summary is JSON.
-
-    Raises:
-        InputError: If the corpus has no context of the kinds asked for.
-        ModelError: If no question came; no file is written then.
-        StorageError: If a file cannot be written.
-    """
-    from knowtrail.eval.generation.files import (
-        generated_questions,
-        passages_beside,
-        write_passages,
-        write_questions,
-    )
-
-    _tell_missing(grouped)
+    groups = _groups(grouped)
     for failure in made.failures:
         click.echo(
             f"No question of context {failure.group[:8]} ({failure.grouping}), "
@@ -106,16 +73,12 @@ def write_made(
         )
     if not made.questions:
         _none_came(made)
-    write_questions(output, generated_questions(made.questions, passages))
-    beside = passages_beside(output)
-    if output.suffix.lower() == ".jsonl":
-        write_passages(beside, passages)
+    write_dataset(output, generated_questions(made.questions, passages), passages)
     emit(
         {
             "questions": len(made.questions),
-            "failures": [_failure(one) for one in made.failures],
-            "groups": _by_grouping(grouped),
-            "missing": dict(grouped.missing),
+            "failures": [asdict(one) for one in made.failures],
+            **groups,
             "reused": made.reused,
             "output": str(output),
         },
@@ -143,11 +106,19 @@ def _none_came(made: GeneratedQuestions) -> None:
     raise ModelError(msg)
 
 
-def _failure(failure: Any) -> dict[str, Any]:
-    """Return a failure as JSON values."""
-    from dataclasses import asdict
-
-    return asdict(failure)
+def _weights(
+    _: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> dict[str, float]:
+    """Return what `NAME=NUMBER` options say; a name alone counts 1."""
+    weights: dict[str, float] = {}
+    for text in given:
+        name, _equals, number = text.partition("=")
+        try:
+            weights[name.strip()] = float(number) if number else 1.0
+        except ValueError as error:
+            msg = f"{option.opts[0]} {text}: write NAME or NAME=NUMBER, such as "
+            raise click.UsageError(f"{msg}{name}=0.5.") from error
+    return weights
 
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -162,7 +133,7 @@ def dataset() -> None:
     """Make and convert data sets of questions."""
 
 
-@dataset.command()
+@dataset.command(context_settings={"show_default": True})
 @click.argument("corpus")
 @click.option(
     "--output",
@@ -181,22 +152,17 @@ def dataset() -> None:
     "--synthesizer",
     type=click.Choice(["chain", "deepeval"]),
     default="chain",
-    show_default=True,
     help="Our own prompts, or DeepEval's Synthesizer.",
 )
+@click.option("--goldens", default=10, help="Questions wanted, at most.")
 @click.option(
-    "--goldens", default=10, show_default=True, help="Questions wanted, at most."
-)
-@click.option(
-    "--goldens-per-context",
-    default=1,
-    show_default=True,
-    help="Questions asked about one context.",
+    "--goldens-per-context", default=1, help="Questions asked about one context."
 )
 @click.option(
     "--grouping",
-    "groupings",
+    "weights",
     multiple=True,
+    callback=_weights,
     metavar="NAME[=WEIGHT]",
     help=f"How contexts are gathered, repeatable: {_GROUPINGS}. All without it.",
 )
@@ -204,67 +170,45 @@ def dataset() -> None:
     "--evolution",
     "evolutions",
     multiple=True,
+    callback=_weights,
     metavar="NAME[=SHARE]",
     help=f"How questions are made harder, repeatable: {_EVOLUTIONS}.",
 )
 @click.option(
     "--evolution-rounds",
     default=1,
-    show_default=True,
     help="How often a question is made harder; 0 for never.",
 )
-@click.option(
-    "--threshold", default=0.8, show_default=True, help="Score that the critic wants."
-)
-@click.option(
-    "--retries",
-    default=5,
-    show_default=True,
-    help="How often the critic looks at a question.",
-)
+@click.option("--threshold", default=0.8, help="Score that the critic wants.")
+@click.option("--retries", default=5, help="How often the critic looks at a question.")
 @click.option(
     "--max-sentences",
     default=10,
-    show_default=True,
     help="Sentences of a context, sequential_multi_hop apart.",
 )
 @click.option(
-    "--rounds",
-    default=3,
-    show_default=True,
-    help="Documents that sequential_multi_hop reads in.",
+    "--rounds", default=3, help="Documents that sequential_multi_hop reads in."
 )
 @click.option(
-    "--round-chunks",
-    default=3,
-    show_default=True,
-    help="Chunks that it reads in each, at most.",
+    "--round-chunks", default=3, help="Chunks that it reads in each, at most."
 )
-@click.option(
-    "--round-sentences",
-    default=5,
-    show_default=True,
-    help="Sentences that it keeps of each.",
-)
+@click.option("--round-sentences", default=5, help="Sentences that it keeps of each.")
 @click.option(
     "--native-chunks",
     default=3,
-    show_default=True,
     help="Chunks of deepeval_native, of different documents.",
 )
 @click.option(
     "--theme-targets",
     default=10,
-    show_default=True,
     help="Documents of like themes that a step to another may lead to.",
 )
 @click.option(
     "--fallback/--no-fallback",
     default=True,
-    show_default=True,
     help="Go to any document where none of like themes is near.",
 )
-@click.option("--seed", default=0, show_default=True, help="Repeats all choices.")
+@click.option("--seed", default=0, help="Repeats all choices.")
 @click.option("--groups-only", is_flag=True, help="Write the contexts, ask no model.")
 @click.option(
     "--pictures",
@@ -277,13 +221,9 @@ def dataset() -> None:
     help="Folder in which an interrupted run goes on; FILE.work without it.",
 )
 @click.option("--retry-failed", is_flag=True, help="Try failed questions again.")
-@click.option("--temperature", default=0.0, show_default=True, help="Of the models.")
-@click.option(
-    "--tokens", default=1_024, show_default=True, help="Most tokens of an answer."
-)
-@click.option(
-    "--seconds", default=120.0, show_default=True, help="Time limit of an answer."
-)
+@click.option("--temperature", default=0.0, help="Of the models.")
+@click.option("--tokens", default=1_024, help="Most tokens of an answer.")
+@click.option("--seconds", default=120.0, help="Time limit of an answer.")
 @json_option
 @click.pass_obj
 def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
@@ -306,7 +246,7 @@ def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
 
     output: Path = given["output"]
     check_output(output, [".jsonl"] if given["groups_only"] else FORMATS)
-    plan, options, models = _plan(given), _options(given), _models(given)
+    plan, options, models = _chosen(given)
     with open_connection(settings) as connection, progress_bars() as progress:
         name = pick_corpus(corpora(connection), corpus).name
         source = GraphContexts(connection, name)
@@ -340,70 +280,23 @@ def _draw(connection: Connection, groups: Sequence[ContextGroup], folder: Path) 
         write_file(folder / f"context-{number}.png", picture)
 
 
-def _weights(given: tuple[str, ...], what: str) -> dict[str, float]:
-    """Return what `NAME=NUMBER` options say; a name alone counts 1."""
-    weights: dict[str, float] = {}
-    for text in given:
-        name, _, number = text.partition("=")
-        try:
-            weights[name.strip()] = float(number) if number else 1.0
-        except ValueError as error:
-            msg = f"--{what} {text}: write NAME or NAME=NUMBER, such as {name}=0.5."
-            raise click.UsageError(msg) from error
-    return weights
-
-
-def _plan(given: dict[str, Any]) -> Any:
-    """Return which contexts are wanted, checked."""
-    from knowtrail.eval.generation import GroupPlan, WalkParameters
-
-    sizes = WalkParameters(
-        max_sentences=given["max_sentences"],
-        rounds=given["rounds"],
-        round_chunks=given["round_chunks"],
-        round_sentences=given["round_sentences"],
-        native_chunks=given["native_chunks"],
-        theme_targets=given["theme_targets"],
-        fallback=given["fallback"],
-    )
-    weights = _weights(given["groupings"], "grouping")
-    return GroupPlan(
-        goldens=given["goldens"],
-        goldens_per_context=given["goldens_per_context"],
-        seed=given["seed"],
-        sizes=sizes,
-        **({"weights": weights} if weights else {}),
-    )
-
-
-def _options(given: dict[str, Any]) -> QuestionOptions:
-    """Return how questions are made, checked."""
-    from knowtrail.eval.generation import QuestionOptions
-
-    evolutions = _weights(given["evolutions"], "evolution")
-    return QuestionOptions(
-        rounds=given["evolution_rounds"],
-        threshold=given["threshold"],
-        retries=given["retries"],
-        retry_failed=given["retry_failed"],
-        seed=given["seed"],
-        **({"evolutions": evolutions} if evolutions else {}),
-    )
-
-
-def _models(given: dict[str, Any]) -> ModelOptions:
-    """Return how models are asked, checked."""
+def _chosen(
+    given: dict[str, Any],
+) -> tuple[GroupPlan, QuestionOptions, ModelOptions]:
+    """Return which contexts are wanted, and how questions are made, checked."""
+    from knowtrail.eval.generation import GroupPlan, QuestionOptions, WalkParameters
     from knowtrail.eval.models import ModelOptions
 
+    given = {name: value for name, value in given.items() if value != {}}
+    sizes = WalkParameters(**options_of(WalkParameters, given))
+    plan = GroupPlan(**options_of(GroupPlan, given), sizes=sizes)
+    given["rounds"] = given["evolution_rounds"]
+    options = QuestionOptions(**options_of(QuestionOptions, given))
     if given["synthesizer"] == "deepeval" and not given["groups_only"]:
         from knowtrail.eval.judged.judging import need_deepeval
 
         need_deepeval()
-    return ModelOptions(
-        temperature=given["temperature"],
-        tokens=given["tokens"],
-        seconds=given["seconds"],
-    )
+    return plan, options, ModelOptions(**options_of(ModelOptions, given))
 
 
 def _made(
@@ -447,7 +340,7 @@ def _made(
         )
 
 
-@dataset.command()
+@dataset.command(context_settings={"show_default": True})
 @click.argument("source", metavar="KIND:FILES")
 @click.argument("output", type=_FILE)
 @json_option
@@ -465,9 +358,7 @@ def convert(source: str, output: Path, *, as_json: bool) -> None:
     from knowtrail.eval.generation.files import (
         FORMATS,
         dataset_questions,
-        passages_beside,
-        write_passages,
-        write_questions,
+        write_dataset,
     )
     from knowtrail.graph.files import check_output
 
@@ -475,9 +366,7 @@ def convert(source: str, output: Path, *, as_json: bool) -> None:
     read = read_specification(source)
     for problem in read.problems:
         click.echo(f"Warning: {problem.message}", err=True)
-    write_questions(output, dataset_questions(read))
-    if output.suffix.lower() == ".jsonl":
-        write_passages(passages_beside(output), read.passages)
+    write_dataset(output, dataset_questions(read), read.passages)
     emit(
         {
             "questions": len(read.questions),

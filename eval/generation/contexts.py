@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from knowtrail.graph.db.connection import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextSentence:
-    """A sentence that a question may be asked about.
-
-    Attributes:
-        id: Its id in the graph.
-        document: Id of its document.
-        index: Its place in the document.
-        text: The sentence.
-    """
+    """A sentence that a question may be asked about."""
 
     id: str
     document: str
@@ -35,11 +28,7 @@ class Neighbour:
     """A chunk at the end of an edge.
 
     Attributes:
-        id: The chunk.
-        document: Id of its document.
-        score: The edge's stored weight.
         intra: Whether both chunks are of one document.
-        texts: The chunk's sentences.
     """
 
     id: str
@@ -54,11 +43,6 @@ class ContextChunk:
     """A chunk, opened.
 
     Attributes:
-        id: Its id.
-        document: Id of its document.
-        title: Title of its document.
-        index: Its place in the document.
-        sentences: Its sentences in order.
         neighbours: Where its edges lead, the greatest weight first.
         adjacent: Ids of the chunks before and after it.
         themed: Ids of the documents whose themes are like those of its own, the
@@ -102,7 +86,6 @@ class ContextGroup:
         documents: Ids of their documents, each once, in that order.
         titles: The documents' titles, one by one.
         sentences: The gold sentences, in that order.
-        hops: Steps from one chunk to another.
         fallbacks: How many of these had to leave the grouping's own rule.
     """
 
@@ -118,42 +101,13 @@ class ContextGroup:
     def passages(self) -> tuple[str, ...]:
         """Return its text: one string for each run of sentences of one document."""
         runs: list[list[ContextSentence]] = []
-        for sentence in self.sentences:
+        for one in self.sentences:
             last = runs[-1][-1] if runs else None
-            follows = (
-                last is not None
-                and last.document == sentence.document
-                and last.index + 1 == sentence.index
-            )
-            if follows:
-                runs[-1].append(sentence)
+            if last and (last.document, last.index + 1) == (one.document, one.index):
+                runs[-1].append(one)
             else:
-                runs.append([sentence])
+                runs.append([one])
         return tuple(" ".join(s.text for s in run) for run in runs)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> ContextGroup:
-        """Return a group from what `as_dict` gave.
-
-        Args:
-            row: The group's fields.
-
-        Raises:
-            KeyError: If a field is missing.
-        """
-        lists = ("chunks", "documents", "titles")
-        return cls(
-            id=row["id"],
-            grouping=row["grouping"],
-            sentences=tuple(ContextSentence(**s) for s in row["sentences"]),
-            hops=row["hops"],
-            fallbacks=row["fallbacks"],
-            **{name: tuple(row[name]) for name in lists},
-        )
 
 
 BATCH = 500
@@ -167,11 +121,7 @@ class GraphContexts:
     """
 
     def __init__(self, connection: Connection, corpus: str) -> None:
-        """Read the ids of a corpus's chunks.
-
-        Args:
-            connection: The database; it is left open.
-            corpus: Name of a corpus that is there.
+        """Read the ids of a corpus's chunks; the connection is left open.
 
         Raises:
             InputError: If it has no chunk.
@@ -191,9 +141,6 @@ class GraphContexts:
     def open(self, chunk_id: str) -> ContextChunk:
         """Return a chunk.
 
-        Args:
-            chunk_id: Its id.
-
         Raises:
             KeyError: If it was deleted meanwhile.
         """
@@ -209,10 +156,7 @@ class CorpusPassage:
     """A document of a corpus, as a passage of a data set.
 
     Attributes:
-        id: The document's id.
-        title: Its title.
         text: Its sentences, joined by a space; where it has none, its text.
-        sentences: Its sentences in order.
         sentence_ids: Their ids, one by one.
     """
 
@@ -224,12 +168,7 @@ class CorpusPassage:
 
 
 def corpus_passages(connection: Connection, corpus: str) -> Iterator[CorpusPassage]:
-    """Yield a corpus's documents as passages, by id; those without text are left out.
-
-    Args:
-        connection: The database.
-        corpus: Name of the corpus.
-    """
+    """Yield the documents of a corpus that have text as passages, by id."""
     ids = [
         row["id"] for row in connection.read("eval/generation_documents", corpus=corpus)
     ]

@@ -47,11 +47,7 @@ class ExportedQuestion:
     """A question as it goes into a file.
 
     Attributes:
-        id: Its id.
-        question: The question.
         answer: The expected answer, None where there is none.
-        aliases: Other ways to write the answer.
-        context: The texts that answer it.
         documents: Ids of the passages that are needed.
         sentences: (passage id, number from 0) of the sentences that are needed.
         metadata: What is known of how it was made.
@@ -70,12 +66,7 @@ class ExportedQuestion:
 def generated_questions(
     questions: Iterable[GeneratedQuestion], passages: Iterable[CorpusPassage]
 ) -> list[ExportedQuestion]:
-    """Return generated questions for a file.
-
-    Args:
-        questions: The questions.
-        passages: The corpus that they were made of, which numbers its sentences.
-    """
+    """Return generated questions for a file."""
     places = {
         key: (passage.id, number)
         for passage in passages
@@ -102,9 +93,6 @@ def dataset_questions(dataset: RetrievalDataset) -> list[ExportedQuestion]:
     """Return the questions of a loaded data set for a file.
 
     The context of a question is what its gold passages say.
-
-    Args:
-        dataset: The data set.
     """
     texts = {passage.id: passage.text for passage in dataset.passages}
     return [
@@ -122,35 +110,24 @@ def dataset_questions(dataset: RetrievalDataset) -> list[ExportedQuestion]:
 
 
 def passages_beside(path: Path) -> Path:
-    """Return where the passages go that belong to a file of questions.
-
-    Args:
-        path: The file of questions, such as `asked.jsonl`.
-    """
+    """Return where the passages go that belong to a file of questions."""
     return path.with_name(f"{path.stem}.passages.jsonl")
 
 
-def write_passages(path: Path, passages: Iterable[CorpusPassage | Passage]) -> None:
-    """Write passages, one object a line.
-
-    Args:
-        path: Where the file goes.
-        passages: The corpus.
-
-    Raises:
-        StorageError: If it cannot be written.
-    """
-    rows: list[dict[str, Any]] = []
-    for passage in passages:
-        row: dict[str, Any] = {
-            "id": passage.id,
-            "title": passage.title,
-            "text": passage.text,
-        }
-        if passage.sentences:
-            row["sentences"] = list(passage.sentences)
-        rows.append(row)
-    write_file(path, sendable(_lines(rows)))
+def write_dataset(
+    path: Path,
+    questions: Sequence[ExportedQuestion],
+    passages: Iterable[CorpusPassage | Passage],
+) -> None:
+    """Write questions; in our own form, passages beside them."""
+    write_questions(path, questions)
+    if path.suffix.lower() == ".jsonl":
+        rows = (
+            {"id": one.id, "title": one.title, "text": one.text}
+            | ({"sentences": list(one.sentences)} if one.sentences else {})
+            for one in passages
+        )
+        write_file(passages_beside(path), sendable(_lines(rows)))
 
 
 def write_questions(path: Path, questions: Sequence[ExportedQuestion]) -> None:
@@ -191,40 +168,29 @@ def _ours(one: ExportedQuestion) -> dict[str, Any]:
         row["answer"] = one.answer
     if one.aliases:
         row["aliases"] = list(one.aliases)
-    row["gold_documents"] = list(one.documents)
-    row["gold_sentences"] = [
-        {"document": document, "sentence": number} for document, number in one.sentences
-    ]
+    row |= _gold(one)
     if one.metadata:
         row["metadata"] = dict(one.metadata)
     return row
 
 
-def _golden(one: ExportedQuestion) -> dict[str, Any]:
-    """Return a question as DeepEval's JSON has it."""
+def _gold(one: ExportedQuestion) -> dict[str, Any]:
+    """Return what is needed of the passages."""
     return {
-        "input": one.question,
-        "actual_output": None,
-        "expected_output": one.answer,
-        "context": list(one.context),
-        "retrieval_context": None,
-        "source_file": None,
-        "name": one.id,
-        "additional_metadata": _metadata(one),
+        "gold_documents": list(one.documents),
+        "gold_sentences": [{"document": d, "sentence": n} for d, n in one.sentences],
     }
 
 
-def _metadata(one: ExportedQuestion) -> dict[str, Any]:
-    """Return what DeepEval keeps beside a question and its context."""
-    return {
-        **one.metadata,
-        "id": one.id,
-        "aliases": list(one.aliases),
-        "gold_documents": list(one.documents),
-        "gold_sentences": [
-            {"document": document, "sentence": number}
-            for document, number in one.sentences
-        ],
+def _golden(one: ExportedQuestion) -> dict[str, Any]:
+    """Return a question as DeepEval's JSON has it."""
+    about = {**one.metadata, "id": one.id, "aliases": list(one.aliases), **_gold(one)}
+    return dict.fromkeys(_COLUMNS) | {
+        "input": one.question,
+        "expected_output": one.answer,
+        "context": list(one.context),
+        "name": one.id,
+        "additional_metadata": about,
     }
 
 
@@ -239,9 +205,8 @@ def _table(questions: Sequence[ExportedQuestion]) -> str:
     writer.writeheader()
     for one in questions:
         texts = (text.replace(DELIMITER, STAND_IN) for text in one.context)
-        row = _golden(one) | {
-            "context": DELIMITER.join(texts),
-            "additional_metadata": json.dumps(_metadata(one), ensure_ascii=False),
-        }
+        row = _golden(one) | {"context": DELIMITER.join(texts)}
+        about = json.dumps(row["additional_metadata"], ensure_ascii=False)
+        row["additional_metadata"] = about
         writer.writerow({name: "" if row[name] is None else row[name] for name in row})
     return out.getvalue()

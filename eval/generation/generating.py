@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from knowtrail.eval.generation.chain import (
@@ -70,7 +70,6 @@ class GeneratedQuestions:
 
     Attributes:
         questions: Those that came, in the order of their contexts.
-        failures: Those that did not.
         reused: How many of both were known from an earlier run.
     """
 
@@ -88,17 +87,15 @@ class ChainWriter:
     options: QuestionOptions
 
     @property
+    def made_by(self) -> tuple[str, str]:
+        """Return what asks, and its version."""
+        return "chain", PROMPT_VERSION
+
+    @property
     def key(self) -> str:
         """Return what changes with model, prompts or options."""
-        options = self.options
-        return content_key(
-            "chain",
-            PROMPT_VERSION,
-            self.who.key,
-            self.critic.key,
-            f"{options.threshold:g}",
-            options.retries,
-        )
+        asked = (self.who.key, self.critic.key, f"{self.options.threshold:g}")
+        return content_key(*self.made_by, *asked, self.options.retries)
 
     def write(
         self,
@@ -195,18 +192,16 @@ def generate_questions(
     )
 
 
+@dataclass(slots=True, kw_only=True)
 class _Run:
     """The questions so far."""
 
-    def __init__(
-        self, *, writer: Writer, state: State, options: QuestionOptions
-    ) -> None:
-        self.questions: list[GeneratedQuestion] = []
-        self.failures: list[QuestionFailure] = []
-        self.reused = 0
-        self._writer = writer
-        self._state = state
-        self._options = options
+    writer: Writer
+    state: State
+    options: QuestionOptions
+    questions: list[GeneratedQuestion] = field(default_factory=list)
+    failures: list[QuestionFailure] = field(default_factory=list)
+    reused: int = 0
 
     def question(
         self, group: ContextGroup, number: int, evolutions: tuple[str, ...]
@@ -214,18 +209,18 @@ class _Run:
         """Take a question from the state, or ask for it and keep it."""
         others = [q.question for q in self.questions if q.group.id == group.id]
         key = content_key(
-            "golden", self._writer.key, group.id, number, *evolutions, *others
+            "golden", self.writer.key, group.id, number, *evolutions, *others
         )
-        known: dict[str, Any] | None = self._state.get(key)
+        known: dict[str, Any] | None = self.state.get(key)
         take = known["take"] + 1 if known else 0
         # Whether a question was asked already hangs on the others of this run, so that
         # it is seen anew each time and not kept.
         failed = known and (known["failure"] or self._repeated(known, group, number))
-        if known is not None and not (failed and self._options.retry_failed):
+        if known is not None and not (failed and self.options.retry_failed):
             self.reused += 1
         else:
             known = self._made(group, number, evolutions, others, take)
-            self._state.put(key, known, group=group.id)
+            self.state.put(key, known, group=group.id)
         if known["failure"]:
             self.failures.append(QuestionFailure(**known["failure"]))
         elif repeated := self._repeated(known, group, number):
@@ -243,7 +238,7 @@ class _Run:
     ) -> dict[str, Any]:
         """Return a question or why there is none, as it is kept."""
         try:
-            made = self._writer.write(
+            made = self.writer.write(
                 group, evolutions=evolutions, others=others, take=take
             )
         except ChainError as error:
@@ -272,10 +267,9 @@ class _Run:
         return _failure(group, number, "answer", f"{asked!r} was asked already")
 
 
-def _failure(
-    group: ContextGroup, number: int, step: str, reason: str
-) -> QuestionFailure:
-    """Return why a context has no question, and tell it."""
+def _failure(group: ContextGroup, *told: Any) -> QuestionFailure:
+    """Return why a context has no question, by number, step and reason; tell it."""
+    number, step, reason = told
     _LOG.info("No question of context %s (%s): %s", group.id, step, reason)
     return QuestionFailure(
         group=group.id,
@@ -293,15 +287,10 @@ def _folded(question: str) -> str:
 
 def _row(question: GeneratedQuestion) -> dict[str, Any]:
     """Return a question as it is kept: without its context, which is known."""
-    return {
-        "id": question.id,
-        "question": question.question,
-        "answer": question.answer,
+    names = ("id", "question", "answer", "quality", "synthesizer", "model")
+    return {name: getattr(question, name) for name in names} | {
         "gold": [s.id for s in question.gold],
         "evolutions": list(question.evolutions),
-        "quality": question.quality,
-        "synthesizer": question.synthesizer,
-        "model": question.model,
     }
 
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.generation.chain import (
-    ChainError,
-    GeneratedQuestion,
-    QuestionOptions,
-)
-from knowtrail.eval.generation.generating import chain_writer
+from knowtrail.eval.generation.chain import ChainError, GeneratedQuestion
+from knowtrail.eval.generation.generating import ChainWriter, chain_writer
 from knowtrail.eval.judged.judging import (
     UselessAnswerError,
     deepeval_model,
@@ -26,7 +22,6 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.generation.contexts import ContextGroup
     from knowtrail.eval.generation.generating import Writer
-    from knowtrail.eval.models import KeptRespondent
     from knowtrail.graph.models.language_models import LanguageModel
 
 LONGEST_CONTEXT = 8_000
@@ -47,12 +42,7 @@ def deepeval_writer(model: str | BaseChatModel | LanguageModel, **given: Any) ->
     critic's threshold at the last look is left out, which DeepEval would keep. Its
     gold is the whole context, since DeepEval does not say what an answer rests on.
 
-    Args:
-        model: Name of a model, or any LangChain chat model.
-        **given: As for `chain_writer`.
-
-    Raises:
-        MissingExtraError: If the extra `deepeval` is not installed.
+    Takes what `chain_writer` does.
     """
     chain = chain_writer(model, **given)
     with quiet_deepeval():
@@ -62,24 +52,13 @@ def deepeval_writer(model: str | BaseChatModel | LanguageModel, **given: Any) ->
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _DeepEvalWriter:
+class _DeepEvalWriter(ChainWriter):
     """DeepEval's Synthesizer with a model of ours."""
 
-    who: KeptRespondent
-    critic: KeptRespondent
-    options: QuestionOptions
-
     @property
-    def key(self) -> str:
-        """Return what changes with model, version or options."""
-        return content_key(
-            "deepeval",
-            deepeval_version(),
-            self.who.key,
-            self.critic.key,
-            f"{self.options.threshold:g}",
-            self.options.retries,
-        )
+    def made_by(self) -> tuple[str, str]:
+        """Return what asks, and its version."""
+        return "deepeval", deepeval_version()
 
     def write(
         self,

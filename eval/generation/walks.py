@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import TYPE_CHECKING
 
 from knowtrail.eval.generation.contexts import ContextGroup
@@ -20,7 +22,14 @@ from knowtrail.graph.errors import InputError
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from knowtrail.eval.generation.contexts import (
         ContextChunk,
@@ -41,8 +50,6 @@ class WalkParameters:
     Attributes:
         max_sentences: Sentences of a context, `sequential_multi_hop` apart.
         rounds: Documents that `sequential_multi_hop` reads in, one after the other.
-        round_chunks: Chunks that it reads in each.
-        round_sentences: Sentences that it keeps of each.
         native_chunks: Chunks of `deepeval_native`, of different documents.
         sequential: Whether `deepeval_native` takes chunks in the order of the corpus,
             not at random.
@@ -66,21 +73,11 @@ class WalkParameters:
         Raises:
             InputError: If a number is out of range.
         """
-        for name in _RANGED:
-            value = getattr(self, name)
-            if isinstance(value, bool) or not 1 <= value <= 100:
-                msg = f"{name} is {value!r}: give a whole number from 1 to 100."
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.type == "int" and not (type(value) is int and 1 <= value <= 100):
+                msg = f"{one.name} is {value!r}: give a whole number from 1 to 100."
                 raise InputError(msg)
-
-
-_RANGED = (
-    "max_sentences",
-    "rounds",
-    "round_chunks",
-    "round_sentences",
-    "native_chunks",
-    "theme_targets",
-)
 
 
 @dataclass(slots=True)
@@ -99,12 +96,7 @@ class Gathered:
     _texts: set[str] = field(default_factory=set)
 
     def take(self, chunk: ContextChunk, limit: int) -> None:
-        """Add a chunk and as many of its new sentences as the limit allows.
-
-        Args:
-            chunk: The chunk.
-            limit: Sentences that there may be in all.
-        """
+        """Add a chunk and as many of its new sentences as the limit allows."""
         self.chunks.append(chunk)
         for sentence in chunk.sentences:
             if len(self.sentences) < limit and sentence.text not in self._texts:
@@ -128,18 +120,7 @@ def gather(
     parameters: WalkParameters,
     chance: random.Random,
 ) -> Gathered:
-    """Gather chunks and sentences from an anchor.
-
-    Args:
-        grouping: One of `GROUPINGS`.
-        source: Where chunks come from.
-        anchor: The chunk to start from.
-        parameters: Sizes.
-        chance: Where random choices come from.
-
-    Raises:
-        InputError: If there is no such grouping.
-    """
+    """Gather chunks and sentences from an anchor."""
     if grouping not in GROUPINGS:
         msg = f"No grouping {grouping!r}: use one of {', '.join(GROUPINGS)}."
         raise InputError(msg)
@@ -194,13 +175,9 @@ def _theme_step(
 ) -> ContextChunk | None:
     """Return where a theme leads from a chunk, None where it leads nowhere."""
     closed = {chunk.document for chunk in found.chunks} if onward else set()
-    for target in current.themed[: sizes.theme_targets]:
-
-        def leads(neighbour: Neighbour, target: str = target) -> bool:
-            if neighbour.intra or neighbour.document in closed:
-                return False
-            return neighbour.document == target
-
+    near = current.themed[: sizes.theme_targets]
+    for target in (document for document in near if document not in closed):
+        leads = partial(_leads_to, target)
         best = _best(current, found, leads, overlapping=onward)
         if best is not None:
             return _opened(source, best)
@@ -209,6 +186,11 @@ def _theme_step(
     best = _best(current, found, lambda n: not n.intra and n.document not in closed)
     found.fallbacks += best is not None
     return _opened(source, best)
+
+
+def _leads_to(document: str, neighbour: Neighbour) -> bool:
+    """Return whether a neighbour is in another document, and in this one."""
+    return not neighbour.intra and neighbour.document == document
 
 
 def _sequential_multi_hop(
@@ -320,11 +302,8 @@ class GroupPlan:
     """Which contexts are wanted.
 
     Attributes:
-        goldens: Questions wanted.
         goldens_per_context: Questions asked about one context, at most.
         weights: Grouping -> its share of the contexts.
-        seed: Repeats every random choice.
-        sizes: Sizes of contexts.
     """
 
     goldens: int = 10
@@ -344,17 +323,23 @@ class GroupPlan:
             if isinstance(value, bool) or not 1 <= value <= most:
                 msg = f"{name} is {value!r}: give a whole number from 1 to {most:,}."
                 raise InputError(msg)
-        unknown = [name for name in self.weights if name not in GROUPINGS]
-        if unknown:
-            msg = f"No grouping {unknown[0]!r}: use one of {', '.join(GROUPINGS)}."
-            raise InputError(msg)
-        wrong = [w for w in self.weights.values() if not math.isfinite(w) or w < 0]
-        if wrong or not sum(self.weights.values()) > 0:
-            msg = (
-                f"The weights of groupings are {dict(self.weights)}: give numbers of "
-                "0 or more, not all 0."
-            )
-            raise InputError(msg)
+        check_weights(self.weights, GROUPINGS, "grouping")
+
+
+def check_weights(
+    weights: Mapping[str, float], known: Collection[str], what: str
+) -> None:
+    """Refuse a name that is not known, and weights that are none."""
+    if unknown := [name for name in weights if name not in known]:
+        msg = f"No {what} {unknown[0]!r}: use one of {', '.join(known)}."
+        raise InputError(msg)
+    wrong = any(not math.isfinite(w) or w < 0 for w in weights.values())
+    if wrong or not sum(weights.values()) > 0:
+        msg = (
+            f"The weights of {what}s are {dict(weights)}: give numbers of 0 or more, "
+            "not all 0."
+        )
+        raise InputError(msg)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -371,12 +356,7 @@ class Grouped:
 
 
 def shares(count: int, weights: Mapping[str, float]) -> dict[str, int]:
-    """Divide a number by weights, rounded down; the heaviest gets what is left.
-
-    Args:
-        count: What is divided.
-        weights: Name -> weight, not all 0.
-    """
+    """Divide a number by weights, rounded down; the heaviest gets what is left."""
     total = sum(weights.values())
     parts = {name: int(count * weight / total) for name, weight in weights.items()}
     heaviest = max(weights, key=lambda name: weights[name])
@@ -391,11 +371,6 @@ def context_groups(
 
     A context of one chunk, or, where a grouping crosses documents, of one document, is
     not taken, nor is one that was made before: another anchor is tried.
-
-    Args:
-        source: Where chunks come from.
-        plan: What is wanted.
-        progress: Told of each context.
     """
     ids = source.chunk_ids()
     count = math.ceil(plan.goldens / plan.goldens_per_context)
@@ -404,13 +379,13 @@ def context_groups(
     wanted = [name for name, n in shares(count, plan.weights).items() for _ in range(n)]
     chance.shuffle(wanted)
     # Further anchors come after those that each group gets first.
-    anchors = _Anchors(ids, chance)
+    anchors = _anchors(ids, chance)
     groups: dict[str, ContextGroup] = {}
-    missing: dict[str, int] = {}
+    missing: Counter[str] = Counter()
     for number, grouping in enumerate(wanted, start=1):
-        group = _group(source, grouping, anchors, plan.sizes, groups)
+        group = _group(source, grouping, anchors, chance, plan.sizes, groups)
         if group is None:
-            missing[grouping] = missing.get(grouping, 0) + 1
+            missing[grouping] += 1
         else:
             groups[group.id] = group
         if progress is not None:
@@ -418,25 +393,18 @@ def context_groups(
     return Grouped(groups=tuple(groups.values()), missing=missing)
 
 
-class _Anchors:
-    """Chunks at random, each once until all were taken."""
-
-    def __init__(self, ids: Sequence[tuple[str, str]], chance: random.Random) -> None:
-        self.chance = chance
-        self._ids = ids
-        self._left: list[int] = []
-
-    def next(self) -> str:
-        """Return the next anchor."""
-        if not self._left:
-            self._left = self.chance.sample(range(len(self._ids)), len(self._ids))
-        return self._ids[self._left.pop()][0]
+def _anchors(ids: Sequence[tuple[str, str]], chance: random.Random) -> Iterator[str]:
+    """Yield chunks at random, each once until all were taken."""
+    while True:
+        for place in reversed(chance.sample(range(len(ids)), len(ids))):
+            yield ids[place][0]
 
 
 def _group(
     source: ContextSource,
     grouping: str,
-    anchors: _Anchors,
+    anchors: Iterator[str],
+    chance: random.Random,
     sizes: WalkParameters,
     known: Mapping[str, ContextGroup],
 ) -> ContextGroup | None:
@@ -447,19 +415,11 @@ def _group(
     """
     best: ContextGroup | None = None
     for _ in range(ANCHORS_A_GROUP):
-        found = gather(
-            grouping,
-            source,
-            anchors.next(),
-            parameters=sizes,
-            chance=anchors.chance,
-        )
+        found = gather(grouping, source, next(anchors), parameters=sizes, chance=chance)
         group = _as_group(grouping, found)
-        one_document = len(group.documents) < 2
-        too_small = len(found.chunks) < 2
-        if grouping != "intra_document":
-            too_small = one_document
-        if too_small or group.id in known:
+        within = grouping == "intra_document"
+        parts = found.chunks if within else group.documents
+        if len(parts) < 2 or group.id in known:
             continue
         if best is None or _lacks(group, sizes) < _lacks(best, sizes):
             best = group

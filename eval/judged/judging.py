@@ -35,11 +35,7 @@ class UselessAnswerError(InputError):
 
 @contextmanager
 def quiet_deepeval() -> Iterator[None]:
-    """Import DeepEval so that it sends and shows nothing while it works.
-
-    Raises:
-        MissingExtraError: If the extra `deepeval` is not installed.
-    """
+    """Import DeepEval so that it sends and shows nothing while it works."""
     # It draws its progress on standard output, which is for data, and says there at
     # its import that it writes no files.
     with redirect_stdout(io.StringIO()):
@@ -56,11 +52,7 @@ def quiet_deepeval() -> Iterator[None]:
 
 
 def need_deepeval() -> None:
-    """Import DeepEval, quiet and sending nothing, or say that it is missing.
-
-    Raises:
-        MissingExtraError: If the extra `deepeval` is not installed.
-    """
+    """Import DeepEval, quiet and sending nothing, or say that it is missing."""
     keep_deepeval_quiet()
     before = logging.root.manager.disable
     logging.disable(max(before, logging.WARNING))
@@ -86,15 +78,6 @@ def deepeval_model(who: Respondent) -> Any:
 
     An answer is held to the form that DeepEval asks for, and asked for once more where
     it is of another; a second one of no use ends the question or metric.
-
-    Args:
-        who: Who answers; what a `KeptRespondent` says is on disk before it is used.
-
-    Returns:
-        A `deepeval.models.DeepEvalBaseLLM`.
-
-    Raises:
-        MissingExtraError: If the extra `deepeval` is not installed.
     """
     with quiet_deepeval():
         from deepeval.models import DeepEvalBaseLLM
@@ -165,11 +148,8 @@ class JudgedRecord:
     """One case.
 
     Attributes:
-        id: Tells it from the others.
-        question: What was asked.
         answer: What was answered; None where no answer came.
         expected: The right answer; None where nobody knows it.
-        aliases: Other ways to write that.
         retrieved: The texts that were found, best first.
     """
 
@@ -186,7 +166,6 @@ class JudgedAnswer:
     """What came of one case.
 
     Attributes:
-        id: The case.
         values: Measure -> value from 0 to 1; one that is missing was not measured.
         errors: Measure -> why it was not measured.
         reasons: Measure -> what the judge says about it, where it was asked to.
@@ -227,11 +206,7 @@ class Judged:
 
 
 def word_measures(record: JudgedRecord) -> dict[str, float]:
-    """Return exact match and F1 of a case; nothing where no answer is expected.
-
-    Args:
-        record: The case; one without an answer has 0.
-    """
+    """Return exact match and F1 of a case; nothing where no answer is expected."""
     if record.expected is None:
         return {}
     expected = (record.expected, *record.aliases)
@@ -252,24 +227,13 @@ def judge_answers(
     progress: Progress = silent,
     stage: str = "judging",
 ) -> Judged:
-    """Judge cases one after the other.
+    """Judge cases one after the other; what the judge says is kept before it is used.
 
     A case for which nothing was retrieved has 0 throughout. Where no answer came
     although there was something to answer from, what needs one is left out, with the
-    reason.
-
-    Args:
-        records: The cases.
-        model: The judge; what it says is kept before it is used.
-        measures: What it judges, of `JUDGED_MEASURES`.
-        threshold: What all judged measures must reach for a case to pass.
-        reasons: Whether the judge gives reasons, one call more for each measure.
-        progress: Told of each case.
-        stage: What the progress is called.
-
-    Returns:
-        What was judged. Where the judge breaks off, `stopped` says why; calling again
-        with the same state goes on.
+    reason. A case passes where all judged measures reach the threshold; reasons cost
+    one call more for each measure. Where the judge breaks off, `stopped` says why;
+    calling again with the same state goes on.
 
     Raises:
         InputError: If a measure is unknown, or the threshold is no share.
@@ -312,29 +276,18 @@ class _Judge:
 
     def judged(self, record: JudgedRecord) -> JudgedAnswer:
         """Return what comes of a case."""
-        values = word_measures(record)
-        errors: dict[str, str] = {}
-        said: dict[str, str] = {}
-        doubts: dict[str, str] = {}
-        for name in self._measures:
-            one = self._measured(name, record)
-            if one.value is None:
-                errors[name] = one.told
-                continue
-            values[name] = one.value
-            if one.told:
-                said[name] = one.told
-            if one.doubt:
-                doubts[name] = one.doubt
-        judged = [values[name] for name in self._measures if name in values]
-        whole = len(judged) == len(JUDGED_MEASURES)
+        found = {name: self._measured(name, record) for name in self._measures}
+        known = {
+            name: one.value for name, one in found.items() if one.value is not None
+        }
+        whole = len(known) == len(JUDGED_MEASURES)
         return JudgedAnswer(
             id=record.id,
-            values=values,
-            errors=errors,
-            reasons=said,
-            doubts=doubts,
-            passed=min(judged) >= self._threshold if whole else None,
+            values=word_measures(record) | known,
+            errors={n: one.told for n, one in found.items() if n not in known},
+            reasons={n: found[n].told for n in known if found[n].told},
+            doubts={n: found[n].doubt for n in known if found[n].doubt},
+            passed=min(known.values()) >= self._threshold if whole else None,
         )
 
     def _measured(self, name: str, record: JudgedRecord) -> _Measured:

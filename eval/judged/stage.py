@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -72,7 +73,6 @@ class GivenAnswer:
     Attributes:
         text: The answer; None where none came.
         shown: How many of the texts the model was shown.
-        error: Why there is none.
     """
 
     text: str | None
@@ -83,13 +83,9 @@ class GivenAnswer:
 def answer_question(
     who: Respondent, question: str, texts: Sequence[str]
 ) -> GivenAnswer:
-    """Return a short answer to a question from texts.
+    """Return a short answer to a question from texts, the most important first.
 
-    Args:
-        who: Who answers.
-        question: What is asked.
-        texts: What was retrieved, the most important first; those that do not fit the
-            model are left out. Without any, the model is not asked.
+    Those that do not fit the model are left out. Without any, it is not asked.
 
     Raises:
         ModelError: If the model's server is down, or refuses everything.
@@ -147,8 +143,6 @@ class JudgingOptions:
         answers: The model that answers from what was retrieved: its name, such as
             `qwen2.5:7b` or `openai:gpt-4.1`, or any LangChain chat model.
         judge: The model that judges the answers; None for exact match and F1 alone.
-        models: How both are asked.
-        reasons: Whether the judge gives reasons.
     """
 
     answers: str | BaseChatModel | LanguageModel
@@ -171,7 +165,6 @@ class JudgedResults:
     """Results with the measures of answers among their values.
 
     Attributes:
-        results: The systems.
         measures: Names of the measures that were added, in the order of a table.
         notes: What a reader must know, one sentence each.
         answers: System -> question id -> what was answered.
@@ -188,11 +181,7 @@ class JudgedResults:
 
 
 def judged_measure_names(*, judge: bool) -> tuple[str, ...]:
-    """Return the names of the measures that the stage adds.
-
-    Args:
-        judge: Whether a model judges.
-    """
+    """Return the names of the measures that the stage adds."""
     return (*ANSWER_MEASURES, *((*JUDGED_MEASURES, "passed") if judge else ()))
 
 
@@ -209,13 +198,6 @@ def judge_results(
     What the models say is kept in the home folder; the same run later asks nothing
     twice. Where a model breaks off, what was measured so far is in the values, and a
     note says what to do; the figures then rest on fewer questions.
-
-    Args:
-        results: What systems returned.
-        dataset: Where it was returned from.
-        options: The models.
-        settings: Home folder, and where Ollama answers.
-        progress: Told of each answer.
 
     Raises:
         InputError: If no question has an expected answer, or another run is at it.
@@ -268,8 +250,8 @@ class _Stage:
         self.answers: dict[str, dict[str, str]] = {}
         self.stopped = ""
         self._unanswered = 0
-        self._unjudged: dict[str, int] = {}
-        self._doubtful: dict[str, int] = {}
+        self._unjudged: Counter[str] = Counter()
+        self._doubtful: Counter[str] = Counter()
 
     @property
     def models(self) -> dict[str, Any]:
@@ -296,10 +278,8 @@ class _Stage:
             self.stopped = judged.stopped
             values |= judged.values()
             for answer in judged.answers:
-                for name in answer.errors:
-                    self._unjudged[name] = self._unjudged.get(name, 0) + 1
-                for name in answer.doubts:
-                    self._doubtful[name] = self._doubtful.get(name, 0) + 1
+                self._unjudged.update([*answer.errors])
+                self._doubtful.update([*answer.doubts])
         rows = [
             {**row, **values.get(question.id, {})}
             for question, row in zip(result.questions, result.values, strict=True)

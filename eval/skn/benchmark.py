@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -26,7 +27,12 @@ from knowtrail.eval.skn.phases import (
     Phases,
     no_reply,
 )
-from knowtrail.eval.skn.results import ResultFiles
+from knowtrail.eval.skn.results import (
+    write_extractions,
+    write_outcome,
+    write_responses,
+    write_search_results,
+)
 from knowtrail.eval.skn.samples import (
     RESULTS,
     bundled_samples,
@@ -63,14 +69,12 @@ class BenchmarkOptions:
         search_results: File of recorded search results; None searches the web.
         recorded_only: Whether the web is left alone; without a file, the results
             written for the bundled samples are taken.
-        results: How many results of a search.
         question_aware: Whether the extractor is told the question.
         judge_abstention: Whether a judge says what refuses to answer.
         published: Whether agent and judges are told what those of the published
             benchmark are: nothing about answers that are missing.
         retry_failed: Whether what failed in an earlier run is asked for again.
         concurrency: Calls of models side by side, 1 to 32.
-        models: How models are asked.
     """
 
     dataset: Path | None = None
@@ -106,12 +110,12 @@ class BenchmarkOptions:
                 "judge of refusals: leave out published, or these two."
             )
             raise InputError(msg)
-        if not 1 <= self.results <= 50:
-            msg = f"{self.results} search results: choose 1 to 50."
-            raise InputError(msg)
-        if not 1 <= self.concurrency <= 32:
-            msg = f"{self.concurrency} calls side by side: choose 1 to 32."
-            raise InputError(msg)
+        for number, what, most in (
+            (self.results, "search results", 50),
+            (self.concurrency, "calls side by side", 32),
+        ):
+            if not 1 <= number <= most:
+                raise InputError(f"{number} {what}: choose 1 to {most}.")
         if self.limit is not None and self.limit < 1:
             msg = f"A limit of {self.limit} samples: choose 1 or more."
             raise InputError(msg)
@@ -124,18 +128,7 @@ _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 def check_models(
     names: Sequence[str], *, settings: Settings | None = None
 ) -> dict[str, str | None]:
-    """Check that Ollama has models, so that a run does not end at its second model.
-
-    Args:
-        names: Models by name; where none is Ollama's, Ollama is not asked.
-        settings: Where Ollama answers; None takes the environment's.
-
-    Returns:
-        What Ollama calls the content of each, by name; None where it does not tell.
-
-    Raises:
-        ModelError: If Ollama does not answer or has not all of them.
-    """
+    """Check that Ollama has models, so that a run does not end at its second model."""
     import httpx
 
     whose = dict.fromkeys(provider_of(name) for name in names)
@@ -174,19 +167,12 @@ class ModelOutcome:
     """What a benchmark of one model gave.
 
     Attributes:
-        model: Name of the model.
-        judge: Name of the model that judged.
-        pipelines: The formats.
         rows: The detailed results, a row for each sample.
         metrics: As in `metrics.json`.
-        differences: Formats compared with each other.
-        folder: Where its files are.
         reused: How many results were known already, or shared between formats.
         calls: How often models answered in this run, all attempts counted.
         prompt_tokens: Tokens of those calls' prompts, as servers counted them.
-        completion_tokens: Tokens of their answers.
         digest: What Ollama calls the model's content; None where nobody tells.
-        judge_digest: The same of the judge.
     """
 
     model: str
@@ -228,57 +214,47 @@ class ModelRun:
     """The phases after the search, for one model.
 
     Attributes:
-        who: Extractor and agent.
-        judge: Who judges.
-        options: How the benchmark is run.
         phases: Asks, or takes what is finished.
-        samples: The samples.
-        found: Their search results.
-        files: Where results are written.
-        progress: Is told of every call.
-        stage: What stands before the name of a phase.
+        samples: The samples, each with the beginning of its row of results.
+        progress: Is told of every call, with what stands before the name of a phase.
     """
 
     who: Respondent
     judge: Respondent
     options: BenchmarkOptions
     phases: Phases
-    samples: Sequence[Sample]
-    found: Sequence[Found]
-    files: ResultFiles
+    samples: Sequence[tuple[Sample, dict[str, Any]]]
+    folder: Path
     progress: Progress
-    stage: str
 
     def outcome(self) -> ModelOutcome:
         """Run the phases; each one's file is written when it is done."""
         state, pipelines = self.phases.state, self.options.pipelines
         reused, before = state.reused, self._spent()
-        rows = [_row(s, f) for s, f in zip(self.samples, self.found, strict=True)]
-        self.files.search_results(self.samples, self.found)
-        self._each("Extracting", rows, self._extract)
-        self.files.extractions(rows, pipelines)
-        self._each("Reasoning", rows, self._reason)
-        self.files.agent_responses(rows, pipelines)
-        self._each("Judging", rows, self._judge)
+        rows = [row for _, row in self.samples]
+        write_search_results(self.folder, rows)
+        self._each("Extracting", self._extract)
+        write_extractions(self.folder, rows, pipelines)
+        self._each("Reasoning", self._reason)
+        write_responses(self.folder, rows, pipelines)
+        self._each("Judging", self._judge)
         for row in rows:
             for variant in pipelines:
                 del row[f"{variant}_context"]
-        metrics = calculate_metrics(rows, list(pipelines))
-        differences = compare_pipelines(rows, pipelines)
         outcome = ModelOutcome(
             model=self.who.name,
             judge=self.judge.name,
             pipelines=pipelines,
             rows=tuple(rows),
-            metrics=metrics,
-            differences=differences,
-            folder=self.files.folder,
+            metrics=calculate_metrics(rows, list(pipelines)),
+            differences=compare_pipelines(rows, pipelines),
+            folder=self.folder,
             reused=state.reused - reused,
             digest=self.who.digest,
             judge_digest=self.judge.digest,
             **{name: n - before[name] for name, n in self._spent().items()},
         )
-        self.files.evaluation(outcome)
+        write_outcome(outcome)
         return outcome
 
     def _spent(self) -> dict[str, int]:
@@ -286,72 +262,62 @@ class ModelRun:
         names = ("calls", "prompt_tokens", "completion_tokens")
         return {name: getattr(self.phases, name) for name in names}
 
-    def _each(
-        self,
-        stage: str,
-        rows: Sequence[dict[str, Any]],
-        do: Callable[[Sample, dict[str, Any], str], None],
-    ) -> None:
-        """Do something for each sample and format; add what is new in their order."""
+    def _each(self, stage: str, do: Callable[..., dict[str, Any]]) -> None:
+        """Add what something gives for each sample and format, in their order."""
         jobs = [
             (sample, row, variant)
-            for sample, row in zip(self.samples, rows, strict=True)
+            for sample, row in self.samples
             for variant in self.options.pipelines
         ]
-
-        def added(sample: Sample, row: dict[str, Any], variant: str) -> dict[str, Any]:
-            before = dict(row)
-            after = dict(before)
-            do(sample, after, variant)
-            return {name: after[name] for name in after if name not in before}
-
         pool = ThreadPoolExecutor(self.options.concurrency, "knowtrail-skn")
         # Alone, a call is made in this thread, which Ctrl-C ends at once.
-        asked: Iterator[dict[str, Any]] = (added(*job) for job in jobs)
+        asked: Iterator[dict[str, Any]] = (do(*job) for job in jobs)
         try:
             if self.options.concurrency > 1:
-                asked = pool.map(added, *zip(*jobs, strict=True))
-            for done, (new, (_, row, _)) in enumerate(
+                asked = pool.map(do, *zip(*jobs, strict=True))
+            for done, (new, (_, row, variant)) in enumerate(
                 zip(asked, jobs, strict=True), start=1
             ):
-                row |= new
-                self.progress(f"{self.stage}{stage}", done, len(jobs))
+                row |= {f"{variant}_{name}": value for name, value in new.items()}
+                self.progress(stage, done, len(jobs))
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _extract(self, sample: Sample, row: dict[str, Any], variant: str) -> None:
-        """Add an extraction to a row."""
+    def _extract(
+        self, sample: Sample, row: dict[str, Any], variant: str
+    ) -> dict[str, Any]:
+        """Return what a row has of an extraction."""
         made = self.phases.extraction(self.who, sample, variant, row["raw_text"])
-        row[f"{variant}_context"] = made["context"]
-        row[f"{variant}_tokens_est"] = made["tokens_est"]
-        row[f"{variant}_extraction_time_s"] = made.get("seconds", 0.0)
-        for name in _KEPT:
-            row[f"{variant}_extraction_{name}"] = made.get(name)
-        _add_tokens(row, f"{variant}_extraction", made)
+        return {
+            "context": made["context"],
+            "tokens_est": made["tokens_est"],
+            "extraction_time_s": made.get("seconds", 0.0),
+            **{f"extraction_{name}": made.get(name) for name in _KEPT},
+        }
 
-    def _reason(self, sample: Sample, row: dict[str, Any], variant: str) -> None:
-        """Add an answer to a row."""
+    def _reason(
+        self, sample: Sample, row: dict[str, Any], variant: str
+    ) -> dict[str, Any]:
+        """Return what a row has of an answer."""
         made = self.phases.reasoning(self.who, sample, row[f"{variant}_context"])
-        none = {**no_reply(), "confidence": None}
-        for name in none:
-            row[f"{variant}_{name}"] = (made["value"] or none)[name]
-        row[f"{variant}_reasoning_time_s"] = made["seconds"]
-        for name in ("error", "raw", "attempts"):
-            row[f"{variant}_reasoning_{name}"] = made[name]
-        _add_tokens(row, f"{variant}_reasoning", made)
+        names = ("error", "raw", "attempts", *_TOKENS)
+        return {
+            **(made["value"] or no_reply() | {"confidence": None}),
+            "reasoning_time_s": made["seconds"],
+            **{f"reasoning_{name}": made[name] for name in names},
+        }
 
-    def _judge(self, sample: Sample, row: dict[str, Any], variant: str) -> None:
-        """Add verdicts to a row."""
-        judge_row(
-            row,
-            variant,
-            lambda name, answer, beside: self.phases.verdict(
-                name, self.judge, answer, beside, sample=sample
-            ),
-            abstention=self.options.judge_abstention,
-        )
+    def _judge(
+        self, sample: Sample, row: dict[str, Any], variant: str
+    ) -> dict[str, Any]:
+        """Return what a row has of verdicts."""
+        judged, verdict = dict(row), partial(self.phases.verdict, self.judge, sample)
+        judge_row(judged, variant, verdict, abstention=self.options.judge_abstention)
+        new = judged.keys() - row.keys()
+        return {n.removeprefix(f"{variant}_"): judged[n] for n in judged if n in new}
 
 
+_TOKENS = ("prompt_tokens", "completion_tokens")
 _KEPT = (
     "status",
     "error",
@@ -362,6 +328,7 @@ _KEPT = (
     "source_characters",
     "read_characters",
     "answer_tokens",
+    *_TOKENS,
 )
 """What a row keeps of an extraction."""
 
@@ -379,12 +346,6 @@ def _row(sample: Sample, found: Found) -> dict[str, Any]:
         "search_error": found.error,
         "search_failed": found.failed,
     }
-
-
-def _add_tokens(row: dict[str, Any], name: str, made: dict[str, Any]) -> None:
-    """Add what the server counted."""
-    for kind in ("prompt_tokens", "completion_tokens"):
-        row[f"{name}_{kind}"] = made.get(kind)
 
 
 _LOG = logging.getLogger(__name__)
@@ -479,29 +440,27 @@ def run_models(
         jury = jury and replace(jury, digest=digests.get(jury.name))
         phases = Phases(
             state=state,
+            options=options,
             recorded=recorded,
-            recorded_only=options.recorded_only,
-            results=options.results,
-            question_aware=options.question_aware,
-            published=options.published,
-            retry_failed=options.retry_failed,
             before_calls=lambda: _no(problem),
         )
         found = _search(samples, phases, progress)
-        return tuple(
-            ModelRun(
+        outcomes = []
+        for who, folder in zip(respondents, _folders(output, names), strict=True):
+            named = f"{who.name}: " if len(names) > 1 else ""
+            run = ModelRun(
                 who=who,
                 judge=jury or who,
                 options=options,
                 phases=phases,
-                samples=samples,
-                found=found,
-                files=ResultFiles(folder),
-                progress=progress,
-                stage=f"{who.name}: " if len(names) > 1 else "",
-            ).outcome()
-            for who, folder in zip(respondents, _folders(output, names), strict=True)
-        )
+                samples=[(s, _row(s, f)) for s, f in zip(samples, found, strict=True)],
+                folder=folder,
+                progress=lambda stage, *done, before=named: progress(
+                    f"{before}{stage}", *done
+                ),
+            )
+            outcomes.append(run.outcome())
+    return tuple(outcomes)
 
 
 def _respondent(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.eval.cli import options_of
 from knowtrail.graph.cli.answers import json_option
 from knowtrail.graph.models.ollama_client import MOST_CONTEXT
 
@@ -21,7 +22,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.option("--ablation", is_flag=True, help="Compare all six formats.")
 @click.option(
     "--variant",
@@ -44,15 +45,12 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     "--output",
     type=_FOLDER,
     default=Path("results"),
-    show_default=True,
     help="Folder of the result files; an interrupted run goes on there.",
 )
 @click.option("--report", type=_FILE, help="Write a report, as one HTML file.")
 @click.option("--search-results", type=_FILE, help="Recorded search results, JSON.")
 @click.option("--recorded-only", is_flag=True, help="Never search the web.")
-@click.option(
-    "--results", default=5, show_default=True, help="Results taken of a search."
-)
+@click.option("--results", default=5, help="Results taken of a search.")
 @click.option("--question-aware", is_flag=True, help="Tell the extractor the question.")
 @click.option(
     "--judge-abstention",
@@ -67,30 +65,19 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--retry-failed", is_flag=True, help="Ask again for what failed in an earlier run."
 )
-@click.option(
-    "--concurrency",
-    default=1,
-    show_default=True,
-    help="Calls of models side by side, 1 to 32.",
-)
-@click.option(
-    "--temperature", default=0.0, show_default=True, help="Of all models; 0 repeats."
-)
+@click.option("--concurrency", default=1, help="Calls of models side by side, 1 to 32.")
+@click.option("--temperature", default=0.0, help="Of all models; 0 repeats.")
 @click.option(
     "--tokens",
     default=4_096,
-    show_default=True,
     help="Most tokens of an answer; of an extraction half of the context at most.",
 )
 @click.option(
     "--context",
     default=MOST_CONTEXT,
-    show_default=True,
     help="Tokens of prompt and answer together at most, as far as the models offer.",
 )
-@click.option(
-    "--seconds", default=120.0, show_default=True, help="Time limit of an answer."
-)
+@click.option("--seconds", default=120.0, help="Time limit of an answer.")
 @click.option("--no-store", is_flag=True, help="Keep no results in the graph.")
 @json_option
 @click.pass_obj
@@ -142,25 +129,9 @@ def _options(given: dict[str, Any]) -> BenchmarkOptions:
         msg = "--ablation compares all formats: leave --variant out."
         raise click.UsageError(msg)
     pipelines = ABLATION_PIPELINES if given["ablation"] else DEFAULT_PIPELINES
-    return BenchmarkOptions(
-        dataset=given["dataset"],
-        limit=given["limit"],
-        pipelines=given["variants"] or tuple(pipelines),
-        search_results=given["search_results"],
-        recorded_only=given["recorded_only"],
-        results=given["results"],
-        question_aware=given["question_aware"],
-        judge_abstention=given["judge_abstention"],
-        published=given["published"],
-        retry_failed=given["retry_failed"],
-        concurrency=given["concurrency"],
-        models=ModelOptions(
-            temperature=given["temperature"],
-            tokens=given["tokens"],
-            seconds=given["seconds"],
-            context=given["context"],
-        ),
-    )
+    given["pipelines"] = given["variants"] or tuple(pipelines)
+    given = given | {"models": ModelOptions(**options_of(ModelOptions, given))}
+    return BenchmarkOptions(**options_of(BenchmarkOptions, given))
 
 
 def _tell(outcomes: Sequence[ModelOutcome], tokens: int) -> None:
@@ -236,15 +207,11 @@ def _store(
     from knowtrail.eval.skn.results import store_outcome
     from knowtrail.graph.session import open_connection
 
+    told = _configuration(options, len(outcomes[0].rows))
     with open_connection(settings) as connection:
         return [
-            store_outcome(
-                connection,
-                outcome,
-                dataset=_dataset(given),
-                configuration=_configuration(options, len(outcome.rows)),
-            )
-            for outcome in outcomes
+            store_outcome(connection, one, dataset=_dataset(given), configuration=told)
+            for one in outcomes
         ]
 
 
@@ -259,6 +226,18 @@ def _configuration(options: BenchmarkOptions, samples: int) -> dict[str, Any]:
     }
 
 
+_TOLD = (
+    "model",
+    "judge",
+    "digest",
+    "judge_digest",
+    "calls",
+    "prompt_tokens",
+    "completion_tokens",
+    "reused",
+)
+
+
 def _show(
     outcomes: Sequence[ModelOutcome],
     runs: Sequence[dict[str, str]],
@@ -267,21 +246,14 @@ def _show(
 ) -> None:
     """Write what was found."""
     from knowtrail.eval.report import json_text
-    from knowtrail.eval.skn.results import summary_text
+    from knowtrail.eval.skn.report import summary_text
     from knowtrail.eval.skn.scoring import difference_row
 
     if as_json:
         shown = [
-            {
-                "model": outcome.model,
-                "judge": outcome.judge,
-                "digest": outcome.digest,
-                "judge_digest": outcome.judge_digest,
+            {name: getattr(outcome, name) for name in _TOLD}
+            | {
                 "folder": str(outcome.folder),
-                "calls": outcome.calls,
-                "prompt_tokens": outcome.prompt_tokens,
-                "completion_tokens": outcome.completion_tokens,
-                "reused": outcome.reused,
                 "runs": stored,
                 "metrics": outcome.metrics,
                 "comparisons": [difference_row(one) for one in outcome.differences],

@@ -52,11 +52,7 @@ class Judge:
     """One question that is asked about every answer.
 
     Attributes:
-        name: What results call it.
         beside: What the answer is compared with: `truth`, `source` or `question`.
-        instructions: What the judge is asked.
-        schema: JSON schema of its verdict.
-        check: Raises where a verdict contradicts itself.
     """
 
     name: str
@@ -141,20 +137,7 @@ PUBLISHED_JUDGES: Mapping[str, Judge] = {
 
 
 def judge_answer(judge: Judge, who: Respondent, answer: str, beside: str) -> Answer:
-    """Ask a model for its verdict.
-
-    Args:
-        judge: What is asked.
-        who: Who is asked.
-        answer: The answer that is judged; it has at most a third of the room.
-        beside: Ground truth, source or question.
-
-    Returns:
-        The verdict, or why there is none.
-
-    Raises:
-        ModelError: If the model's server is down or refuses.
-    """
+    """Ask a model for its verdict."""
     if who.model.prompt_tokens is not None:
         answer = fitting(answer, who.model.prompt_tokens // 3)
     beside = fitted(who, beside, judge.instructions, _DATA, answer)
@@ -171,17 +154,9 @@ def judge_answer(judge: Judge, who: Respondent, answer: str, beside: str) -> Ans
 NOTHING_TO_JUDGE = "the agent gave no answer"
 
 
-def asking(who: Respondent) -> Callable[[str, str, str], dict[str, Any]]:
-    """Return a function that asks a model for verdicts.
-
-    Args:
-        who: The judge.
-    """
-
-    def verdict(name: str, answer: str, beside: str) -> dict[str, Any]:
-        return judge_answer(JUDGES[name], who, answer, beside).as_dict()
-
-    return verdict
+def verdict_of(who: Respondent, name: str, answer: str, beside: str) -> dict[str, Any]:
+    """Return a model's verdict."""
+    return judge_answer(JUDGES[name], who, answer, beside).as_dict()
 
 
 def is_judged(row: dict[str, Any], variant: str) -> bool:
@@ -203,17 +178,6 @@ def judge_row(
 
     A judge that fails says so under `<variant>_judges`, and its verdict is the worst
     there is: wrong, made up, not grounded. An answer that did not come is judged so.
-
-    Args:
-        row: With `raw_text`, `ground_truth`, `answerable` and `<variant>_answer`.
-        variant: Whose answer is judged.
-        verdict: Takes judge, answer and what it is compared with; returns an `Answer`
-            as a dict.
-        abstention: Whether a judge says what refuses to answer, instead of phrases.
-
-    Raises:
-        InputError: If the row lacks something.
-        ModelError: If the judge's server is down or refuses.
     """
     answer = str(_given(row, f"{variant}_answer"))
     source = str(_given(row, "raw_text"))

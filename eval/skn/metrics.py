@@ -63,10 +63,6 @@ def abstains(answer: str) -> bool:
 
     A phrase counts wherever it stands, so "the flag is not available by default" counts
     as a refusal too: a judge can be asked instead, see `knowtrail.eval.skn.judging`.
-
-    Args:
-        answer: The answer alone, without reasoning; typographic apostrophes count as
-            plain ones.
     """
     lowered = answer.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     return any(phrase in lowered for phrase in ABSTENTION_PHRASES)
@@ -81,11 +77,7 @@ _NARROW = 1e-12
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean; of nothing it is 0.
-
-    Args:
-        values: Any numbers.
-    """
+    """Return the mean; of nothing it is 0."""
     return float(np.mean(values)) if len(values) else 0.0
 
 
@@ -101,13 +93,6 @@ def calibration_rows(confidences: ArrayLike, correct: ArrayLike) -> NDArray[np.f
 
     A row has correctness less confidence in the column of its bin, and 0 elsewhere:
     the column means then are what each bin adds, up to their sign.
-
-    Args:
-        confidences: n numbers from 0 to 1.
-        correct: As many truth values.
-
-    Raises:
-        InputError: If there are not as many of each, or a confidence is outside 0..1.
     """
     sure = np.asarray(confidences, dtype=np.float64).reshape(-1)
     right = np.asarray(correct, dtype=np.float64).reshape(-1)
@@ -132,35 +117,21 @@ def summed_gaps(means: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def normalized_hallucination(fabricated: int, total: int) -> float:
-    """Return the share of claims that are made up.
-
-    Args:
-        fabricated: Claims that the source does not have.
-        total: All claims; less than 1 counts as 1.
-    """
+    """Return the share of claims that are made up."""
     return fabricated / max(total, 1)
 
 
 def abstention_rows(
     answerable: Sequence[bool], abstained: Sequence[bool]
 ) -> NDArray[np.float64]:
-    """Return n x 3 rows (hit, refused, unanswerable).
-
-    Args:
-        answerable: Whether each sample has an answer.
-        abstained: Whether it was refused.
-    """
+    """Return n x 3 rows (hit, refused, unanswerable)."""
     can = np.asarray(answerable, dtype=bool)
     refused = np.asarray(abstained, dtype=bool)
     return np.column_stack([refused & ~can, refused, ~can]).astype(np.float64)
 
 
 def token_estimate(text: str) -> int:
-    """Return the published estimate of tokens: a quarter of the characters.
-
-    Args:
-        text: Any text; the least estimate is 1.
-    """
+    """Return the published estimate of tokens: a quarter of the characters."""
     return max(1, len(text) // 4)
 
 
@@ -200,21 +171,15 @@ def bootstrap_rows(
     ci: float = 0.95,
     bounds: Bounds | None = None,
 ) -> dict[str, float]:
-    """Return any metric with its interval, as `bootstrap_ci` does for a mean.
+    """Return any metric of n x k rows with its interval, as `bootstrap_ci` does.
 
     Args:
-        rows: n x k numbers, a row for each sample.
+        rows: A row for each sample.
         statistic: Function of the column means.
         n_bootstrap: How many times n rows are drawn with replacement.
         ci: Share of the drawn metrics inside the interval.
         bounds: Those of the metric, for samples that are all alike, as in
             `knowtrail.eval.statistics`; None leaves their interval without width.
-
-    Returns:
-        As `bootstrap_ci`; `mean` is the metric of the rows themselves.
-
-    Raises:
-        InputError: If a number is not finite, or an option is out of range.
     """
     if not 1 <= n_bootstrap <= 1_000_000 or not 0 < ci < 1:
         msg = (
@@ -253,21 +218,12 @@ def _resampled_means(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """The verdicts on one answer, as numbers.
+    """The verdicts on one answer, as numbers from 0 to 1.
 
     Attributes:
-        id: The sample.
-        category: Its kind of question.
-        answerable: Whether it has an answer.
         correct: Whether the answer is right; None where there is no right one.
-        confidence: The agent's, from 0 to 1; None where it gave none.
-        hallucinated: Whether something is made up.
-        severity: How bad that is, from 0 to 1.
+        confidence: The agent's; None where it gave none.
         normalized: Share of claims that are made up.
-        groundedness: From 0 to 1.
-        unsupported: Share of statements without support.
-        abstained: Whether the answer refuses.
-        failed: Judges that gave no verdict.
         usable: Whether the extraction can be used: not failed, nor of no text.
     """
 
@@ -287,16 +243,7 @@ class Scored:
 
 
 def scored(row: dict[str, Any], variant: str) -> Scored:
-    """Return the verdicts of a detailed row on one variant.
-
-    Args:
-        row: As in `detailed_results.json`.
-        variant: Whose answer.
-
-    Raises:
-        InputError: If a verdict is missing, a word in the place of a truth value, or
-            no number; the message names the row.
-    """
+    """Return the verdicts of a detailed row on one variant."""
     try:
         return _scored(row, variant)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
@@ -330,12 +277,7 @@ def _scored(row: dict[str, Any], variant: str) -> Scored:
 
 
 def is_usable(row: dict[str, Any], variant: str) -> bool:
-    """Return whether a row has an extraction that can be used.
-
-    Args:
-        row: As in `detailed_results.json`; without a status it counts as usable.
-        variant: Whose extraction.
-    """
+    """Return whether a row has an extraction that can be used."""
     return row.get(f"{variant}_extraction_status") not in {"failed", "empty"}
 
 
@@ -381,42 +323,34 @@ class Measure:
     """One metric.
 
     Attributes:
-        name: What results call it.
-        label: What people read.
-        better: Which way is good.
-        judge: Whose verdicts it rests on; empty for none.
         rows: Makes the rows of samples; none where it is undefined for them.
-        statistic: Function of their column means.
+        called: What people read, where that is not its name.
         about: Whether a sample is of the kind that it is about.
-        main: Whether pipelines are compared by it.
     """
 
     name: str
-    label: str
-    better: Literal["higher", "lower"]
     judge: str
     rows: Callable[[Sequence[Scored]], NDArray[np.float64]]
+    better: Literal["higher", "lower"] = "higher"
+    called: str = ""
     statistic: Statistic = first_mean
     about: Callable[[Scored], bool] = lambda _: True
     main: bool = True
 
-    def value(self, samples: Sequence[Scored]) -> float | None:
-        """Return the metric, rounded; None where it is undefined.
+    @property
+    def label(self) -> str:
+        """Return what people read."""
+        return self.called or self.name.replace("_", " ")
 
-        Args:
-            samples: Any; those that it is not about are left out.
-        """
+    def value(self, samples: Sequence[Scored]) -> float | None:
+        """Return the metric, rounded; None where it is undefined."""
         rows = self.rows([one for one in samples if self.about(one)])
         if not len(rows):
             return None
         return round(float(self.statistic(rows.mean(axis=0, keepdims=True))[0]), DIGITS)
 
     def interval(self, samples: Sequence[Scored]) -> dict[str, float] | None:
-        """Return the metric with its interval, as `bootstrap_rows` does, or None.
-
-        Args:
-            samples: As for `value`.
-        """
+        """Return the metric with its interval, as `bootstrap_rows` does, or None."""
         rows = self.rows([one for one in samples if self.about(one)])
         return bootstrap_rows(rows, self.statistic, bounds=SHARE) if len(rows) else None
 
@@ -461,30 +395,16 @@ def _divided(
     return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
 
-def _precision(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    return _divided(means[:, 0], means[:, 1])
-
-
-def _recall(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    return _divided(means[:, 0], means[:, 2])
-
-
-def _f1(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    return _divided(2 * means[:, 0], means[:, 1] + means[:, 2])
-
-
 MEASURES: tuple[Measure, ...] = (
     Measure(
         name="accuracy",
-        label="accuracy",
-        better="higher",
         judge="accuracy",
         rows=_each(lambda one: float(bool(one.correct))),
         about=lambda one: one.answerable,
     ),
     Measure(
         name="ece",
-        label="calibration error",
+        called="calibration error",
         better="lower",
         judge="accuracy",
         rows=_calibration,
@@ -493,14 +413,12 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="hallucination_rate",
-        label="hallucination rate",
         better="lower",
         judge="hallucination",
         rows=_each(lambda one: float(one.hallucinated)),
     ),
     Measure(
         name="hallucination_severity",
-        label="hallucination severity",
         better="lower",
         judge="hallucination",
         rows=_each(lambda one: one.severity),
@@ -508,21 +426,19 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="normalized_hallucination",
-        label="made-up claims of all",
+        called="made-up claims of all",
         better="lower",
         judge="hallucination",
         rows=_each(lambda one: one.normalized),
     ),
     Measure(
         name="groundedness",
-        label="groundedness",
-        better="higher",
         judge="groundedness",
         rows=_each(lambda one: one.groundedness),
     ),
     Measure(
         name="unsupported_fraction",
-        label="unsupported statements",
+        called="unsupported statements",
         better="lower",
         judge="groundedness",
         rows=_each(lambda one: one.unsupported),
@@ -530,29 +446,24 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="abstention_precision",
-        label="abstention precision",
-        better="higher",
         judge="abstention",
         rows=_refusals,
-        statistic=_precision,
+        statistic=lambda means: _divided(means[:, 0], means[:, 1]),
         main=False,
     ),
     Measure(
         name="abstention_recall",
-        label="abstention recall",
-        better="higher",
         judge="abstention",
         rows=_abstention,
-        statistic=_recall,
+        statistic=lambda means: _divided(means[:, 0], means[:, 2]),
         main=False,
     ),
     Measure(
         name="abstention_f1",
-        label="abstention F1",
-        better="higher",
+        called="abstention F1",
         judge="abstention",
         rows=_abstention,
-        statistic=_f1,
+        statistic=lambda means: _divided(2 * means[:, 0], means[:, 1] + means[:, 2]),
     ),
 )
 """In the order of all tables; those that are `main` are compared and tested."""

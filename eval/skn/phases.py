@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.models import DEFAULT_MODEL, Respondent, as_model, ask, fitted
+from knowtrail.eval.models import (
+    DEFAULT_MODEL,
+    Respondent,
+    as_model,
+    ask,
+    fitted,
+    patiently,
+)
 from knowtrail.eval.skn.judging import JUDGES, PUBLISHED_JUDGES, judge_answer
 from knowtrail.eval.skn.metrics import token_estimate
-from knowtrail.eval.skn.samples import RESULTS, Found, searched
+from knowtrail.eval.skn.samples import Found, recorded_search, searched
 from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.models.prompts import marked
 from knowtrail.ingest.extraction import VARIANTS, extract_text, variant_of
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from knowtrail.eval.models import Answer, State
+    from knowtrail.eval.skn.benchmark import BenchmarkOptions
     from knowtrail.eval.skn.samples import Sample
     from knowtrail.graph.models.language_models import LanguageModel
 
@@ -43,105 +51,43 @@ ABLATION_PIPELINES = [
 
 
 def empty_extraction(variant: str) -> str | dict[str, Any]:
-    """Return what stands for an extraction that failed, or of no text.
-
-    Args:
-        variant: Name of the format.
-    """
+    """Return what stands for an extraction that failed, or of no text."""
     if VARIANTS[variant].form == "skn":
         return ""
     return {"entities": [], "relationships": [], "claims": []}
 
 
-def _extracted(
-    raw_text: str, variant: str, model: str | BaseChatModel | LanguageModel
-) -> Any:
-    """Return an extraction as text or objects, empty where it failed."""
-    if not raw_text.strip():
-        return empty_extraction(variant)
-    extracted = extract_text(raw_text, variant=variant, model=as_model(model))
-    if extracted.value is None:
-        return empty_extraction(variant)
-    return extracted.value if isinstance(extracted.value, dict) else extracted.text
+def _extractor(variant: str) -> Callable[..., Any]:
+    """Return the function that extracts in a format."""
+
+    def extract(
+        raw_text: str, model: str | BaseChatModel | LanguageModel = DEFAULT_MODEL
+    ) -> Any:
+        """Return what a text says in the format: an object, or text for SKN.
+
+        It is valid, repaired where that was possible; where the model gave none, after
+        a second attempt, it is empty.
+        """
+        if not raw_text.strip():
+            return empty_extraction(variant)
+        extracted = extract_text(raw_text, variant=variant, model=as_model(model))
+        if extracted.value is None:
+            return empty_extraction(variant)
+        return extracted.value if isinstance(extracted.value, dict) else extracted.text
+
+    extract.__name__ = extract.__qualname__ = f"extract_{variant}"
+    return extract
 
 
-def extract_json(
-    raw_text: str, model: str | BaseChatModel | LanguageModel = DEFAULT_MODEL
-) -> dict[str, Any]:
-    """Return entities, relationships and claims of a text.
-
-    Args:
-        raw_text: Search results, or any text.
-        model: Name of a model, or any LangChain chat model.
-
-    Returns:
-        An object that fits the format's schema; its lists are empty where the model
-        gave none, after a second attempt.
-
-    Raises:
-        ModelError: If the model's server is down or refuses.
-    """
-    value: dict[str, Any] = _extracted(raw_text, "json", model)
-    return value
-
-
-def extract_json_conf(
-    raw_text: str, model: str | BaseChatModel | LanguageModel = DEFAULT_MODEL
-) -> dict[str, Any]:
-    """Do as `extract_json` does, with a confidence for each claim."""
-    value: dict[str, Any] = _extracted(raw_text, "json_conf", model)
-    return value
-
-
-def extract_skn(
-    raw_text: str, model: str | BaseChatModel | LanguageModel = DEFAULT_MODEL
-) -> str:
-    """Return what a text says in Structured Knowledge Notation, all sections.
-
-    Args:
-        raw_text: Search results, or any text.
-        model: Name of a model, or any LangChain chat model.
-
-    Returns:
-        A valid block, repaired where that was possible; empty where it was not.
-
-    Raises:
-        ModelError: If the model's server is down or refuses.
-    """
-    return str(_extracted(raw_text, "skn", model))
-
-
-def extract_skn_no_gaps(
-    raw_text: str, model: str | BaseChatModel | LanguageModel = DEFAULT_MODEL
-) -> str:
-    """Do as `extract_skn` does, without what is missing."""
-    return str(_extracted(raw_text, "skn_no_gaps", model))
-
-
-def extract_skn_no_causal(
-    raw_text: str, model: str | BaseChatModel | LanguageModel = DEFAULT_MODEL
-) -> str:
-    """Do as `extract_skn` does, without causes and effects."""
-    return str(_extracted(raw_text, "skn_no_causal", model))
-
-
-def extract_skn_no_risk(
-    raw_text: str, model: str | BaseChatModel | LanguageModel = DEFAULT_MODEL
-) -> str:
-    """Do as `extract_skn` does, without the risk of being misled."""
-    return str(_extracted(raw_text, "skn_no_risk", model))
-
-
-EXTRACTORS: dict[str, Callable[..., Any]] = {
-    "json": extract_json,
-    "json_conf": extract_json_conf,
-    "skn_no_gaps": extract_skn_no_gaps,
-    "skn_no_causal": extract_skn_no_causal,
-    "skn_no_risk": extract_skn_no_risk,
-    "skn": extract_skn,
-}
+EXTRACTORS = {variant: _extractor(variant) for variant in ABLATION_PIPELINES}
 """Name of a format -> its extractor."""
 
+extract_json = EXTRACTORS["json"]
+extract_json_conf = EXTRACTORS["json_conf"]
+extract_skn = EXTRACTORS["skn"]
+extract_skn_no_gaps = EXTRACTORS["skn_no_gaps"]
+extract_skn_no_causal = EXTRACTORS["skn_no_causal"]
+extract_skn_no_risk = EXTRACTORS["skn_no_risk"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -212,34 +158,16 @@ def no_reply() -> dict[str, Any]:
 
 
 def context_text(context: str | dict[str, Any]) -> str:
-    """Return an extraction as the agent reads it.
-
-    Args:
-        context: Text, or objects, which are written as indented JSON.
-    """
+    """Return an extraction as the agent reads it."""
     if isinstance(context, str):
         return context
     return json.dumps(context, indent=2, ensure_ascii=False, default=str)
 
 
 def reason(
-    who: Respondent, context: str, question: str, *, instructions: str = _INSTRUCTIONS
+    who: Respondent, context: str, question: str, instructions: str = _INSTRUCTIONS
 ) -> Answer:
-    """Answer a question from a context, with what that cost.
-
-    Args:
-        who: Who answers.
-        context: What the answer may rest on.
-        question: What is asked.
-        instructions: What the agent is told before.
-
-    Returns:
-        The answer; without a value where, after a second attempt too, it is not of the
-        form asked for, as one that is cut or whose confidence is not from 0 to 1.
-
-    Raises:
-        ModelError: If the model's server is down or refuses.
-    """
+    """Answer a question from a context, with what that cost."""
     context = fitted(who, context, instructions, question)
     mark, passage = marked("context", context)
     question_mark, asked = marked("question", question)
@@ -257,10 +185,6 @@ def _says_something(value: dict[str, Any]) -> None:
         raise InputError(msg)
 
 
-def _nothing() -> None:
-    """Do nothing before the first call."""
-
-
 @dataclass(slots=True, kw_only=True)
 class Phases:
     """Runs the phases of a benchmark, in as many threads as its caller likes.
@@ -268,28 +192,16 @@ class Phases:
     Of equal requests the first is asked, and the others wait for its answer.
 
     Attributes:
-        state: What is finished.
-        recorded: Recorded search results.
-        recorded_only: Whether the web is left alone.
-        results: How many search results are taken of the web.
-        question_aware: Whether the extractor is told the question.
-        published: Whether agent and judges have the published instructions.
-        retry_failed: Whether results that failed are asked for again.
         before_calls: Called once, before a model or the web is asked for the first
             time.
         calls: How often models answered, all attempts counted.
         prompt_tokens: Tokens of their prompts, as servers counted them.
-        completion_tokens: Tokens of their answers.
     """
 
     state: State
-    recorded: Mapping[str, Found] = field(default_factory=dict)
-    recorded_only: bool = False
-    results: int = RESULTS
-    question_aware: bool = False
-    published: bool = False
-    retry_failed: bool = False
-    before_calls: Callable[[], None] = _nothing
+    options: BenchmarkOptions
+    recorded: Mapping[str, Found]
+    before_calls: Callable[[], None]
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -306,9 +218,10 @@ class Phases:
             turn = self._turns.setdefault(key, Lock())
         with turn:
             known: dict[str, Any] | None = self.state.get(key)
-            again = self.retry_failed and key not in self._made
+            again = self.options.retry_failed and key not in self._made
             if known is not None and not (again and known.get("error")):
                 return known
+            self._first_call()
             made = make()
             self.state.put(key, made, **about)
         with self._guard:
@@ -326,150 +239,103 @@ class Phases:
                 self._asked = True
 
     def search(self, sample: Sample) -> Found:
-        """Return the search results of a sample; where there are none, keep nothing.
-
-        Args:
-            sample: Whose question is searched for.
-
-        Raises:
-            InputError: If there is no recorded result and the web is left alone.
-            MissingExtraError: If the web is asked and the extra `search` is missing.
-        """
-        key = content_key("search", sample.question, self.results)
-        live = not self.recorded_only and not self._is_recorded(sample)
+        """Return the search results of a sample; where there are none, keep nothing."""
+        count, only = self.options.results, self.options.recorded_only
+        key = content_key("search", sample.question, count)
+        live = not only and recorded_search(sample, self.recorded) is None
         if live and (known := self.state.get(key)) is not None:
             return Found.from_dict(known)
         if live:
             self._first_call()
-        found = searched(
-            sample,
-            self.recorded,
-            recorded_only=self.recorded_only,
-            count=self.results,
-        )
+        found = searched(sample, self.recorded, recorded_only=only, count=count)
         if live and found.error is None:
-            self.state.put(key, found.as_dict(), phase="search", sample=sample.id)
+            self.state.put(key, asdict(found), phase="search", sample=sample.id)
         return found
-
-    def _is_recorded(self, sample: Sample) -> bool:
-        return sample.question in self.recorded or f"id:{sample.id}" in self.recorded
 
     def extraction(
         self, who: Respondent, sample: Sample, variant: str, raw_text: str
     ) -> dict[str, Any]:
-        """Return an extraction: `context` for the agent, status, tokens and time.
-
-        Args:
-            who: The extractor's model.
-            sample: Whose search results they are.
-            variant: Name of the format.
-            raw_text: The search results.
-
-        Raises:
-            ModelError: If the model's server is down or refuses.
-        """
-        question = sample.question if self.question_aware else None
+        """Return an extraction: `context` for the agent, status, tokens and time."""
+        question = sample.question if self.options.question_aware else None
         if not raw_text.strip():
             return _as_record(variant, status="empty")
-        key = content_key(
-            "extraction", who.key, prompt_hash(variant_of(variant), question), raw_text
-        )
+        prompt = prompt_hash(variant_of(variant), question)
         return self._kept(
-            key,
-            lambda: self._extract(who, variant, raw_text, question),
+            content_key("extraction", who.key, prompt, raw_text),
+            lambda: _extracted(who, variant, raw_text, question),
             phase="extraction",
             sample=sample.id,
             model=who.name,
             variant=variant,
         )
 
-    def _extract(
-        self, who: Respondent, variant: str, raw_text: str, question: str | None
-    ) -> dict[str, Any]:
-        """Ask for an extraction."""
-        from knowtrail.eval.models import patiently
-
-        self._first_call()
-        extracted = patiently(
-            lambda: extract_text(
-                raw_text,
-                variant=variant,
-                model=who.model,
-                question=question,
-                seconds=who.options.seconds,
-                tokens=who.options.tokens,
-                temperature=who.options.temperature,
-            )
-        )
-        value = extracted.value
-        return _as_record(
-            variant,
-            status=extracted.status,
-            context=value if isinstance(value, dict) else extracted.text,
-            raw=extracted.raw,
-            error=extracted.error,
-            repairs=[f"{one.code}: {one.message}" for one in extracted.repairs],
-            prompt_tokens=extracted.prompt_tokens,
-            completion_tokens=extracted.completion_tokens,
-            seconds=extracted.seconds,
-            attempts=extracted.attempts,
-            prompt_hash=extracted.prompt_hash,
-            source_characters=extracted.source_characters,
-            read_characters=extracted.read_characters,
-            answer_tokens=extracted.answer_tokens,
-        )
-
     def reasoning(
         self, who: Respondent, sample: Sample, context: str | dict[str, Any]
     ) -> dict[str, Any]:
-        """Return the agent's answer, `value` None where there is none.
-
-        Args:
-            who: The agent's model.
-            sample: What is asked.
-            context: An extraction.
-
-        Raises:
-            ModelError: If the model's server is down or refuses.
-        """
+        """Return the agent's answer, `value` None where there is none."""
         text = context_text(context)
-        told = {"instructions": PUBLISHED_INSTRUCTIONS} if self.published else {}
-        agent = content_key(AGENT_HASH, *told.values()) if told else AGENT_HASH
-        key = content_key("reasoning", who.key, agent, sample.question, text)
-
-        def make() -> dict[str, Any]:
-            self._first_call()
-            return reason(who, text, sample.question, **told).as_dict()
-
+        told = (PUBLISHED_INSTRUCTIONS,) if self.options.published else ()
+        agent = content_key(AGENT_HASH, *told) if told else AGENT_HASH
         return self._kept(
-            key, make, phase="reasoning", sample=sample.id, model=who.name
+            content_key("reasoning", who.key, agent, sample.question, text),
+            lambda: reason(who, text, sample.question, *told).as_dict(),
+            phase="reasoning",
+            sample=sample.id,
+            model=who.name,
         )
 
     def verdict(
-        self, name: str, who: Respondent, answer: str, beside: str, *, sample: Sample
+        self, who: Respondent, sample: Sample, name: str, answer: str, beside: str
     ) -> dict[str, Any]:
-        """Return a judge's verdict, `value` None where there is none.
-
-        Args:
-            name: Which judge.
-            who: Its model.
-            answer: What is judged.
-            beside: What it is compared with.
-            sample: What was asked.
-
-        Raises:
-            ModelError: If the model's server is down or refuses.
-        """
-        judge = (PUBLISHED_JUDGES if self.published else JUDGES)[name]
-        key = content_key("verdict", name, who.key, judge.prompt_hash, answer, beside)
-
-        def make() -> dict[str, Any]:
-            self._first_call()
-            return judge_answer(judge, who, answer, beside).as_dict()
-
+        """Return a judge's verdict, `value` None where there is none."""
+        judge = (PUBLISHED_JUDGES if self.options.published else JUDGES)[name]
         return self._kept(
-            key, make, phase="evaluation", sample=sample.id, judge=name, model=who.name
+            content_key("verdict", name, who.key, judge.prompt_hash, answer, beside),
+            lambda: judge_answer(judge, who, answer, beside).as_dict(),
+            phase="evaluation",
+            sample=sample.id,
+            judge=name,
+            model=who.name,
         )
+
+
+def _extracted(
+    who: Respondent, variant: str, raw_text: str, question: str | None
+) -> dict[str, Any]:
+    """Ask for an extraction."""
+    extracted = patiently(
+        lambda: extract_text(
+            raw_text,
+            variant=variant,
+            model=who.model,
+            question=question,
+            seconds=who.options.seconds,
+            tokens=who.options.tokens,
+            temperature=who.options.temperature,
+        )
+    )
+    value = extracted.value
+    return _as_record(
+        variant,
+        context=value if isinstance(value, dict) else extracted.text,
+        repairs=[f"{one.code}: {one.message}" for one in extracted.repairs],
+        **{name: getattr(extracted, name) for name in _KEPT},
+    )
+
+
+_KEPT = (
+    "status",
+    "raw",
+    "error",
+    "prompt_tokens",
+    "completion_tokens",
+    "seconds",
+    "attempts",
+    "prompt_hash",
+    "source_characters",
+    "read_characters",
+    "answer_tokens",
+)
 
 
 def _as_record(variant: str, **about: Any) -> dict[str, Any]:

@@ -1,21 +1,13 @@
-"""The report of a benchmark: formats with intervals, differences, the worst samples."""
+"""A benchmark for people: a summary as text, a page with the worst samples besides."""
 
 from __future__ import annotations
 
-from importlib import resources
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.report import (
-    Table,
-    facts,
-    html_page,
-    interval_cells,
-    shown_text,
-    table,
-)
+from knowtrail.eval.report import Table, filled
 from knowtrail.eval.skn.metrics import MEASURES, scored
-from knowtrail.eval.skn.scoring import ahead
+from knowtrail.eval.skn.scoring import NUMBERS, ahead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,104 +16,40 @@ if TYPE_CHECKING:
     from knowtrail.eval.skn.metrics import Measure, Scored
 
 WORST = 15
-LONGEST = 1_500
 _ALPHA = 0.05
-_NUMBERS = {
-    "usable_extractions": "extractions that can be used, count",
-    "avg_context_tokens": "context tokens, a quarter of the characters",
-    "avg_extraction_prompt_tokens": "tokens of the extractor's prompt, counted",
-    "avg_extraction_completion_tokens": "tokens of the extraction, counted",
-    "avg_reasoning_prompt_tokens": "tokens of the agent's prompt, counted",
-    "avg_reasoning_completion_tokens": "tokens of the answer, counted",
-    "avg_search_time_s": "seconds of searching",
-    "avg_extraction_time_s": "seconds of extracting",
-    "avg_reasoning_time_s": "seconds of reasoning",
-    "avg_total_latency_s": "seconds in all",
-    "avg_confidence": "confidence of the agent",
-    "confidence_when_correct": "confidence where it is right",
-    "confidence_when_wrong": "confidence where it is wrong",
-    "judge_failure_rate": "judges that gave no verdict, of all",
-    "extraction_failure_rate": "extractions that failed, of all",
-    "extraction_repair_rate": "extractions that were repaired, of all",
-    "extraction_shortened_rate": "texts that were read in part, of all",
-    "agent_failure_rate": "answers that did not come, of all",
-    "search_failure_rate": "searches that failed, of all",
-    "empty_search_rate": "searches that found nothing, of all",
-}
 
 
 def benchmark_page(
     outcomes: Sequence[ModelOutcome], *, title: str, about: Mapping[str, str]
 ) -> str:
-    """Return the report as HTML.
-
-    Args:
-        outcomes: What the benchmark of each model gave.
-        title: Heading of the page.
-        about: What was run and how, by name.
-    """
-    style = (
-        resources.files("knowtrail.eval.skn").joinpath("report.css").read_text("utf-8")
+    """Return the report as HTML, with what was run and how by name."""
+    return filled(
+        "skn/report.html",
+        title=title,
+        about=about,
+        measures=MEASURES,
+        models=[_model(one, several=len(outcomes) > 1) for one in outcomes],
     )
-    body = [
-        *facts(about),
-        "<p>A judge that gives no verdict counts as the worst one. Quality figures "
-        "need a model of 7 billion parameters or more, and samples enough: look at the "
-        "intervals first.</p>",
-    ]
-    for outcome in outcomes:
-        body += _model(outcome, several=len(outcomes) > 1)
-    return html_page(title, body, style=style)
 
 
-def _model(outcome: ModelOutcome, *, several: bool) -> Iterator[str]:
-    """Yield everything about one model."""
-    prefix = f"{outcome.model}: " if several else ""
-    yield from _formats(outcome, prefix)
-    yield from table(_differences(outcome, prefix))
-    yield from _categories(outcome, prefix)
-    yield from table(_costs(outcome, prefix))
-    yield from _worst(outcome, prefix)
-
-
-def _formats(outcome: ModelOutcome, prefix: str) -> Iterator[str]:
-    """Yield the formats with their metrics, format below format for each metric."""
-    answerable = sum(bool(row["answerable"]) for row in outcome.rows)
-    samples = {v: [scored(row, v) for row in outcome.rows] for v in outcome.pipelines}
-    shared = [
-        place
-        for place in range(len(outcome.rows))
-        if all(of[place].usable for of in samples.values())
-    ]
-    kept = {v: [of[place] for place in shared] for v, of in samples.items()}
-    yield (
-        f"<h2>{shown_text(prefix)}Formats</h2><p>{len(outcome.rows)} samples, "
-        f"{answerable} of them answerable; each metric with its 95 % bootstrap "
-        "interval over samples. Bold is what is best on the "
-        f"{len(shared)} samples of which every format has a usable extraction.</p>"
-        '<div class="wide"><table class="metrics skn"><tbody>'
-    )
-    for measure in MEASURES:
-        best = _best(kept, measure)
-        for place, v in enumerate(outcome.pipelines):
-            ci = outcome.metrics[v][f"{measure.name}_ci"]
-            cells = (
-                interval_cells(ci["mean"], ci["ci_low"], ci["ci_high"], none="-")
-                if ci
-                else '<td class="number">-</td><td class="ends">-</td><td></td>'
-            )
-            label = f"{measure.label}<small>{measure.better} is better</small>"
-            head = (
-                f'<th rowspan="{len(outcome.pipelines)}">{label}</th>'
-                if not place
-                else ""
-            )
-            first = ' class="first"' if not place else ""
-            name = f"<b>{shown_text(v)}</b>" if v in best else shown_text(v)
-            yield f"<tr{first}>{head}<td>{name}</td>{cells}</tr>"
-    yield "</tbody></table></div>"
-    if answerable == len(outcome.rows):
-        yield "<p>Every sample has an answer: refusing one is not measured.</p>"
+def _model(outcome: ModelOutcome, *, several: bool) -> dict[str, Any]:
+    """Return everything about one model."""
+    prefix, pipelines = f"{outcome.model}: " if several else "", outcome.pipelines
+    samples = [[scored(row, v) for v in pipelines] for row in outcome.rows]
+    shared = [of for of in samples if all(one.usable for one in of)]
+    kept = {v: [of[place] for of in shared] for place, v in enumerate(pipelines)}
+    ranked = sorted(outcome.rows, key=lambda row: -_badness(row, pipelines))
+    return {
+        "prefix": prefix,
+        "rows": outcome.rows,
+        "metrics": {v: outcome.metrics[v] for v in pipelines},
+        "answerable": sum(bool(row["answerable"]) for row in outcome.rows),
+        "shared": len(shared),
+        "best": {measure.name: _best(kept, measure) for measure in MEASURES},
+        "differences": _differences(outcome, prefix),
+        "costs": _costs(outcome, prefix),
+        "worst": ranked[:WORST],
+    }
 
 
 def _best(samples: Mapping[str, Sequence[Scored]], measure: Measure) -> list[str]:
@@ -135,7 +63,7 @@ def _best(samples: Mapping[str, Sequence[Scored]], measure: Measure) -> list[str
     return found if len(found) < len(values) else []
 
 
-def _differences(outcome: ModelOutcome, prefix: str) -> Table:
+def _differences(outcome: ModelOutcome, prefix: str = "") -> Table:
     """Return the paired differences as a table."""
     labels = {measure.name: measure.label for measure in MEASURES}
     rows = []
@@ -151,6 +79,7 @@ def _differences(outcome: ModelOutcome, prefix: str) -> Table:
             f"{one.p_value:.4f}",
             (ahead(one) or "neither") if sure else "not told apart",
         ])
+    columns = "metric, formats, n, difference, interval, p, p (Holm), better"
     return Table(
         title=f"{prefix}Differences between formats on the same samples",
         note=(
@@ -160,58 +89,12 @@ def _differences(outcome: ModelOutcome, prefix: str) -> Table:
             "rows of the metric. Better is only said where the corrected p is below "
             "0.05."
         ),
-        columns=[
-            "metric",
-            "formats",
-            "n",
-            "difference",
-            "interval",
-            "p",
-            "p (Holm)",
-            "better",
-        ],
+        columns=columns.split(", "),
         rows=rows,
     )
 
 
-def _categories(outcome: ModelOutcome, prefix: str) -> Iterator[str]:
-    """Yield the main metrics of each category, format beside format."""
-    main = [measure for measure in MEASURES if measure.main]
-    first = outcome.metrics[outcome.pipelines[0]]["by_category"]
-    yield (
-        f"<h2>{shown_text(prefix)}By kind of question</h2><p>Below each value its 95 % "
-        "interval; a dash where the kind has no such samples.</p>"
-        '<div class="wide"><table class="plain kinds"><thead><tr><th>kind</th>'
-        "<th>n</th><th>format</th>"
-    )
-    yield "".join(f"<th>{measure.label}</th>" for measure in main)
-    yield "</tr></thead><tbody>"
-    for category, entry in first.items():
-        for place, v in enumerate(outcome.pipelines):
-            found = outcome.metrics[v]["by_category"][category]
-            head = (
-                f'<th rowspan="{len(outcome.pipelines)}"><bdi>'
-                f"{shown_text(category.replace('_', ' '))}</bdi></th>"
-                f'<td rowspan="{len(outcome.pipelines)}">{entry["n"]}</td>'
-                if not place
-                else ""
-            )
-            cells = "".join(_small(found[f"{measure.name}_ci"]) for measure in main)
-            yield f"<tr>{head}<td>{shown_text(v)}</td>{cells}</tr>"
-    yield "</tbody></table></div>"
-
-
-def _small(found: Mapping[str, float] | None) -> str:
-    """Return a cell with a value and its interval."""
-    if found is None:
-        return "<td>-</td>"
-    return (
-        f"<td>{found['mean']:.2f}<small>{found['ci_low']:.2f} to "
-        f"{found['ci_high']:.2f}</small></td>"
-    )
-
-
-def _costs(outcome: ModelOutcome, prefix: str) -> Table:
+def _costs(outcome: ModelOutcome, prefix: str = "") -> Table:
     """Return means of tokens, times and failures as a table."""
     return Table(
         title=f"{prefix}Cost, and what went wrong",
@@ -222,7 +105,7 @@ def _costs(outcome: ModelOutcome, prefix: str) -> Table:
         columns=["", *outcome.pipelines],
         rows=[
             [label, *(_shown(outcome.metrics[v][name]) for v in outcome.pipelines)]
-            for name, label in _NUMBERS.items()
+            for name, label in NUMBERS.items()
         ],
     )
 
@@ -248,58 +131,95 @@ def _badness(row: dict[str, Any], pipelines: Sequence[str]) -> float:
     return total
 
 
-def _worst(outcome: ModelOutcome, prefix: str) -> Iterator[str]:
-    """Yield the worst samples with their answers."""
-    ranked = sorted(outcome.rows, key=lambda row: -_badness(row, outcome.pipelines))[
-        :WORST
-    ]
-    yield (
-        f"<h2>{shown_text(prefix)}Worst samples</h2><p>The {len(ranked)} samples whose "
-        "answers are wrong, made up or not grounded most, over all formats.</p>"
-    )
-    for place, row in enumerate(ranked):
-        opened = " open" if place < 2 else ""
-        yield (
-            f"<details{opened}><summary><b>{shown_text(str(row['id']))}</b> "
-            f"<bdi>{shown_text(row['question'])}</bdi></summary>"
-            '<p class="truth">Right is: <bdi>'
-            f"{shown_text(row['ground_truth'])}</bdi></p>"
-            '<table class="answers"><thead><tr><th>format</th><th>answer</th>'
-            "<th>verdicts</th></tr></thead><tbody>"
-        )
-        for v in outcome.pipelines:
-            answer = row[f"{v}_answer"][:LONGEST] or "(no answer)"
-            yield (
-                f"<tr><th>{shown_text(v)}</th><td><bdi>{shown_text(answer)}</bdi></td>"
-                f"<td>{_verdicts(row, v)}</td></tr>"
-            )
-        yield "</tbody></table></details>"
+VERDICT = ["accuracy", "ece", "hallucination_rate", "groundedness", "abstention_f1"]
+"""The metrics by which two formats are set against each other."""
 
 
-def _verdicts(row: dict[str, Any], variant: str) -> str:
-    """Return the verdicts on an answer as lines of HTML."""
-    correct = row[f"{variant}_correct"]
-    hallucination = row[f"{variant}_hallucination"]
+def summary_text(outcome: ModelOutcome) -> str:
+    """Return the summary of a run."""
     lines = [
-        "no right answer exists"
-        if correct is None
-        else "right"
-        if correct
-        else "wrong",
-        "gave no answer of the form asked for"
-        if (sure := row[f"{variant}_confidence"]) is None
-        else f"confidence {sure:.2f}",
-        "refuses to answer" if row[f"{variant}_abstained"] else "",
-        f"{len(hallucination['fabricated_claims'])} of {hallucination['total_claims']} "
-        f"claims made up, severity {hallucination['hallucination_severity']:.2f}",
-        f"grounded {row[f'{variant}_groundedness']['groundedness_score']:.2f}",
+        f"Extraction formats compared: {', '.join(outcome.pipelines)}",
+        f"Model {outcome.model}, judge {outcome.judge}, {len(outcome.rows)} samples, "
+        f"{sum(bool(row['answerable']) for row in outcome.rows)} of them answerable",
+        "",
+        *_metric_lines(outcome),
+        "",
+        *_table(_costs(outcome)),
+        *_ratio(outcome),
+        "",
+        *_verdict(outcome),
+        *(_table(_differences(outcome)) if outcome.differences else ()),
+        "",
+        "A judge that gives no verdict counts as the worst one; metrics.json has the "
+        "metrics without them too (judged_only). Quality figures mean little below a "
+        "model of 7 billion parameters.",
+        "",
     ]
-    lines += [
-        f"made up: {claim[:200]}" for claim in hallucination["fabricated_claims"][:5]
-    ]
-    lines += [
-        f"no verdict on {name}: {said['error'][:200]}"
-        for name, said in row[f"{variant}_judges"].items()
-        if said.get("error")
-    ]
-    return "<br>".join(shown_text(line) for line in lines if line)
+    return "\n".join(lines)
+
+
+def _table(table: Table) -> Iterator[str]:
+    """Yield a table with its columns aligned; the first is text."""
+    rows = [table.columns, *table.rows]
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    for row in rows:
+        first = row[0].ljust(widths[0])
+        rest = [
+            cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)
+        ]
+        yield "  ".join([first, *rest]).rstrip()
+
+
+def _metric_lines(outcome: ModelOutcome) -> Iterator[str]:
+    """Yield the metrics with their intervals."""
+    rows = []
+    for measure in MEASURES:
+        found = [outcome.metrics[v][f"{measure.name}_ci"] for v in outcome.pipelines]
+        rows.append([measure.label, *map(_interval, found)])
+    columns = ["metric (95 % interval)", *outcome.pipelines]
+    yield from _table(Table(title="", note="", columns=columns, rows=rows))
+
+
+def _interval(ci: Mapping[str, float] | None) -> str:
+    """Return a number with its interval; a dash for none."""
+    return f"{ci['mean']:.4f} [{ci['ci_low']:.4f}, {ci['ci_high']:.4f}]" if ci else "-"
+
+
+def _ratio(outcome: ModelOutcome) -> Iterator[str]:
+    """Yield how many tokens SKN has of those of JSON."""
+    if efficiency := outcome.metrics["efficiency"]:
+        ratio, n = (efficiency[f"token_ratio_{of}"] for of in ("skn_vs_json", "n"))
+        said = "-" if ratio is None else f"{ratio:.4g}"
+        yield f"Context tokens of skn / json: {said}, of {n} samples with both"
+
+
+def _verdict(outcome: ModelOutcome) -> Iterator[str]:
+    """Yield which format each metric speaks for, the first against the last."""
+    if len(outcome.pipelines) < 2:
+        return
+    first, second = outcome.pipelines[0], outcome.pipelines[-1]
+    found = {
+        one.metric: one
+        for one in outcome.differences
+        if (one.base, one.name) == (first, second)
+    }
+    rows = []
+    for name in VERDICT:
+        label, one = name.replace("_", " "), found.get(name)
+        if one is None:
+            rows.append([label, "-", "-", "-", "-"])
+            continue
+        values = [f"{value:.4f}" for value in (one.found.first, one.found.second)]
+        rows.append([label, str(one.found.n), *values, ahead(one) or "tie"])
+    columns = ("metric, both extractions usable", "n", first, second, "ahead")
+    yield from _table(Table(title="", note="", columns=columns, rows=rows))
+    won = [ahead(found[name]) for name in VERDICT if name in found]
+    if won:
+        counted = [won.count(name) for name in (first, second, "")]
+        yield (
+            f"{first} {counted[0]}, {second} {counted[1]}, ties {counted[2]}: by the "
+            "values alone; the tests below say what is more than chance"
+        )
+    else:
+        yield f"{first} and {second} have no usable extraction of the same sample"
+    yield ""

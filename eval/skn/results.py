@@ -1,4 +1,4 @@
-"""What a benchmark gave: a summary for people, files, and a run in the graph a format.
+"""What a benchmark gave, as files and as runs in the graph, one for each format.
 
 So the saved queries that set two runs side by side set two formats side by side. The
 metrics of a category have its name as their path; a difference between formats is a
@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.skn.metrics import MEASURES, scored
-from knowtrail.eval.skn.scoring import ahead, difference_row
+from knowtrail.eval.skn.report import summary_text
+from knowtrail.eval.skn.scoring import NUMBERS, difference_row
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, sendable, store_run
 from knowtrail.graph.errors import StorageError
 from knowtrail.graph.files import write_file
@@ -26,296 +26,69 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from knowtrail.eval.skn.benchmark import ModelOutcome
-    from knowtrail.eval.skn.samples import Found, Sample
     from knowtrail.graph.db.connection import Connection
 
-VERDICT = (
-    "accuracy",
-    "ece",
-    "hallucination_rate",
-    "groundedness",
-    "abstention_f1",
-)
-"""The metrics by which two formats are set against each other."""
+
+def write_results(folder: Path, name: str, value: Any) -> None:
+    """Write a file of JSON into the folder of a run, which is made where missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        msg = f"Cannot make the folder {folder}: {error.strerror}."
+        raise StorageError(msg) from error
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    write_file(folder / name, sendable(text) + "\n")
 
 
-def summary_text(outcome: ModelOutcome) -> str:
-    """Return the summary of a run.
-
-    Args:
-        outcome: What the run gave.
-    """
-    lines = [
-        f"Extraction formats compared: {', '.join(outcome.pipelines)}",
-        f"Model {outcome.model}, judge {outcome.judge}, {len(outcome.rows)} samples, "
-        f"{sum(bool(row['answerable']) for row in outcome.rows)} of them answerable",
-        "",
-        *_metric_lines(outcome),
-        "",
-        *_costs(outcome),
-        "",
-        *_verdict(outcome),
-        *_tests(outcome),
-        "",
-        "A judge that gives no verdict counts as the worst one; metrics.json has the "
-        "metrics without them too (judged_only). Quality figures mean little below a "
-        "model of 7 billion parameters.",
-        "",
+def write_search_results(folder: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Write what was found; the file can be given to another run."""
+    names = ("id", "question", "raw_text")
+    entries = [
+        {name: row[name] for name in names} | {"raw_text_chars": len(row["raw_text"])}
+        for row in rows
     ]
-    return "\n".join(lines)
+    write_results(folder, "search_results.json", entries)
 
 
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield rows with their columns aligned; the first is text."""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+def write_extractions(
+    folder: Path, rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
+) -> None:
+    """Write the extractions of each format."""
+    entries = []
     for row in rows:
-        first = row[0].ljust(widths[0])
-        rest = [
-            cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)
-        ]
-        yield "  ".join([first, *rest]).rstrip()
+        entry: dict[str, Any] = {"id": row["id"]}
+        for v in pipelines:
+            entry[f"{v}_extraction"] = row[f"{v}_context"]
+            entry[f"{v}_tokens_est"] = row[f"{v}_tokens_est"]
+            entry[f"{v}_status"] = row[f"{v}_extraction_status"]
+            entry[f"{v}_repairs"] = row[f"{v}_extraction_repairs"] or []
+            if row[f"{v}_extraction_error"]:
+                entry[f"{v}_error"] = row[f"{v}_extraction_error"]
+                entry[f"{v}_raw"] = row[f"{v}_extraction_raw"]
+        entries.append(entry)
+    write_results(folder, "extractions.json", entries)
 
 
-def _metric_lines(outcome: ModelOutcome) -> Iterator[str]:
-    """Yield the metrics with their intervals."""
-    rows = [["metric (95 % interval)", *outcome.pipelines]]
-    for measure in MEASURES:
-        cells = []
-        for v in outcome.pipelines:
-            ci = outcome.metrics[v][f"{measure.name}_ci"]
-            cells.append(
-                f"{ci['mean']:.4f} [{ci['ci_low']:.4f}, {ci['ci_high']:.4f}]"
-                if ci
-                else "-"
-            )
-        rows.append([measure.label, *cells])
-    yield from _table(rows)
+def write_responses(
+    folder: Path, rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
+) -> None:
+    """Write the answers to each format."""
+    names = ("answer", "confidence", "reasoning")
+    entries = [
+        {"id": row["id"], "question": row["question"]}
+        | {f"{v}_response": {n: row[f"{v}_{n}"] for n in names} for v in pipelines}
+        for row in rows
+    ]
+    write_results(folder, "agent_responses.json", entries)
 
 
-_COSTS = {
-    "usable_extractions": "extractions that can be used, count",
-    "avg_context_tokens": "context tokens, estimated",
-    "avg_extraction_completion_tokens": "tokens of extractions, counted",
-    "avg_reasoning_prompt_tokens": "tokens of the agent's prompt, counted",
-    "avg_search_time_s": "seconds of searching",
-    "avg_extraction_time_s": "seconds of extracting",
-    "avg_reasoning_time_s": "seconds of reasoning",
-    "avg_total_latency_s": "seconds in all",
-    "judge_failure_rate": "judges that failed",
-    "extraction_failure_rate": "extractions that failed",
-    "extraction_repair_rate": "extractions that were repaired",
-    "extraction_shortened_rate": "texts that were read in part",
-    "agent_failure_rate": "answers that did not come",
-    "search_failure_rate": "searches that failed",
-    "empty_search_rate": "searches that found nothing",
-}
-
-
-def _costs(outcome: ModelOutcome) -> Iterator[str]:
-    """Yield mean costs and what went wrong."""
-    rows = [["mean of a sample", *outcome.pipelines]]
-    for name, label in _COSTS.items():
-        values = [outcome.metrics[v][name] for v in outcome.pipelines]
-        shown = ["-" if value is None else f"{value:.4g}" for value in values]
-        rows.append([label, *shown])
-    yield from _table(rows)
-    yield "Tokens are means over the extractions that can be used."
-    if efficiency := outcome.metrics["efficiency"]:
-        ratio, n = (efficiency[f"token_ratio_{of}"] for of in ("skn_vs_json", "n"))
-        said = "-" if ratio is None else f"{ratio:.4g}"
-        yield f"Context tokens of skn / json: {said}, of {n} samples with both"
-
-
-def _verdict(outcome: ModelOutcome) -> Iterator[str]:
-    """Yield which format each metric speaks for, the first against the last."""
-    if len(outcome.pipelines) < 2:
-        return
-    first, second = outcome.pipelines[0], outcome.pipelines[-1]
-    found = {
-        one.metric: one
-        for one in outcome.differences
-        if (one.base, one.name) == (first, second)
-    }
-    rows = [["metric, both extractions usable", "n", first, second, "ahead"]]
-    for name in VERDICT:
-        label, one = name.replace("_", " "), found.get(name)
-        if one is None:
-            rows.append([label, "-", "-", "-", "-"])
-            continue
-        values = [f"{value:.4f}" for value in (one.found.first, one.found.second)]
-        rows.append([label, str(one.found.n), *values, ahead(one) or "tie"])
-    yield from _table(rows)
-    won = [ahead(found[name]) for name in VERDICT if name in found]
-    if won:
-        counted = [won.count(name) for name in (first, second, "")]
-        yield (
-            f"{first} {counted[0]}, {second} {counted[1]}, ties {counted[2]}: by the "
-            "values alone; the tests below say what is more than chance"
-        )
-    else:
-        yield f"{first} and {second} have no usable extraction of the same sample"
-    yield ""
-
-
-def _tests(outcome: ModelOutcome) -> Iterator[str]:
-    """Yield the paired differences and their p-values."""
-    if not outcome.differences:
-        return
-    rows = [["paired difference (95 % interval)", "value", "p", "p by Holm"]]
-    for one in outcome.differences:
-        apart = one.found.difference
-        ends = "" if isnan(apart.low) else f" [{apart.low:.4f}, {apart.high:.4f}]"
-        rows.append([
-            f"{one.metric}: {one.name} less {one.base}",
-            f"{apart.value:+.4f}{ends}",
-            f"{one.found.p_value:.4f}",
-            f"{one.p_value:.4f}",
-        ])
-    yield from _table(rows)
-
-
-class ResultFiles:
-    """Writes the files of one model's run.
-
-    Attributes:
-        folder: Where they go.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        """Make the folder where it is missing.
-
-        Args:
-            folder: Where the files go.
-
-        Raises:
-            StorageError: If it cannot be made.
-        """
-        self.folder = folder
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            msg = f"Cannot make the folder {folder}: {error.strerror}."
-            raise StorageError(msg) from error
-
-    def _write(self, name: str, value: Any) -> None:
-        """Write a file of JSON."""
-        text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
-        write_file(self.folder / name, sendable(text) + "\n")
-
-    def search_results(self, samples: Sequence[Sample], found: Sequence[Found]) -> None:
-        """Write what was found; the file can be given to another run.
-
-        Args:
-            samples: The samples.
-            found: Their search results.
-
-        Raises:
-            StorageError: If it cannot be written.
-        """
-        self._write(
-            "search_results.json",
-            [
-                {
-                    "id": sample.id,
-                    "question": sample.question,
-                    "raw_text": one.raw_text,
-                    "raw_text_chars": len(one.raw_text),
-                }
-                for sample, one in zip(samples, found, strict=True)
-            ],
-        )
-
-    def extractions(
-        self, rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
-    ) -> None:
-        """Write the extractions; takes rows and formats.
-
-        Args:
-            rows: Rows with a context for each format.
-            pipelines: The formats.
-
-        Raises:
-            StorageError: If it cannot be written.
-        """
-        entries = []
-        for row in rows:
-            entry: dict[str, Any] = {"id": row["id"]}
-            for v in pipelines:
-                entry[f"{v}_extraction"] = row[f"{v}_context"]
-                entry[f"{v}_tokens_est"] = row[f"{v}_tokens_est"]
-                entry[f"{v}_status"] = row[f"{v}_extraction_status"]
-                entry[f"{v}_repairs"] = row[f"{v}_extraction_repairs"] or []
-                if row[f"{v}_extraction_error"]:
-                    entry[f"{v}_error"] = row[f"{v}_extraction_error"]
-                    entry[f"{v}_raw"] = row[f"{v}_extraction_raw"]
-            entries.append(entry)
-        self._write("extractions.json", entries)
-
-    def agent_responses(
-        self, rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
-    ) -> None:
-        """Write the answers; takes rows and formats.
-
-        Args:
-            rows: Rows with an answer for each format.
-            pipelines: The formats.
-
-        Raises:
-            StorageError: If it cannot be written.
-        """
-        fields = ("answer", "confidence", "reasoning")
-        self._write(
-            "agent_responses.json",
-            [
-                {"id": row["id"], "question": row["question"]}
-                | {
-                    f"{v}_response": {name: row[f"{v}_{name}"] for name in fields}
-                    for v in pipelines
-                }
-                for row in rows
-            ],
-        )
-
-    def evaluation(self, outcome: ModelOutcome) -> None:
-        """Write detailed results, metrics, comparisons and the summary.
-
-        Args:
-            outcome: What the run gave.
-
-        Raises:
-            StorageError: If one cannot be written.
-        """
-        self._write("detailed_results.json", list(outcome.rows))
-        self._write("metrics.json", outcome.metrics)
-        self._write(
-            "comparisons.json", [difference_row(one) for one in outcome.differences]
-        )
-        write_file(self.folder / "summary.txt", summary_text(outcome))
-
-
-_PLAIN = (
-    "avg_confidence",
-    "confidence_when_correct",
-    "confidence_when_wrong",
-    "avg_search_time_s",
-    "avg_extraction_time_s",
-    "avg_reasoning_time_s",
-    "avg_total_latency_s",
-    "avg_context_tokens",
-    "avg_extraction_prompt_tokens",
-    "avg_extraction_completion_tokens",
-    "avg_reasoning_prompt_tokens",
-    "avg_reasoning_completion_tokens",
-    "judge_failure_rate",
-    "extraction_failure_rate",
-    "extraction_repair_rate",
-    "extraction_shortened_rate",
-    "agent_failure_rate",
-    "search_failure_rate",
-    "empty_search_rate",
-    "usable_extractions",
-)
-"""Metrics without an interval."""
+def write_outcome(outcome: ModelOutcome) -> None:
+    """Write detailed results, metrics, comparisons and the summary."""
+    comparisons = [difference_row(one) for one in outcome.differences]
+    write_results(outcome.folder, "detailed_results.json", list(outcome.rows))
+    write_results(outcome.folder, "metrics.json", outcome.metrics)
+    write_results(outcome.folder, "comparisons.json", comparisons)
+    write_file(outcome.folder / "summary.txt", summary_text(outcome))
 
 
 def store_outcome(
@@ -325,22 +98,10 @@ def store_outcome(
     dataset: str,
     configuration: Mapping[str, Any],
 ) -> dict[str, str]:
-    """Store what a benchmark gave, a run for each format; see `EvalRun`.
+    """Store what a benchmark gave, a run for each format; return their ids.
 
     A record judges the Extraction nodes of its model and format that came from the same
-    answer of the model.
-
-    Args:
-        connection: The database.
-        outcome: What the benchmark of one model gave.
-        dataset: What the data set is called.
-        configuration: How it was run.
-
-    Returns:
-        The id of the run of each format.
-
-    Raises:
-        DatabaseError: If the store fails; the next attempt replaces what is stored.
+    answer of the model. What a failed attempt stored, the next one replaces.
     """
     runs = {}
     created = datetime.now(UTC)
@@ -435,7 +196,7 @@ def _stored_metrics(outcome: ModelOutcome, variant: str) -> Iterator[Metric]:
     for measure in MEASURES:
         if (found := metrics[f"{measure.name}_ci"]) is not None:
             yield _interval(measure.name, found, n=metrics["n"])
-    for name in _PLAIN:
+    for name in NUMBERS:
         if metrics[name] is not None:
             n = metrics["usable_extractions" if name.endswith("_tokens") else "n"]
             yield Metric(name=name, value=metrics[name], n=n)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,10 +27,7 @@ class Sample:
 
     Attributes:
         id: What it is called in all results.
-        category: What kind of question it is.
-        question: What is searched for and asked.
         ground_truth: The answer, for the judge.
-        answerable: Whether it has one.
     """
 
     id: str | int
@@ -40,16 +37,17 @@ class Sample:
     answerable: bool = True
 
 
+_DATA = Path(str(resources.files("knowtrail.eval.skn") / "data"))
+
+
 def bundled_samples() -> Path:
     """Return the file with the questions that come with Knowtrail."""
-    return Path(str(resources.files("knowtrail.eval.skn") / "data" / "samples.json"))
+    return _DATA / "samples.json"
 
 
 def bundled_search_results() -> Path:
     """Return the file with the search results written for these questions."""
-    return Path(
-        str(resources.files("knowtrail.eval.skn") / "data" / "search_results.json")
-    )
+    return _DATA / "search_results.json"
 
 
 def load_samples(
@@ -88,24 +86,19 @@ def _sample(entry: Any, where: str) -> Sample:
     if not isinstance(entry.get("id"), str | int) or isinstance(entry["id"], bool):
         msg = f"{where}: give it an id, a number or a text."
         raise SourceError(msg)
-    for name in ("question", "ground_truth"):
-        if not isinstance(entry.get(name), str) or not entry[name].strip():
-            msg = f"{where}: {name} is {entry.get(name)!r}, not a text; write one."
+    entry = {"category": UNKNOWN_CATEGORY, "answerable": True} | entry
+    texts = {name: entry.get(name) for name in ("category", "question", "ground_truth")}
+    for name, value in texts.items():
+        if not isinstance(value, str) or not value.strip():
+            msg = f"{where}: {name} is {value!r}, not a text; write one."
             raise SourceError(msg)
-    answerable = entry.get("answerable", True)
-    if not isinstance(answerable, bool):
-        msg = f"{where}: answerable is {answerable!r}: write true or false."
-        raise SourceError(msg)
-    category = entry.get("category", UNKNOWN_CATEGORY)
-    if not isinstance(category, str) or not category.strip():
-        msg = f"{where}: category is {category!r}: write a text or leave it out."
+    if not isinstance(entry["answerable"], bool):
+        msg = f"{where}: answerable is {entry['answerable']!r}: write true or false."
         raise SourceError(msg)
     return Sample(
         id=entry["id"],
-        category=category.strip(),
-        question=entry["question"].strip(),
-        ground_truth=entry["ground_truth"].strip(),
-        answerable=answerable,
+        answerable=entry["answerable"],
+        **{name: str(value).strip() for name, value in texts.items()},
     )
 
 
@@ -134,7 +127,6 @@ class Found:
         raw_text: The results as one text, empty where there are none.
         results: The results, where they are known one by one.
         seconds: Time that it took; 0 for recorded ones.
-        recorded: Whether it comes from a file.
         error: Why there is nothing, where a search of the web found nothing.
         failed: Whether the search failed, and so says nothing about the web.
     """
@@ -146,10 +138,6 @@ class Found:
     error: str | None = None
     failed: bool = False
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
-
     @classmethod
     def of(cls, results: Sequence[WebResult], **about: Any) -> Found:
         """Return results with their text; of a page only text is taken."""
@@ -158,7 +146,7 @@ class Found:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Found:
-        """Return what `as_dict` gave."""
+        """Return what `asdict` gave."""
         results = tuple(WebResult(**result) for result in value["results"])
         return cls(**{**value, "results": results})
 
@@ -206,6 +194,11 @@ def _live(query: str, count: int) -> Found:
     )
 
 
+def recorded_search(sample: Sample, recorded: Mapping[str, Found]) -> Found | None:
+    """Return what `load_search_results` has for a sample, None where it has nothing."""
+    return recorded.get(sample.question) or recorded.get(f"id:{sample.id}")
+
+
 def searched(
     sample: Sample,
     recorded: Mapping[str, Found],
@@ -213,29 +206,16 @@ def searched(
     recorded_only: bool = False,
     count: int = RESULTS,
 ) -> Found:
-    """Return the search results for a sample.
-
-    Args:
-        sample: Whose question is searched for.
-        recorded: What `load_search_results` gave.
-        recorded_only: Whether the web is left alone.
-        count: How many results are taken of the web.
-
-    Raises:
-        InputError: If there is no recorded result and the web is left alone.
-        MissingExtraError: If the web is asked and the extra `search` is missing.
-    """
-    found = recorded.get(sample.question) or recorded.get(f"id:{sample.id}")
-    if found is not None:
-        return found
-    if recorded_only:
+    """Return the search results for a sample, of the web where none are recorded."""
+    found = recorded_search(sample, recorded)
+    if found is None and recorded_only:
         msg = (
             f"No recorded search result for sample {sample.id!r}, "
             f"{sample.question[:60]!r}: add it to the file, or leave --recorded-only "
             "out."
         )
         raise InputError(msg)
-    return _live(sample.question, count)
+    return found or _live(sample.question, count)
 
 
 def load_search_results(path: Path) -> dict[str, Found]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.differences import corrected_differences
 from knowtrail.eval.models import DEFAULT_MODEL, Respondent, as_model
-from knowtrail.eval.skn.judging import NOTHING_TO_JUDGE, asking, is_judged, judge_row
+from knowtrail.eval.skn.judging import (
+    NOTHING_TO_JUDGE,
+    is_judged,
+    judge_row,
+    verdict_of,
+)
 from knowtrail.eval.skn.metrics import (
     DIGITS,
     MEASURES,
@@ -33,14 +39,36 @@ _TIMES = {
     "avg_extraction_time_s": "{}_extraction_time_s",
     "avg_reasoning_time_s": "{}_reasoning_time_s",
 }
-_TOKENS = {
-    "avg_context_tokens": "{}_tokens_est",
-    "avg_extraction_prompt_tokens": "{}_extraction_prompt_tokens",
-    "avg_extraction_completion_tokens": "{}_extraction_completion_tokens",
-    "avg_reasoning_prompt_tokens": "{}_reasoning_prompt_tokens",
-    "avg_reasoning_completion_tokens": "{}_reasoning_completion_tokens",
+_TOKENS = {"avg_context_tokens": "{}_tokens_est"} | {
+    f"avg_{name}_tokens": f"{{}}_{name}_tokens"
+    for phase in ("extraction", "reasoning")
+    for name in (f"{phase}_prompt", f"{phase}_completion")
 }
 """Metric -> key of a row; means over rows with a usable extraction and a number."""
+
+NUMBERS = {
+    "usable_extractions": "extractions that can be used, count",
+    "avg_context_tokens": "context tokens, a quarter of the characters",
+    "avg_extraction_prompt_tokens": "tokens of the extractor's prompt, counted",
+    "avg_extraction_completion_tokens": "tokens of the extraction, counted",
+    "avg_reasoning_prompt_tokens": "tokens of the agent's prompt, counted",
+    "avg_reasoning_completion_tokens": "tokens of the answer, counted",
+    "avg_search_time_s": "seconds of searching",
+    "avg_extraction_time_s": "seconds of extracting",
+    "avg_reasoning_time_s": "seconds of reasoning",
+    "avg_total_latency_s": "seconds in all",
+    "avg_confidence": "confidence of the agent",
+    "confidence_when_correct": "confidence where it is right",
+    "confidence_when_wrong": "confidence where it is wrong",
+    "judge_failure_rate": "judges that gave no verdict, of all",
+    "extraction_failure_rate": "extractions that failed, of all",
+    "extraction_repair_rate": "extractions that were repaired, of all",
+    "extraction_shortened_rate": "texts that were read in part, of all",
+    "agent_failure_rate": "answers that did not come, of all",
+    "search_failure_rate": "searches that failed, of all",
+    "empty_search_rate": "searches that found nothing, of all",
+}
+"""Metric without an interval -> what it is called."""
 
 
 def calculate_metrics(
@@ -59,67 +87,58 @@ def calculate_metrics(
             not asked where all rows have verdicts.
 
     Returns:
-        An object for each pipeline, see `pipeline_metrics`, and `efficiency`.
+        `efficiency`, and an object for each pipeline, rounded to four digits: the
+        published metrics by their names, None where they are undefined; `<metric>_ci`
+        with the interval of each; rates of failed judges, extractions, answers and
+        searches; tokens as the server counts them, of the `usable_extractions`;
+        `judged_only`, the metrics of the answers that were judged; `by_category`.
 
     Raises:
         InputError: If there are no rows, or one lacks something.
         ModelError: If the judge's server is down or refuses.
     """
-    names = list(pipelines) if pipelines else pipelines_of(results)
+    ends = "_answer"
+    known = [key for row in results for key in row if key.endswith(ends)]
+    names = pipelines or list(dict.fromkeys(key.removesuffix(ends) for key in known))
     if not results or not names:
         msg = "There are no rows with answers: give results with `<name>_answer`."
         raise InputError(msg)
     waiting = [(row, v) for row in results for v in names if not is_judged(row, v)]
     if waiting:
-        verdict = asking(Respondent(model=as_model(model)))
+        who = Respondent(model=as_model(model))
         for row, variant in waiting:
-            judge_row(row, variant, verdict)
-    metrics: dict[str, Any] = {v: pipeline_metrics(results, v) for v in names}
+            judge_row(row, variant, partial(verdict_of, who))
+    metrics: dict[str, Any] = {v: _pipeline_metrics(results, v) for v in names}
     metrics["efficiency"] = _efficiency(results, names)
     return metrics
 
 
-def pipelines_of(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the names of the pipelines that rows have answers of.
-
-    Args:
-        rows: Rows with `<name>_answer`.
-    """
-    ends = "_answer"
-    found = [
-        key.removesuffix(ends) for row in rows for key in row if key.endswith(ends)
-    ]
-    return list(dict.fromkeys(found))
-
-
-def pipeline_metrics(rows: Sequence[dict[str, Any]], variant: str) -> dict[str, Any]:
-    """Return the metrics of one pipeline, each rounded to four digits.
-
-    Args:
-        rows: Judged rows.
-        variant: The pipeline.
-
-    Returns:
-        The published metrics by their names, None where they are undefined;
-        `<metric>_ci` with the interval of each; rates of failed judges, extractions,
-        answers and searches; tokens as the server counts them, of the
-        `usable_extractions`; `judged_only`, the metrics of the answers that were
-        judged; `by_category`.
-    """
+def _pipeline_metrics(rows: Sequence[dict[str, Any]], variant: str) -> dict[str, Any]:
+    """Return the metrics of one pipeline, None where they are undefined."""
     samples = [scored(row, variant) for row in rows]
-    metrics: dict[str, Any] = {}
+    return {
+        **_measured(samples),
+        **_confidences(samples),
+        **_costs(rows, variant),
+        **_failures(rows, variant),
+        "n": len(samples),
+        "usable_extractions": sum(one.usable for one in samples),
+        "answerable": sum(one.answerable for one in samples),
+        "judged_only": {
+            of.name: of.value([one for one in samples if of.judge not in one.failed])
+            for of in MEASURES
+        },
+        "by_category": _by_category(samples),
+    }
+
+
+def _measured(samples: Sequence[Scored]) -> dict[str, Any]:
+    """Return each metric, and its interval."""
+    found: dict[str, Any] = {}
     for measure in MEASURES:
-        metrics[f"{measure.name}_ci"] = interval = measure.interval(samples)
-        metrics[measure.name] = interval["mean"] if interval else None
-    metrics |= _confidences(samples)
-    metrics |= _costs(rows, variant)
-    metrics |= _failures(rows, samples, variant)
-    metrics["n"] = len(samples)
-    metrics["usable_extractions"] = sum(one.usable for one in samples)
-    metrics["answerable"] = sum(one.answerable for one in samples)
-    metrics["judged_only"] = _judged_only(samples)
-    metrics["by_category"] = _by_category(samples)
-    return metrics
+        found[f"{measure.name}_ci"] = interval = measure.interval(samples)
+        found[measure.name] = interval["mean"] if interval else None
+    return found
 
 
 def _confidences(samples: Sequence[Scored]) -> dict[str, float | None]:
@@ -156,9 +175,7 @@ def _numbers(rows: Sequence[dict[str, Any]], key: str) -> list[float]:
     return [float(row[key]) for row in rows if row.get(key) is not None]
 
 
-def _failures(
-    rows: Sequence[dict[str, Any]], samples: Sequence[Scored], variant: str
-) -> dict[str, Any]:
+def _failures(rows: Sequence[dict[str, Any]], variant: str) -> dict[str, Any]:
     """Return how much went wrong, as shares and counts."""
     asked = [
         (name, said)
@@ -166,23 +183,21 @@ def _failures(
         for name, said in row.get(f"{variant}_judges", {}).items()
         if said.get("error") != NOTHING_TO_JUDGE
     ]
-    failed: dict[str, int] = {}
+    failed = dict.fromkeys((name for name, _ in asked), 0)
     for name, said in asked:
-        failed[name] = failed.get(name, 0) + bool(said.get("error"))
+        failed[name] += bool(said.get("error"))
     lost = sum(bool(row.get("search_failed")) for row in rows)
     empty = sum(not str(row.get("raw_text", "-")).strip() for row in rows)
     statuses = [row.get(f"{variant}_extraction_status") for row in rows]
+    shortened = sum(_was_shortened(row, variant) for row in rows)
+    silent = sum(bool(row.get(f"{variant}_reasoning_error")) for row in rows)
     return {
         "judge_failure_rate": _share(sum(failed.values()), len(asked)),
         "judge_failures": failed,
         "extraction_failure_rate": _share(statuses.count("failed"), len(rows)),
         "extraction_repair_rate": _share(statuses.count("repaired"), len(rows)),
-        "extraction_shortened_rate": _share(
-            sum(_was_shortened(row, variant) for row in rows), len(rows)
-        ),
-        "agent_failure_rate": _share(
-            sum(bool(row.get(f"{variant}_reasoning_error")) for row in rows), len(rows)
-        ),
+        "extraction_shortened_rate": _share(shortened, len(rows)),
+        "agent_failure_rate": _share(silent, len(rows)),
         "search_failure_rate": _share(lost, len(rows)),
         "empty_search_rate": _share(empty - lost, len(rows)),
     }
@@ -200,25 +215,15 @@ def _share(count: int, total: int) -> float | None:
     return round(count / total, DIGITS) if total else None
 
 
-def _judged_only(samples: Sequence[Scored]) -> dict[str, Any]:
-    """Return metrics over the answers that their judge gave a verdict on."""
-    return {
-        of.name: of.value([one for one in samples if of.judge not in one.failed])
-        for of in MEASURES
-    }
-
-
 def _by_category(samples: Sequence[Scored]) -> dict[str, Any]:
     """Return each metric with its interval for each category, in their order."""
-    found: dict[str, Any] = {}
-    for category in dict.fromkeys(one.category for one in samples):
-        group = [one for one in samples if one.category == category]
-        entry: dict[str, Any] = {"n": len(group)}
-        for measure in MEASURES:
-            entry[f"{measure.name}_ci"] = interval = measure.interval(group)
-            entry[measure.name] = interval["mean"] if interval else None
-        found[category] = entry
-    return found
+    groups: dict[str, list[Scored]] = {}
+    for one in samples:
+        groups.setdefault(one.category, []).append(one)
+    return {
+        category: {"n": len(group), **_measured(group)}
+        for category, group in groups.items()
+    }
 
 
 def _efficiency(
@@ -244,16 +249,7 @@ FULL = "skn"
 def compare_pipelines(
     rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
 ) -> tuple[Difference, ...]:
-    """Compare pipelines with the first one, and ablated ones with the whole.
-
-    Args:
-        rows: Judged rows.
-        pipelines: Their names, the baseline first.
-
-    Returns:
-        A difference for each pair and main metric, over the samples on which both
-        extractions can be used; none for one pipeline, or where it is undefined.
-    """
+    """Compare pipelines with the first one, and ablated ones with the whole."""
     pairs = [(pipelines[0], other) for other in pipelines[1:]]
     if FULL in pipelines:
         known = {frozenset(pair) for pair in pairs}

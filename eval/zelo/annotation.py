@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from knowtrail.eval.zelo.asking import Asking, check_judges
-from knowtrail.eval.zelo.composing import Composer, FitSettings, pairs_of
+from knowtrail.eval.zelo.composing import FitSettings, pairs_of, scored_queries
 from knowtrail.eval.zelo.journal import JOURNAL, Journal, judgement_key
 from knowtrail.eval.zelo.pairs import PairSettings
+from knowtrail.eval.zelo.scored_pairs import working_folder
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InputError, StorageError
 from knowtrail.retrieval.rerank.datasets import read_queries, write_annotated
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.composing import ScoredQuery
     from knowtrail.eval.zelo.judgements import Judge, Judgement
     from knowtrail.graph.cli.progress import Progress
+    from knowtrail.retrieval.rerank.datasets import Document, Query
 
 ENOUGH = 10
 """Answers below which nothing is said of a habit."""
@@ -45,9 +47,6 @@ class JudgeReport:
     """How one judge behaved.
 
     Attributes:
-        judge: Its name.
-        answered: Judgements with a score.
-        failed: Judgements without.
         ties: Share of scores that are 0.
         first: Share, among the others, that went to the document shown first; about
             one half for a judge that the order does not sway.
@@ -62,6 +61,21 @@ class JudgeReport:
     first: float
     shortened: int = 0
     error: str = ""
+
+    @classmethod
+    def of(cls, judge: str, count: Counter[str], errors: Counter[str]) -> JudgeReport:
+        """Return the report of what `_Tally` has counted."""
+        answered, ties = count["answered"], count["ties"]
+        chosen = answered - ties
+        return cls(
+            judge=judge,
+            answered=answered,
+            failed=count["failed"],
+            ties=ties / max(1, answered),
+            first=count["first"] / chosen if chosen else 0.5,
+            shortened=count["shortened"],
+            error=errors.most_common(1)[0][0] if errors else "",
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -87,58 +101,11 @@ class JudgeReport:
         return tuple(found)
 
 
-class Conduct:
-    """Counts judgements into a report a judge."""
-
-    def __init__(self, judges: Sequence[str]) -> None:
-        """Name the judges."""
-        self._counts: dict[str, Counter[str]] = {name: Counter() for name in judges}
-        self._errors: dict[str, Counter[str]] = {name: Counter() for name in judges}
-
-    def add(self, judgement: Judgement) -> None:
-        """Count a judgement."""
-        count = self._counts[judgement.judge]
-        count["shortened"] += judgement.shortened
-        score = judgement.score
-        if score is None:
-            count["failed"] += 1
-            self._errors[judgement.judge][judgement.error or ""] += 1
-            return
-        count["answered"] += 1
-        if score == 0:
-            count["ties"] += 1
-        elif (score < 0) != judgement.swapped:
-            count["first"] += 1
-
-    def reports(self) -> tuple[JudgeReport, ...]:
-        """Return a report a judge, in the order of the names."""
-        found = []
-        for name, count in self._counts.items():
-            answered, ties = count["answered"], count["ties"]
-            chosen = answered - ties
-            worst = self._errors[name].most_common(1)
-            found.append(
-                JudgeReport(
-                    judge=name,
-                    answered=answered,
-                    failed=count["failed"],
-                    ties=ties / max(1, answered),
-                    first=count["first"] / chosen if chosen else 0.5,
-                    shortened=count["shortened"],
-                    error=worst[0][0] if worst else "",
-                )
-            )
-        return tuple(found)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeEstimate:
     """What one judge would be asked.
 
     Attributes:
-        judge: Its name.
-        judgements: Judgements to be made.
-        known: Judgements that the working folder has.
         prompt_tokens: Tokens to be sent, by an estimate on the safe side.
         completion_tokens: Tokens of answers, as the configuration expects them.
         cost: Their price in USD; None where it is not known.
@@ -146,31 +113,23 @@ class JudgeEstimate:
     """
 
     judge: str
-    judgements: int = 0
-    known: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float | None = 0.0
-    seconds: float = 0.0
+    judgements: int
+    known: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What a run would ask.
-
-    Attributes:
-        queries: Queries of the source.
-        documents: Documents that would be judged.
-        pairs: Pairs of them.
-        judges: What each judge would be asked.
-        spent: What the working folder's judgements cost already.
-    """
+    """What a run would ask, and what the working folder's judgements cost already."""
 
     queries: int
     documents: int
     pairs: int
     judges: tuple[JudgeEstimate, ...]
-    spent: float = 0.0
+    spent: float
 
     @property
     def inferences(self) -> int:
@@ -189,86 +148,72 @@ class Estimate:
         return max((judge.seconds for judge in self.judges), default=0.0)
 
 
-def estimate(
-    source: Path,
-    judges: Sequence[Judge],
-    pairs: PairSettings,
-    *,
-    folder: Path | None = None,
-    retry_failed: bool = False,
-) -> Estimate:
-    """Return what a run would ask and cost; nothing is asked or written.
+class _Estimating:
+    """Counts what a run would ask; see `ZeloAnnotator.estimate`."""
 
-    Pairs that adaptive rounds have not chosen yet count as the mean of those chosen.
+    def __init__(self, annotator: ZeloAnnotator, journal: Journal | None) -> None:
+        self._of = annotator
+        self._journal = journal
+        self._counts: dict[str, Counter[str]] = {
+            judge.name: Counter() for judge in annotator.judges
+        }
 
-    Args:
-        source: Queries with documents.
-        judges: Who would be asked.
-        pairs: Which pairs.
-        folder: A working folder, whose judgements need not be made again.
-        retry_failed: Whether answers of no use are asked for again.
-
-    Raises:
-        InputError: If the source is no good.
-    """
-    there = folder is not None and (folder / JOURNAL).is_file()
-    journal = Journal(folder, to_read=True) if there and folder is not None else None
-    counts = {judge.name: [0.0] * 5 for judge in judges}
-    queries = documents = planned = 0
-    try:
-        for item in read_queries(source):
-            taken = pairs.considered(item.documents)
-            number = pairs.planned(len(taken))
+    def estimate(self) -> Estimate:
+        """Return what the queries of the source come to."""
+        queries = documents = planned = 0
+        for item in read_queries(self._of.source):
+            taken = self._of.pairs.considered(item.documents)
             queries += 1
             documents += len(taken)
-            planned += number
-            matches = list(pairs_of(journal, pairs, judges, item.query, taken))
-            # Rounds that are still to be chosen, as often as those that are.
-            further = max(0.0, number / len(matches) - 1) if matches else 0.0
-            for match in matches:
-                for judge in judges:
-                    count = counts[judge.name]
-                    known = journal is not None and journal.settled(
-                        judgement_key(match, judge), retry_failed=retry_failed
-                    )
-                    count[1] += known
-                    if share := further + (not known):
-                        prompt, answer = judge.expected(match)
-                        count[0] += share
-                        count[2] += share * prompt
-                        count[3] += share * answer
-                        count[4] += share * _seconds(judge, prompt + answer)
-        spent = journal.spent if journal else 0.0
-    finally:
-        if journal:
-            journal.close()
-    return Estimate(
-        queries=queries,
-        documents=documents,
-        pairs=planned,
-        judges=tuple(_judge_estimate(judge, counts[judge.name]) for judge in judges),
-        spent=spent,
-    )
+            planned += self._of.pairs.planned(len(taken))
+            self._query(item.query, taken)
+        return Estimate(
+            queries=queries,
+            documents=documents,
+            pairs=planned,
+            judges=tuple(self._judge(judge) for judge in self._of.judges),
+            spent=self._journal.spent if self._journal else 0.0,
+        )
 
+    def _query(self, query: Query, documents: Sequence[Document]) -> None:
+        """Count the judgements on one query."""
+        of, journal = self._of, self._journal
+        matches = list(pairs_of(journal, of.pairs, of.judges, query, documents))
+        # Rounds that are still to be chosen, as often as those that are.
+        planned = of.pairs.planned(len(documents))
+        further = max(0.0, planned / len(matches) - 1) if matches else 0.0
+        for match in matches:
+            for judge in of.judges:
+                count: Any = self._counts[judge.name]
+                known = journal is not None and journal.settled(
+                    judgement_key(match, judge), retry_failed=of.retry_failed
+                )
+                count["known"] += known
+                if share := further + (not known):
+                    prompt, answer = judge.expected(match)
+                    pace: Pace | None = getattr(judge, "pace", None)
+                    count["judgements"] += share
+                    count["prompt_tokens"] += share * prompt
+                    count["completion_tokens"] += share * answer
+                    if pace is not None:
+                        count["seconds"] += share * pace.seconds(prompt + answer)
 
-def _seconds(judge: Judge, tokens: int) -> float:
-    """Return how long a judgement takes of what a judge may do, 0 without limits."""
-    pace: Pace | None = getattr(judge, "pace", None)
-    return pace.seconds(tokens) if pace else 0.0
-
-
-def _judge_estimate(judge: Judge, counts: list[float]) -> JudgeEstimate:
-    """Return what one judge would be asked."""
-    judgements, known, prompt, answer = (round(count) for count in counts[:4])
-    return JudgeEstimate(
-        judge=judge.name,
-        judgements=judgements,
-        known=known,
-        prompt_tokens=prompt,
-        completion_tokens=answer,
-        cost=None if judge.price is None else judge.price.of(prompt, answer),
-        seconds=counts[4],
-    )
+    def _judge(self, judge: Judge) -> JudgeEstimate:
+        """Return what one judge would be asked."""
+        count = self._counts[judge.name]
+        sent, received = (
+            round(count["prompt_tokens"]),
+            round(count["completion_tokens"]),
+        )
+        return JudgeEstimate(
+            judge=judge.name,
+            judgements=round(count["judgements"]),
+            known=count["known"],
+            prompt_tokens=sent,
+            completion_tokens=received,
+            cost=None if judge.price is None else judge.price.of(sent, received),
+            seconds=float(count["seconds"]),
+        )
 
 
 class Options(TypedDict, total=False):
@@ -276,13 +221,11 @@ class Options(TypedDict, total=False):
 
     Attributes:
         pairs: Which documents are judged against each other.
-        fit: How scores are found.
         folder: The working folder; None is `TARGET.zelo`, beside the target.
         budget: USD that the folder's judgements may cost in all runs together.
         retry_failed: Ask again where an answer came and was of no use; where none
             came it is asked for again anyway.
         partial: Ask nothing, and score what is known.
-        progress: Told of each judgement.
     """
 
     pairs: PairSettings
@@ -300,16 +243,11 @@ class Annotation:
 
     Attributes:
         target: The annotated file; None where the run stopped before its end.
-        folder: The working folder.
         stopped: Why it stopped: the budget, or Ctrl-C; None at the end.
         counts: What was asked, reused, and failed.
-        queries: Queries of the source.
-        pairs: Pairs of them.
-        scored: Documents with a score.
         unjudged: Query id and ids of documents without one.
         disconnected: Ids of queries with documents that no chain of battles compares.
         degrees: The fewest and the most battles of a document that was to be judged.
-        judges: How each judge behaved.
         cost: USD of this run.
         spent: USD of all runs in the folder.
     """
@@ -345,14 +283,8 @@ class ZeloAnnotator:
     """Judges pairs of documents by an ensemble and fits zELO scores to them.
 
     Attributes:
-        source: Queries with documents.
-        target: Where the annotated file goes.
-        judges: The ensemble.
         pairs: Which documents are judged against each other.
-        fit: How scores are found.
-        folder: The working folder.
         budget: USD that the folder's judgements may cost.
-        progress: Told of each judgement.
     """
 
     def __init__(
@@ -379,9 +311,9 @@ class ZeloAnnotator:
         self.pairs = options.get("pairs") or PairSettings()
         self.fit = options.get("fit") or FitSettings()
         folder = options.get("folder")
-        self.folder = folder or self.target.with_name(f"{self.target.name}.zelo")
+        self.folder = folder or working_folder(self.target)
         self.budget = options.get("budget")
-        self._retry_failed = options.get("retry_failed", False)
+        self.retry_failed = options.get("retry_failed", False)
         self._partial = options.get("partial", False)
         self.progress = options.get("progress") or silent
         self._asking: Asking | None = None
@@ -391,16 +323,16 @@ class ZeloAnnotator:
     def estimate(self) -> Estimate:
         """Return what a run would ask and cost; nothing is asked or written.
 
+        Pairs that adaptive rounds have not chosen yet count as the mean of those
+        chosen.
+
         Raises:
             InputError: If the source is no good.
         """
-        return estimate(
-            self.source,
-            self.judges,
-            self.pairs,
-            folder=self.folder,
-            retry_failed=self._retry_failed,
-        )
+        if not (self.folder / JOURNAL).is_file():
+            return _Estimating(self, None).estimate()
+        with Journal(self.folder, to_read=True) as journal:
+            return _Estimating(self, journal).estimate()
 
     def stop(self) -> bool:
         """Ask nothing more; what is under way is waited for. From any thread.
@@ -432,16 +364,7 @@ class ZeloAnnotator:
         with Journal(self.folder) as journal:
             before = journal.spent
             self._loop = asyncio.get_running_loop()
-            self._asking = asking = Asking(
-                journal,
-                self.judges,
-                self.pairs,
-                budget=self.budget,
-                retry_failed=self._retry_failed,
-                magnitude=self.fit.magnitude,
-                progress=self.progress,
-                total=total,
-            )
+            self._asking = asking = Asking(self, journal, total)
             try:
                 if not self._partial:
                     await asking.ask_all(read_queries(self.source))
@@ -476,10 +399,10 @@ class ZeloAnnotator:
 
     def _compose(self, journal: Journal, asking: Asking, before: float) -> Annotation:
         """Fit, write and report."""
-        composer = Composer(journal, self.judges, self.pairs, self.fit)
         tally = _Tally(self.judges)
         finished = asking.stopped is None
-        items = tally.noting(composer.written(self.source))
+        scored = scored_queries(self, journal)
+        items = tally.noting(scored)
         if finished:
             write_annotated(self.target, (item.annotated() for item in items))
         else:
@@ -490,7 +413,6 @@ class ZeloAnnotator:
             folder=self.folder,
             stopped=asking.stopped,
             counts=asking.counts,
-            judges=tally.conduct.reports(),
             cost=journal.spent - before,
             spent=journal.spent,
             **tally.figures(),
@@ -501,7 +423,8 @@ class _Tally:
     """Counts what passes through it."""
 
     def __init__(self, judges: Sequence[Judge]) -> None:
-        self.conduct = Conduct([judge.name for judge in judges])
+        self._counts: dict[str, Counter[str]] = {one.name: Counter() for one in judges}
+        self._errors: dict[str, Counter[str]] = {one.name: Counter() for one in judges}
         self._queries = self._pairs = self._scored = 0
         self._unjudged: list[tuple[str, tuple[str, ...]]] = []
         self._disconnected: list[str] = []
@@ -519,13 +442,24 @@ class _Tally:
             if not item.fit.connected:
                 self._disconnected.append(item.query.id)
             if item.judged > 1:
-                degrees = [int(d) for d in item.fit.degree]
-                found = [*self._degrees, *degrees]
+                found = [*self._degrees, *(int(d) for d in item.fit.degree)]
                 self._degrees = [min(found), max(found)]
             for said in item.judgements:
                 for one in said:
-                    self.conduct.add(one)
+                    self._judgement(one)
             yield item
+
+    def _judgement(self, one: Judgement) -> None:
+        """Count a judgement."""
+        count = self._counts[one.judge]
+        count["shortened"] += one.shortened
+        if one.score is None:
+            count["failed"] += 1
+            self._errors[one.judge][one.error or ""] += 1
+        else:
+            count["answered"] += 1
+            count["ties"] += one.score == 0
+            count["first"] += one.score != 0 and (one.score < 0) != one.swapped
 
     def figures(self) -> dict[str, Any]:
         """Return the counts as `Annotation` names them."""
@@ -537,6 +471,10 @@ class _Tally:
             "unjudged": tuple(self._unjudged),
             "disconnected": tuple(self._disconnected),
             "degrees": (low, high),
+            "judges": tuple(
+                JudgeReport.of(name, count, self._errors[name])
+                for name, count in self._counts.items()
+            ),
         }
 
 

@@ -22,10 +22,10 @@ from knowtrail.ingest.keys import content_key
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from knowtrail.eval.zelo.annotation import ZeloAnnotator
     from knowtrail.eval.zelo.journal import Journal
     from knowtrail.eval.zelo.judgements import Judge, Judgement
     from knowtrail.eval.zelo.pairs import Pair, PairSettings
-    from knowtrail.graph.cli.progress import Progress
     from knowtrail.retrieval.rerank.datasets import Document, Query, QueryDocuments
 
 Stop = Literal["budget", "interrupted", "error"]
@@ -35,14 +35,12 @@ QUERIES_AT_ONCE = 16
 _PAIRS_AT_ONCE = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Counts:
     """What a run did.
 
     Attributes:
-        asked: Judgements that were asked for.
         reused: Judgements that an earlier run, or this one, had.
-        failed: Judgements asked for that failed.
     """
 
     asked: int = 0
@@ -53,16 +51,7 @@ class Counts:
 def matchups(
     query: Query, documents: Sequence[Document], pairs: Iterable[Pair]
 ) -> Iterator[Matchup]:
-    """Yield the pairs of a query with their texts; pairs that come again are counted.
-
-    Args:
-        query: The query.
-        documents: Its documents that are judged.
-        pairs: Numbers of documents.
-
-    Yields:
-        One for each pair, in order.
-    """
+    """Yield the pairs of a query with their texts, counting those that come again."""
     seen: dict[Pair, int] = {}
     candidates = tuple(documents)
     for pair in pairs:
@@ -106,51 +95,18 @@ class Asking:
 
     Attributes:
         stopped: Why no more is asked; None while it goes on.
-        counts: What was done so far.
     """
 
-    def __init__(
-        self,
-        journal: Journal,
-        judges: Sequence[Judge],
-        settings: PairSettings,
-        *,
-        budget: float | None = None,
-        retry_failed: bool = False,
-        magnitude: bool = False,
-        progress: Progress,
-        total: int | None = None,
-    ) -> None:
-        """Prepare a run in the running loop.
-
-        Args:
-            journal: Where judgements are kept.
-            judges: Who is asked.
-            settings: Which pairs.
-            budget: USD that the journal's judgements may cost in all; None for no end.
-            retry_failed: Whether to ask again where an answer was of no use.
-            magnitude: How adaptive rounds read scores.
-            progress: Told of each judgement.
-            total: How many there will be.
-        """
+    def __init__(self, of: ZeloAnnotator, journal: Journal, total: int) -> None:
+        """Prepare a run in the running loop, of so many judgements."""
         self.stopped: Stop | None = None
+        self._of = of
         self._journal = journal
-        self._judges = judges
-        self._settings = settings
-        self._budget = budget
-        self._retry_failed = retry_failed
-        self._magnitude = magnitude
-        self._progress = progress
         self._total = total
-        self._desks = {j.name: asyncio.Semaphore(j.concurrency) for j in judges}
+        self._desks = {j.name: asyncio.Semaphore(j.concurrency) for j in of.judges}
         self._reserved = 0.0
         self._error: Exception | None = None
-        self._asked = self._reused = self._failed = 0
-
-    @property
-    def counts(self) -> Counts:
-        """Return what was done so far."""
-        return Counts(asked=self._asked, reused=self._reused, failed=self._failed)
+        self.counts = Counts()
 
     def stop(self, reason: Stop) -> None:
         """Ask nothing more; what is under way is waited for and kept."""
@@ -161,11 +117,6 @@ class Asking:
 
         Where this is cancelled, nothing more is asked, and what is under way is waited
         for and kept; cancelled again, or after `stop`, it ends at once.
-
-        Raises:
-            KnowtrailError: If a judge cannot be asked at all; answers that were under
-                way are kept before.
-            Exception: Whatever else a judge raises, likewise.
         """
         running: set[asyncio.Task[None]] = set()
         try:
@@ -174,18 +125,9 @@ class Asking:
                     break
                 running.add(asyncio.create_task(self._ask_query(item)))
                 if len(running) >= QUERIES_AT_ONCE:
-                    done, running = await asyncio.wait(
-                        running, return_when=asyncio.FIRST_COMPLETED
-                    )
-                    for task in done:
-                        task.result()
-            # Unlike gather, wait leaves the tasks alone where this one is cancelled.
+                    running = await _left(running, asyncio.FIRST_COMPLETED)
             while running:
-                done, running = await asyncio.wait(
-                    running, return_when=asyncio.FIRST_EXCEPTION
-                )
-                for task in done:
-                    task.result()
+                running = await _left(running, asyncio.FIRST_EXCEPTION)
         except asyncio.CancelledError:
             if self.stopped is None and running:
                 self.stop("interrupted")
@@ -200,18 +142,18 @@ class Asking:
 
     async def _ask_query(self, item: QueryDocuments) -> None:
         """Ask about one query."""
-        documents = self._settings.considered(item.documents)
-        pairs = self._settings.begin(item.query.id, [d.id for d in documents])
+        documents = self._of.pairs.considered(item.documents)
+        pairs = self._of.pairs.begin(item.query.id, [d.id for d in documents])
         await self._ask_pairs(matchups(item.query, documents, pairs))
-        if self._settings.mode == "adaptive" and len(documents) > 1:
+        if self._of.pairs.mode == "adaptive" and len(documents) > 1:
             await self._ask_rounds(item.query, documents, pairs)
 
     async def _ask_rounds(
         self, query: Query, documents: Sequence[Document], pairs: list[Pair]
     ) -> None:
         """Choose further pairs by what was answered, round by round."""
-        plan = plan_key(self._settings, query, documents, self._judges)
-        for number in range(self._settings.cycle_num - 1):
+        plan = plan_key(self._of.pairs, query, documents, self._of.judges)
+        for number in range(self._of.pairs.cycle_num - 1):
             if self.stopped:
                 return
             known = self._journal.rounds(plan)
@@ -238,17 +180,17 @@ class Asking:
         answers: list[Judgement] = []
         counts = []
         for matchup in matchups(query, documents, pairs):
-            said = known_judgements(self._journal, matchup, self._judges)
+            said = known_judgements(self._journal, matchup, self._of.judges)
             answers += said
             counts.append(float(sum(one.score is not None for one in said)))
-        battles = battles_of(ids, answers, [judge.name for judge in self._judges])
-        fit = fit_battles(battles, magnitude=self._magnitude)
+        battles = battles_of(ids, answers, [judge.name for judge in self._of.judges])
+        fit = fit_battles(battles, magnitude=self._of.fit.magnitude)
         return most_informative(
             fit.scores,
             pairs,
             counts,
             count=count,
-            judges=len(self._judges),
+            judges=len(self._of.judges),
             ridge=REGULARISATION,
         )
 
@@ -256,7 +198,7 @@ class Asking:
         """Ask every judge about pairs."""
         waiting: list[tuple[Matchup, Judge]] = []
         for matchup in pairs:
-            waiting += [(matchup, judge) for judge in self._judges]
+            waiting += [(matchup, judge) for judge in self._of.judges]
             if len(waiting) >= _PAIRS_AT_ONCE:
                 await asyncio.gather(*(self._ask(m, j) for m, j in waiting))
                 waiting.clear()
@@ -265,14 +207,14 @@ class Asking:
     async def _ask(self, matchup: Matchup, judge: Judge) -> None:
         """Ask one judge about one pair, unless that is known."""
         key = judgement_key(matchup, judge)
-        if self._journal.settled(key, retry_failed=self._retry_failed):
-            self._reused += 1
+        if self._journal.settled(key, retry_failed=self._of.retry_failed):
+            self.counts.reused += 1
             self._tell()
             return
         async with self._desks[judge.name]:
             if self.stopped:
                 return
-            swapped = swaps(matchup, judge.name, seed=self._settings.seed)
+            swapped = swaps(matchup, judge.name, seed=self._of.pairs.seed)
             shown = matchup.turned() if swapped else matchup
             expected = (judge.price or Price()).of(*judge.expected(shown))
             if not self._affords(expected):
@@ -289,27 +231,33 @@ class Asking:
                 return
             finally:
                 self._reserved -= expected
-        self._asked += 1
-        self._failed += judgement.score is None
+        self.counts.asked += 1
+        self.counts.failed += judgement.score is None
         self._tell()
 
     def _affords(self, expected: float) -> bool:
         """Return whether a judgement fits into the budget with those under way."""
-        if self._budget is None or expected == 0:
+        if self._of.budget is None or expected == 0:
             return True
-        return self._journal.spent + self._reserved + expected <= self._budget
+        return self._journal.spent + self._reserved + expected <= self._of.budget
 
     def _tell(self) -> None:
-        self._progress(STAGE, self._asked + self._reused, self._total)
+        self._of.progress(STAGE, self.counts.asked + self.counts.reused, self._total)
+
+
+async def _left(running: set[asyncio.Task[None]], when: str) -> set[asyncio.Task[None]]:
+    """Wait for tasks; return those that are not done, or raise what one has raised.
+
+    Unlike gather, wait leaves the tasks alone where this one is cancelled.
+    """
+    done, left = await asyncio.wait(running, return_when=when)
+    for task in done:
+        task.result()
+    return left
 
 
 def check_judges(judges: Sequence[Judge], budget: float | None) -> None:
-    """Refuse judges that cannot work together.
-
-    Raises:
-        InputError: If there are none, two have one name, or one has no price where
-            there is a budget.
-    """
+    """Refuse judges that cannot work together."""
     if not judges:
         raise InputError("There is no judge: name at least one.")
     names = [judge.name for judge in judges]

@@ -51,19 +51,7 @@ class Battles:
         *,
         judges: tuple[str, ...] = (),
     ) -> Battles:
-        """Return battles from anything that numpy takes, checked.
-
-        Args:
-            n: How many documents there are.
-            left: Left documents, m numbers from 0 to n - 1.
-            right: Right documents, as many.
-            score: m x judges scores, or m scores of one judge; NaN or None is missing.
-            judges: Names of the judges; none, or one for each column.
-
-        Raises:
-            InputError: If lengths differ, a document is not one of n, or a score is
-                outside [-1, 1].
-        """
+        """Return battles from anything that numpy takes, checked."""
         one, two = document_numbers(n, left), document_numbers(n, right)
         table = np.asarray(score, dtype=np.float64)
         if table.ndim == 1:
@@ -86,11 +74,7 @@ class Battles:
 
 
 def document_numbers(n: int, numbers: ArrayLike) -> NDArray[np.intp]:
-    """Return numbers of documents as an array, checked.
-
-    Raises:
-        InputError: If one of them is not a whole number from 0 to n - 1.
-    """
+    """Return numbers of documents as an array, checked."""
     found = np.asarray(numbers)
     if found.size == 0:
         return np.zeros(0, dtype=np.intp)

@@ -10,7 +10,7 @@ import math
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.models import parse_json_reply
@@ -121,13 +121,7 @@ _LONGEST_REASONING = 20_000
 
 
 def judge_prompt(matchup: Matchup, prompt_tokens: int) -> tuple[str, bool]:
-    """Return the prompt about two documents, and whether one was shortened.
-
-    Args:
-        matchup: The documents in the order in which they are shown.
-        prompt_tokens: Tokens that the prompt may have by `estimated_tokens`. The
-            longer document is shortened first; a query keeps to a quarter.
-    """
+    """Return the prompt about two documents, and whether one was shortened."""
     room = max(200, prompt_tokens - estimated_tokens(_TEMPLATE) - _OVERHEAD)
     query = fitting(matchup.query.query, room // 4)
     first, second = _text(matchup.left), _text(matchup.right)
@@ -161,15 +155,7 @@ def _text(document: Document) -> str:
 
 
 def read_answer(value: object) -> tuple[float | None, str, str | None]:
-    """Return score, reasoning and error of an answer.
-
-    Args:
-        value: What the model answered: an object, or text with one.
-
-    Returns:
-        A score in [-1, 1], or None with the error that says why; numbers out of range
-        and texts are not taken for scores.
-    """
+    """Return score, reasoning and error of an answer."""
     if isinstance(value, str):
         with suppress(InputError):
             value = parse_json_reply(value)
@@ -215,11 +201,8 @@ class ChatJudge:
     row, or three times at the beginning.
 
     Attributes:
-        name: What results call it.
         fingerprint: Model, temperature and prompt.
-        concurrency: Judgements under way.
         price: What its tokens cost; None where nobody knows.
-        pace: How fast it is asked.
     """
 
     def __init__(
@@ -242,23 +225,13 @@ class ChatJudge:
     ) -> None:
         """Wrap a chat model, which is not asked anything yet.
 
-        Args:
-            model: A LangChain chat model whose client does not try again by itself, or
-                a `LanguageModel`.
-            name: What results call it.
-            fingerprint: What tells its answers from those of another model; None takes
-                the name.
-            concurrency: Judgements under way.
-            pace: How fast it may be asked; None for no limit.
-            prompt_tokens: Longest prompt; documents are shortened to it.
-            answer_tokens: What an answer is expected to have.
-            seconds: Time limit of an answer.
-            tries: Attempts where no answer came.
-            pause: Seconds before the second attempt.
-            price: What its tokens cost; None where nobody knows.
-            structured: Further arguments of the model's `with_structured_output`.
-            schema: JSON schema of an answer, in the provider's dialect.
-            advice: What to do where it cannot be asked.
+        Its client does not try again by itself. Documents are shortened so that the
+        prompt has no more than `prompt_tokens`; an answer is expected to have
+        `answer_tokens`, and to come in so many seconds. `structured` has further
+        arguments of the model's `with_structured_output`, `schema` the form of an
+        answer in the provider's dialect, `advice` what to do where it cannot be asked.
+        The fingerprint tells its answers from those of another model; None takes the
+        name.
         """
         self.name = name
         if isinstance(model, LanguageModel) and model.prompt_tokens is not None:
@@ -290,32 +263,26 @@ class ChatJudge:
             ModelError: If the model cannot be asked at all.
         """
         prompt, shortened = judge_prompt(matchup, self._prompt_tokens)
-        asked, sent, received = prompt, 0, 0
-        score, reasoning, error = None, "", None
+        asked, answer = prompt, Answer(shortened=shortened)
         for _ in range(_ANSWERS):
             reply = await self._replied(asked)
+            sent, received = answer.prompt_tokens, answer.completion_tokens
             if isinstance(reply, str):
-                return Answer(
-                    error=reply,
-                    came=sent > 0,
-                    prompt_tokens=sent,
-                    completion_tokens=received,
-                    shortened=shortened,
-                )
-            sent += reply.prompt_tokens or estimated_tokens(asked)
-            received += reply.completion_tokens or estimated_tokens(str(reply.value))
+                return replace(answer, reasoning="", error=reply, came=sent > 0)
             score, reasoning, error = read_answer(reply.value)
+            answer = replace(
+                answer,
+                score=score,
+                reasoning=reasoning,
+                error=error,
+                prompt_tokens=sent + (reply.prompt_tokens or estimated_tokens(asked)),
+                completion_tokens=received
+                + (reply.completion_tokens or estimated_tokens(str(reply.value))),
+            )
             if score is not None:
                 break
             asked = prompt + REMINDER.format(why=error)
-        return Answer(
-            score=score,
-            reasoning=reasoning,
-            error=error,
-            prompt_tokens=sent,
-            completion_tokens=received,
-            shortened=shortened,
-        )
+        return answer
 
     async def _replied(self, prompt: str) -> _Reply | str:
         """Return the model's reply, or why none came after all attempts."""
@@ -393,22 +360,21 @@ async def _in_thread(call: Callable[[], _Reply]) -> _Reply:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[_Reply] = loop.create_future()
 
-    def tell(reply: _Reply | None, error: Exception | None) -> None:
+    def tell(reply: _Reply | Exception) -> None:
         if done.done():
             return
-        if reply is not None:
+        if isinstance(reply, Exception):
+            done.set_exception(reply)
+        else:
             done.set_result(reply)
-        elif error is not None:
-            done.set_exception(error)
 
     def work() -> None:
-        reply, failure = None, None
         try:
-            reply = call()
+            reply: _Reply | Exception = call()
         except Exception as error:  # clients of models raise what they like
-            failure = error
+            reply = error
         with suppress(RuntimeError):  # nobody waits any more, the loop is closed
-            loop.call_soon_threadsafe(tell, reply, failure)
+            loop.call_soon_threadsafe(tell, reply)
 
     threading.Thread(target=work, name="knowtrail-judge", daemon=True).start()
     return await done

@@ -12,51 +12,34 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.eval.cli import options_of
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import LazyGroup
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.cli.options import complete_algorithm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from knowtrail.eval.zelo.annotation import Annotation, Estimate, ZeloAnnotator
-    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
+_HERE = "knowtrail.eval.zelo"
 _COMMANDS = {
-    "export": (
-        "knowtrail.eval.zelo.cli:export",
-        "Queries with candidates of a corpus.",
-    ),
-    "annotate": (
-        "knowtrail.eval.zelo.cli:annotate",
-        "Judge pairs, fit scores.",
-    ),
+    "export": (f"{_HERE}.cli:export", "Queries with candidates of a corpus."),
+    "annotate": (f"{_HERE}.cli:annotate", "Judge pairs, fit scores."),
     "benchmark": (
-        "knowtrail.eval.zelo.cli_rankings:benchmark",
+        f"{_HERE}.cli_rankings:benchmark",
         "Measure rerankers against annotated queries.",
     ),
     "inspect": (
-        "knowtrail.eval.zelo.cli_battles:inspect",
+        f"{_HERE}.cli_battles:inspect",
         "Battles, scores and reasonings of an annotation.",
     ),
-    "rerank": (
-        "knowtrail.eval.zelo.cli_rankings:rerank",
-        "Rank queries by a reranker.",
-    ),
-    "train": (
-        "knowtrail.eval.zelo.cli_rankings:train",
-        "Fit a reranker to annotated queries.",
-    ),
-    "import": (
-        "knowtrail.eval.zelo.cli:import_",
-        "Put judgements into the graph.",
-    ),
-    "judges": (
-        "knowtrail.eval.zelo.cli:judges",
-        "Write the judges' configuration.",
-    ),
+    "rerank": (f"{_HERE}.cli_rankings:rerank", "Rank queries by a reranker."),
+    "train": (f"{_HERE}.cli_rankings:train", "Fit a reranker to annotated queries."),
+    "import": (f"{_HERE}.cli:import_", "Put judgements into the graph."),
+    "judges": (f"{_HERE}.cli:judges", "Write the judges' configuration."),
 }
 """Command -> (where it lives, one line for the list)."""
 
@@ -82,7 +65,7 @@ def judges() -> None:
     click.echo(bundled_text(), nl=False)
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.argument("source", type=_FILE)
 @click.argument("target", type=_FILE)
 @click.option(
@@ -99,7 +82,6 @@ def judges() -> None:
     "mode",
     type=click.Choice(["cycles", "dense", "adaptive"]),
     default="cycles",
-    show_default=True,
     help="Random circles, every two, or those that tell most.",
 )
 @click.option(
@@ -107,14 +89,12 @@ def judges() -> None:
     "--cycle_num",
     type=click.IntRange(1),
     default=4,
-    show_default=True,
     help="Circles, of as many pairs as a query has documents.",
 )
 @click.option(
     "--cycles",
     type=click.Choice(["distinct", "published"]),
     default="distinct",
-    show_default=True,
     help="Circles without a pair that was judged while others were not; or drawn "
     "without looking at each other.",
 )
@@ -125,18 +105,18 @@ def judges() -> None:
     type=click.IntRange(1),
     help="Judge the first so many documents of each query.",
 )
-@click.option("--seed", default=0, show_default=True, help="Seed of pairs and swaps.")
+@click.option("--seed", default=0, help="Seed of pairs and swaps.")
 @click.option(
     "--fit",
     "method",
     type=click.Choice(["maximum_likelihood", "published"]),
     default="maximum_likelihood",
-    show_default=True,
     help="How scores are found.",
 )
 @click.option("--magnitude", is_flag=True, help="Count judges' scores by their size.")
 @click.option(
     "--work",
+    "folder",
     type=click.Path(file_okay=False, path_type=Path),
     help="Working folder; TARGET.zelo without it.",
 )
@@ -161,45 +141,31 @@ def annotate(settings: Settings, /, **given: Any) -> None:
     from knowtrail.eval.zelo.composing import FitSettings
     from knowtrail.eval.zelo.judges import load_judges
     from knowtrail.eval.zelo.pairs import PairSettings
+    from knowtrail.graph.cli.progress import progress_bars
 
     if not given["source"].exists():
         msg = f"There is no file {given['source']}: make one with eval zelo export."
         raise InputError(msg)
+    names = ("folder", "budget", "retry_failed", "partial")
     annotator = ZeloAnnotator(
         given["source"],
         given["target"],
         judges=load_judges(
             given["names"], file=given["judges_file"], settings=settings
         ),
-        pairs=PairSettings(
-            mode=given["mode"],
-            cycle_num=given["cycle_num"],
-            document_threshold=given["document_threshold"],
-            seed=given["seed"],
-            cycles=given["cycles"],
-        ),
-        fit=FitSettings(method=given["method"], magnitude=given["magnitude"]),
-        folder=given["work"],
-        budget=given["budget"],
-        retry_failed=given["retry_failed"],
-        partial=given["partial"],
+        pairs=PairSettings(**options_of(PairSettings, given)),
+        fit=FitSettings(**options_of(FitSettings, given)),
+        **{name: given[name] for name in names},
     )
     if given["dry_run"]:
         _show_estimate(annotator.estimate(), as_json=given["as_json"])
         return
-    done = _run(annotator)
+    with progress_bars() as progress, _draining(annotator):
+        annotator.progress = progress
+        done = annotator.annotate()
     _show(done, as_json=given["as_json"])
     if done.stopped:
         sys.exit(_STOPPED[done.stopped])
-
-
-def _run(annotator: ZeloAnnotator) -> Annotation:
-    """Annotate with progress; the first Ctrl-C waits for what is under way."""
-    from knowtrail.graph.cli.progress import progress_bars
-
-    with progress_bars() as progress, _draining(annotator):
-        annotator.progress = progress
-        return annotator.annotate()
 
 
 @contextmanager
@@ -330,7 +296,7 @@ def _why_stopped(done: Annotation) -> str:
     )
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.argument("target", type=_FILE)
 @click.option("--corpus", help="Corpus to ask; needed where there are several.")
 @click.option(
@@ -338,7 +304,6 @@ def _why_stopped(done: Annotation) -> str:
     "algorithms",
     multiple=True,
     default=("basic_retrieval",),
-    show_default=True,
     shell_complete=complete_algorithm,
     help="How candidates are found; several take turns.",
 )
@@ -347,7 +312,6 @@ def _why_stopped(done: Annotation) -> str:
     "count",
     type=click.IntRange(1),
     default=20,
-    show_default=True,
     help="Chunks wanted of each algorithm.",
 )
 @click.option("--questions", type=_FILE, help="Questions, one a line, text or JSON.")
@@ -360,7 +324,12 @@ def export(settings: Settings, /, **given: Any) -> None:
     Without --questions or --bundled, the questions are those that were asked of the
     corpus before.
     """
-    from knowtrail.eval.zelo.corpus import candidates
+    from knowtrail.eval.zelo.corpus import (
+        bundled_questions,
+        candidates,
+        questions_of_file,
+        stored_questions,
+    )
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.session import open_connection
     from knowtrail.ingest.corpus import only_corpus
@@ -373,9 +342,15 @@ def export(settings: Settings, /, **given: Any) -> None:
         check_question("?", algorithm=algorithm, k=given["count"])
     with open_connection(settings) as connection, progress_bars() as progress:
         corpus = only_corpus(connection, given["corpus"] or settings.corpus)
+        if given["bundled"]:
+            asked: Iterable[str] = bundled_questions()
+        elif given["questions"]:
+            asked = questions_of_file(given["questions"])
+        else:
+            asked = stored_questions(connection, corpus)
         found = candidates(
             connection,
-            islice(_questions(connection, corpus, given), given["limit"]),
+            islice(asked, given["limit"]),
             corpus=corpus,
             algorithms=given["algorithms"],
             count=given["count"],
@@ -384,21 +359,6 @@ def export(settings: Settings, /, **given: Any) -> None:
         )
         count = write_queries(given["target"], found)
     click.echo(f"{count:,} queries: {given['target']}")
-
-
-def _questions(connection: Connection, corpus: str, given: dict[str, Any]) -> Any:
-    """Return what is asked."""
-    from knowtrail.eval.zelo.corpus import (
-        bundled_questions,
-        questions_of_file,
-        stored_questions,
-    )
-
-    if given["bundled"]:
-        return bundled_questions()
-    if given["questions"]:
-        return questions_of_file(given["questions"])
-    return stored_questions(connection, corpus)
 
 
 @click.command("import")

@@ -6,10 +6,9 @@ defined, a difference over those for which both rankings have it.
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from knowtrail.eval.differences import compare_systems
 from knowtrail.eval.statistics import (
@@ -27,6 +26,7 @@ from knowtrail.eval.zelo.metrics import (
     two_scores,
 )
 from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.graph.files import file_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +51,6 @@ class RankingSettings:
         threshold: Above which a true score is relevant to the standard measures; None
             takes the scores as grades where all of the truth are whole numbers from 0
             up, and else 0.
-        seed: Of the intervals.
     """
 
     k: int = 10
@@ -62,18 +61,12 @@ class RankingSettings:
     threshold: float | None = None
     seed: int = 0
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the settings as they are stored."""
-        names = ("k", "k_gt", "document_limit", "skip_unjudged", "ties", "threshold")
-        return {name: getattr(self, name) for name in names}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
     """One ranking against the truth.
 
     Attributes:
-        name: What the ranking is called.
         queries: Ids of its queries, in its order.
         values: For each metric one number a query, NaN where it is not defined.
         means: For each metric its mean with the interval; None where no query has it.
@@ -102,17 +95,7 @@ class Benchmark:
 def benchmark_files(
     truth: Path, rankings: Sequence[Path], *, settings: RankingSettings | None = None
 ) -> list[Benchmark]:
-    """Return each ranking against the truth.
-
-    Args:
-        truth: Annotated file of the ground truth.
-        rankings: Annotated files of the rankings under test.
-        settings: How they are compared.
-
-    Raises:
-        InputError: If a ranking has what the truth lacks, or has no query.
-        SourceError: If a file is no good.
-    """
+    """Return each ranking against the truth."""
     chosen = settings or RankingSettings()
     true = truth_scores(truth)
     if chosen.threshold is None:
@@ -194,12 +177,7 @@ def _mean(numbers: Sequence[float], seed: int) -> Interval | None:
 def differences(
     benchmarks: Sequence[Benchmark], *, seed: int = 0
 ) -> tuple[Difference, ...]:
-    """Return each ranking less the first one, metric by metric.
-
-    Args:
-        benchmarks: Rankings against the same truth.
-        seed: Of the intervals and tests.
-    """
+    """Return each ranking less the first one, metric by metric."""
     values = {
         one.name: {
             metric: {
@@ -218,31 +196,17 @@ def differences(
 def as_run(
     benchmark: Benchmark, truth: Path, ranking: Path, settings: RankingSettings
 ) -> EvalRun:
-    """Return a benchmark as a run of kind `zelo`, see `EvalRun`.
-
-    Args:
-        benchmark: What was found.
-        truth: File of the truth.
-        ranking: File of the ranking.
-        settings: How they were compared.
-    """
+    """Return a benchmark as a run of kind `zelo`, see `EvalRun`."""
     return EvalRun(
         kind="zelo",
         dataset=truth.stem,
         configuration={
             "ranking": benchmark.name,
-            **settings.as_dict(),
+            **asdict(settings),
             "relevance": benchmark.relevance,
-            "seed": settings.seed,
         },
-        key=f"{_digest(truth)}:{_digest(ranking)}",
+        key=f"{file_digest(truth)}:{file_digest(ranking)}",
     )
-
-
-def _digest(path: Path) -> str:
-    """Return a digest of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "blake2b").hexdigest()
 
 
 def as_records(benchmark: Benchmark) -> Iterator[EvalRecord]:

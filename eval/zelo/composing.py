@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -33,14 +33,14 @@ from knowtrail.retrieval.rerank.datasets import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
+    from knowtrail.eval.zelo.annotation import ZeloAnnotator
     from knowtrail.eval.zelo.battles import Battles
     from knowtrail.eval.zelo.fit import Fit, Method
     from knowtrail.eval.zelo.journal import Journal
     from knowtrail.eval.zelo.judgements import Judge, Judgement, Matchup
     from knowtrail.eval.zelo.pairs import PairSettings
-    from knowtrail.retrieval.rerank.datasets import Document, Query
+    from knowtrail.retrieval.rerank.datasets import Document, Query, QueryDocuments
 
 PAIRS = "pairs.json"
 _FITTED_AT_ONCE = 64
@@ -53,7 +53,6 @@ class FitSettings:
     Attributes:
         method: `maximum_likelihood` or `published`.
         magnitude: Whether a judge's score counts by its size.
-        regularisation: Weight of the squared scores.
     """
 
     method: Method = "maximum_likelihood"
@@ -66,11 +65,8 @@ class ScoredQuery:
     """A query with what its judgements come to.
 
     Attributes:
-        query: The query.
         documents: All its documents, in the order of the file.
         judged: How many of them, from the first, were to be judged.
-        pairs: The pairs.
-        judgements: What is known about each pair.
         fit: Scores of the documents that were to be judged.
     """
 
@@ -102,19 +98,15 @@ class ScoredQuery:
 
     def annotated(self) -> AnnotatedQueryDocuments:
         """Return the query with the documents that have a score."""
-        found = []
-        for number, document in enumerate(self.documents):
-            score = self.score(number)
-            if score is not None:
-                found.append(
-                    AnnotatedDocument(
-                        id=document.id,
-                        content=document.content,
-                        metadata=document.metadata,
-                        score=score,
-                    )
-                )
-        return AnnotatedQueryDocuments(query=self.query, documents=tuple(found))
+        scored = ((self.score(n), one) for n, one in enumerate(self.documents))
+        documents = tuple(
+            AnnotatedDocument(
+                id=one.id, content=one.content, metadata=one.metadata, score=score
+            )
+            for score, one in scored
+            if score is not None
+        )
+        return AnnotatedQueryDocuments(query=self.query, documents=documents)
 
     def row(self) -> dict[str, Any]:
         """Return the line of `fits.jsonl`."""
@@ -159,97 +151,51 @@ def pairs_of(
     yield from matchups(query, documents, pairs)
 
 
-class Composer:
-    """Fits the judgements of a journal and writes the files of its folder."""
+def scored_queries(of: ZeloAnnotator, journal: Journal) -> Iterator[ScoredQuery]:
+    """Yield the queries of a file with their scores; write the files of the folder.
 
-    def __init__(
-        self,
-        journal: Journal,
-        judges: Sequence[Judge],
-        pairs: PairSettings,
-        fit: FitSettings,
-    ) -> None:
-        """Choose what is composed, and how.
-
-        Args:
-            journal: Has the judgements.
-            judges: Whose judgements count.
-            pairs: Which pairs were judged.
-            fit: How they are fitted.
-        """
-        self._journal = journal
-        self._judges = judges
-        self._pairs = pairs
-        self._fit = fit
-
-    def scored(self, source: Path) -> Iterator[ScoredQuery]:
-        """Yield the queries of a file with their scores, in order."""
-        items = read_queries(source)
-        while batch := [self._known(q, d) for q, d in _some(items)]:
-            fits = fit_many(
-                [battles for *_, battles in batch],
-                method=self._fit.method,
-                magnitude=self._fit.magnitude,
-                regularisation=self._fit.regularisation,
-            )
-            for (query, documents, pairs, said, battles), fit in zip(
-                batch, fits, strict=True
-            ):
-                yield ScoredQuery(
-                    query=query,
-                    documents=documents,
-                    judged=battles.n,
-                    pairs=pairs,
-                    judgements=said,
-                    fit=fit,
-                )
-
-    def _known(
-        self, query: Query, documents: tuple[Document, ...]
-    ) -> tuple[
-        Query,
-        tuple[Document, ...],
-        tuple[Matchup, ...],
-        tuple[tuple[Judgement, ...], ...],
-        Battles,
-    ]:
-        """Return what is known of a query."""
-        taken = self._pairs.considered(documents)
-        pairs = tuple(pairs_of(self._journal, self._pairs, self._judges, query, taken))
-        said = tuple(
-            tuple(known_judgements(self._journal, pair, self._judges)) for pair in pairs
-        )
-        battles = battles_of(
-            [document.id for document in taken],
-            (one for each in said for one in each),
-            [judge.name for judge in self._judges],
-            failed=0.0 if self._fit.method == "published" else math.nan,
-        )
-        return query, documents, pairs, said, battles
-
-    def written(self, source: Path) -> Iterator[ScoredQuery]:
-        """Do as `scored` does and write the files of the folder besides.
-
-        They take their places at the end.
-        """
-        folder = self._journal.folder
-        with ExitStack() as stack:
-            pairs = PairFile(stack.enter_context(whole_file(folder / PAIRS)), "pairs")
-            scores = PairFile(
-                stack.enter_context(whole_file(folder / SCORES)), "scored_pairs"
-            )
-            fits = stack.enter_context(whole_file(folder / FITS))
-            for item in self.scored(source):
+    These take their places at the end.
+    """
+    folder, items = journal.folder, read_queries(of.source)
+    with ExitStack() as stack:
+        asked = PairFile(stack.enter_context(whole_file(folder / PAIRS)), "pairs")
+        file = stack.enter_context(whole_file(folder / SCORES))
+        scores = PairFile(file, "scored_pairs")
+        fits = stack.enter_context(whole_file(folder / FITS))
+        while batch := [
+            _known(of, journal, item) for item in islice(items, _FITTED_AT_ONCE)
+        ]:
+            fitted = fit_many([battles for _, battles in batch], **asdict(of.fit))
+            for (known, _), found in zip(batch, fitted, strict=True):
+                item = ScoredQuery(**known, fit=found)
                 for pair, said in zip(item.pairs, item.judgements, strict=True):
-                    pairs.add(pair_row(pair))
+                    asked.add(pair_row(pair))
                     if said:
                         scores.add(scored_row(pair, said))
                 fits.write(json.dumps(item.row()) + "\n")
                 yield item
-            pairs.end()
-            scores.end()
+        asked.end()
+        scores.end()
 
 
-def _some(items: Iterator[Any]) -> list[tuple[Query, tuple[Document, ...]]]:
-    """Return the next queries that are fitted together."""
-    return [(i.query, i.documents) for i in islice(items, _FITTED_AT_ONCE)]
+def _known(
+    of: ZeloAnnotator, journal: Journal, item: QueryDocuments
+) -> tuple[dict[str, Any], Battles]:
+    """Return what is known of a query, the fit apart, and its battles."""
+    taken = of.pairs.considered(item.documents)
+    pairs = tuple(pairs_of(journal, of.pairs, of.judges, item.query, taken))
+    said = tuple(tuple(known_judgements(journal, pair, of.judges)) for pair in pairs)
+    battles = battles_of(
+        [document.id for document in taken],
+        (one for each in said for one in each),
+        [judge.name for judge in of.judges],
+        failed=0.0 if of.fit.method == "published" else math.nan,
+    )
+    known = {
+        "query": item.query,
+        "documents": item.documents,
+        "judged": battles.n,
+        "pairs": pairs,
+        "judgements": said,
+    }
+    return known, battles

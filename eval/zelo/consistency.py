@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,12 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Triads:
-    """Triads of documents.
-
-    Attributes:
-        count: How many have three winners.
-        transitive: How many of these are transitive.
-    """
+    """Triads of documents."""
 
     count: int
     transitive: int
@@ -41,26 +37,7 @@ class Triads:
     @property
     def share(self) -> float:
         """Return the share that is transitive; NaN without triads."""
-        return self.transitive / self.count if self.count else float("nan")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Concordance:
-    """Kendall's coefficient of concordance.
-
-    Attributes:
-        w: From 0 to 1, corrected for ties; NaN for fewer than two rankings or items,
-            or where all ties.
-        p_value: How likely random rankings agree as much, by the chi-squared
-            approximation, which is good from about 8 items.
-        items: How many items were ranked by all.
-        rankings: How many rankings there were.
-    """
-
-    w: float
-    p_value: float
-    items: int
-    rankings: int
+        return self.transitive / self.count if self.count else nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +62,8 @@ class JudgeFigures:
     """What one judge did.
 
     Attributes:
-        name: Its name.
-        answered: Battles that it answered.
-        missing: Battles that it did not.
         ties: Answers that were 0.
         left: Share of its decided answers that prefer the left document; NaN if none.
-        triads: Its triads.
     """
 
     name: str
@@ -115,59 +88,42 @@ def triads(battles: Battles) -> Triads:
     return Triads(count=count, transitive=count - cyclic)
 
 
-def kendall_w(battles: Battles, *, magnitude: bool = False) -> Concordance:
+def kendall_w(battles: Battles) -> float:
     """Return the concordance of the rankings that each judge alone would give.
 
-    Args:
-        battles: Battles of one query.
-        magnitude: As in `knowtrail.eval.zelo.fit.fit_battles`.
-
-    Returns:
-        The concordance over the documents that every judge has judged, of the largest
-        connected component where there are several.
+    It is over the documents that every judge has judged, of the largest connected
+    component where there are several; from 0 to 1, NaN where there is nothing to rank.
     """
-    fits = [
-        fit_battles(_only(battles, column), magnitude=magnitude)
-        for column in range(battles.score.shape[1])
-    ]
+    fits = [fit_battles(_only(battles, n)) for n in range(battles.score.shape[1])]
     if not fits:
-        return rankings_concordance(np.zeros((0, 0)))
+        return nan
     groups = np.array([fit.component for fit in fits]).T
     together = groups[(groups >= 0).all(axis=1)]
     if not len(together):
-        return rankings_concordance(np.zeros((len(fits), 0)))
+        return nan
     kinds, sizes = np.unique(together, axis=0, return_counts=True)
     common = (groups == kinds[sizes.argmax()]).all(axis=1)
     return rankings_concordance(np.array([fit.scores[common] for fit in fits]))
 
 
-def rankings_concordance(scores: NDArray[np.float64]) -> Concordance:
+def rankings_concordance(scores: NDArray[np.float64]) -> float:
     """Return Kendall's W of judges x items scores, corrected for ties.
 
     Source: Kendall and Babington Smith, Annals of Mathematical Statistics 10 (1939);
     the correction is that of Kendall, Rank Correlation Methods.
     """
-    from scipy.stats import chi2, rankdata
+    from scipy.stats import rankdata
 
     judges, items = scores.shape
-    nothing = Concordance(
-        w=float("nan"), p_value=float("nan"), items=items, rankings=judges
-    )
     if judges < 2 or items < 2:
-        return nothing
+        return nan
     # Scores come from an iteration: what differs by less than its last step is equal.
     ranks = rankdata(np.round(scores, 6), axis=1)
     squares = float(((ranks.sum(axis=0) - judges * (items + 1) / 2) ** 2).sum())
-    tied = 0.0
-    for row in ranks:
-        _, counts = np.unique(row, return_counts=True)
-        tied += float((counts**3 - counts).sum())
+    counts = [np.unique(row, return_counts=True)[1] for row in ranks]
+    tied = float(sum((count**3 - count).sum() for count in counts))
     most = judges**2 * (items**3 - items) - judges * tied
-    if most <= 0:
-        return nothing
-    w = 12 * squares / most
-    p_value = float(chi2.sf(judges * (items - 1) * w, items - 1))
-    return Concordance(w=w, p_value=p_value, items=items, rankings=judges)
+    return 12 * squares / most if most > 0 else nan
 
 
 def agreement(battles: Battles) -> Agreement:
@@ -178,7 +134,7 @@ def agreement(battles: Battles) -> Agreement:
     for one, two in combinations(range(side.shape[1]), 2):
         both = decided[:, one] & decided[:, two]
         same = side[both, one] == side[both, two]
-        pairs[one, two] = len(same), float(same.mean()) if len(same) else float("nan")
+        pairs[one, two] = len(same), float(same.mean()) if len(same) else nan
     several = decided.sum(axis=1) >= 2
     right = ((side == 1) & decided).sum(axis=1)[several]
     left = ((side == -1) & decided).sum(axis=1)[several]
@@ -205,7 +161,7 @@ def judge_figures(battles: Battles) -> list[JudgeFigures]:
                 answered=int((~np.isnan(score)).sum()),
                 missing=int(np.isnan(score).sum()),
                 ties=int((score == 0).sum()),
-                left=float((decided < 0).mean()) if len(decided) else float("nan"),
+                left=float((decided < 0).mean()) if len(decided) else nan,
                 triads=triads(_only(battles, column)),
             )
         )

@@ -20,14 +20,16 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import zip_longest
+from math import nan
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.eval.report import as_number
 from knowtrail.eval.store import LONGEST_TEXT, sendable
-from knowtrail.eval.zelo.scored_pairs import FITS, SCORES
+from knowtrail.eval.zelo.scored_pairs import FITS, ScoredPairs, working_folder
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.graph.errors import InputError, SourceError
-from knowtrail.graph.files import read_json_lines, read_lines
+from knowtrail.graph.files import read_lines
 from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.store import batched
@@ -41,9 +43,11 @@ from knowtrail.retrieval.rerank.datasets import (
 from knowtrail.retrieval.search import search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from knowtrail.eval.zelo.judgements import Judgement
+    from knowtrail.eval.zelo.scored_pairs import JudgedQuery
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.embedders import Embedder
@@ -58,11 +62,7 @@ _ALL = 1_000_000
 
 
 def stored_questions(connection: Connection, corpus: str) -> list[str]:
-    """Return the questions that were asked of a corpus, the earliest first.
-
-    Raises:
-        InputError: If there are none.
-    """
+    """Return the questions that were asked of a corpus, the earliest first."""
     rows = connection.read("eval/zelo_questions", corpus=corpus, limit=_ALL)
     if not rows:
         msg = (
@@ -81,35 +81,21 @@ def bundled_questions() -> list[str]:
 
 
 def questions_of_file(path: Path) -> Iterator[str]:
-    """Yield the questions of a file: a text a line, or an object with `question`.
-
-    Args:
-        path: JSON Lines, or plain text.
-
-    Yields:
-        One question a line; blank lines are passed over.
-
-    Raises:
-        SourceError: If the file cannot be read or a line has no question.
-    """
+    """Yield the questions of a file: a text a line, or an object with `question`."""
     for number, line in read_lines(path):
-        yield _question(line, f"{path}, line {number}")
-
-
-def _question(line: str, where: str) -> str:
-    """Return the question of a line."""
-    if not line.lstrip().startswith("{"):
-        return line.strip()
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        msg = f"{where} is no JSON: {error}."
-        raise SourceError(msg) from error
-    value = row.get("question", row.get("query"))
-    if not isinstance(value, str) or not value.strip():
-        msg = f"{where}: question is {str(value)[:80]!r}: write a text."
-        raise SourceError(msg)
-    return value
+        if not line.lstrip().startswith("{"):
+            yield line.strip()
+            continue
+        where = f"{path}, line {number}"
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise SourceError(f"{where} is no JSON: {error}.") from error
+        value = row.get("question", row.get("query"))
+        if not isinstance(value, str) or not value.strip():
+            msg = f"{where}: question is {str(value)[:80]!r}: write a text."
+            raise SourceError(msg)
+        yield value
 
 
 def candidates(
@@ -124,29 +110,13 @@ def candidates(
     settings: Settings | None = None,
     progress: Progress = silent,
 ) -> Iterator[QueryDocuments]:
-    """Yield questions with the chunks that algorithms find for them.
+    """Yield questions with the chunks that algorithms find for them, see `search`.
 
     A question that comes twice is taken once. Query ids are those of the graph, and
     document ids those of the chunks, so that judgements find their way back. Several
-    algorithms take turns: the best of each, then the second best, each chunk once.
-
-    Args:
-        connection: The database.
-        questions: What is asked.
-        corpus: Name of the corpus.
-        algorithms: Names of algorithms.
-        count: Chunks wanted of each algorithm.
-        embedder: As in `search`.
-        model: As in `search`.
-        settings: As in `search`.
-        progress: Told of each question.
-
-    Yields:
-        One query a question; metadata has title, document and, where there is one,
-        address: not the rank, which would sway who judges.
-
-    Raises:
-        KnowtrailError: As `search`.
+    algorithms, of which each gives `count` chunks, take turns: the best of each, then
+    the second best, each chunk once. Metadata has title, document and, where there is
+    one, address: not the rank, which would sway who judges.
     """
     seen: set[str] = set()
     for question in questions:
@@ -191,7 +161,6 @@ def _document(chunk: ChunkText) -> Document:
 
 
 _BATCH = 500
-_SUFFIX = "_score"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,9 +168,6 @@ class Stored:
     """What was stored.
 
     Attributes:
-        queries: Judged questions.
-        scores: JUDGED relationships.
-        battles: Battles.
         missing: Documents that are no chunks of the corpus; they were passed over, and
             so were their battles.
     """
@@ -223,14 +189,8 @@ def store_annotation(
 
     Questions and chunks are found by what they are, so an annotation of an exported
     file fits as long as its corpus holds the same chunks. Each question is stored in
-    transactions of bounded size, scores first.
-
-    Args:
-        connection: The database.
-        annotated: The annotated file.
-        corpus: Name of the corpus that it was exported from.
-        folder: The working folder of the annotation; None is the one beside the file,
-            `NAME.zelo`. Without one there are scores only.
+    transactions of bounded size, scores first. Without a working folder, which None
+    looks for beside the file, there are scores only.
 
     Raises:
         InputError: If a file is no good, or none of the documents is a chunk of the
@@ -240,54 +200,27 @@ def store_annotation(
     stored_corpus(connection, corpus)
     if schema_version(connection) < SCHEMA_VERSION:
         apply_schema(connection)
-    judged = _Judged.of(annotated, folder)
-    found = [0, 0, 0, 0]
+    judged = _beside(annotated, folder)
+    try:
+        time = datetime.fromtimestamp(annotated.stat().st_mtime, UTC)
+    except OSError as error:
+        raise SourceError(f"{annotated} cannot be read: {error.strerror}.") from error
+    queries = scored = battles = missing = 0
     for item in read_annotated(annotated):
-        ids = [document.id for document in item.documents]
+        name, ids = item.query.id, [document.id for document in item.documents]
         known = _known_chunks(connection, corpus, ids)
         query = question_id(corpus, item.query.query)
-        rows = [
-            battle
-            for row in judged.rows(item.query.id)
-            if (battle := _battle(row, corpus, query)) is not None
-            and {battle["left"], battle["right"]} <= known
-        ]
-        _number(rows, query)
-        scores = _scores(item, known, judged.errors.get(item.query.id, {}), rows)
-        found[3] += len(ids) - len(scores)
+        rows: list[dict[str, Any]] = []
+        if judged and name in judged.queries:
+            rows = _battles(judged.judged(name), known, corpus, query)
+        fitted = judged.fitted.get(name, {}) if judged else {}
+        scores = _scores(item, known, fitted, rows)
+        missing += len(ids) - len(scores)
         if scores:
-            _store(connection, corpus, query, item, judged.time, scores, rows)
-            found = [
-                found[0] + 1,
-                found[1] + len(scores),
-                found[2] + len(rows),
-                found[3],
-            ]
-    if found[3] and not found[1]:
-        msg = (
-            f"No document of {annotated} is a chunk of corpus {corpus!r}: annotate "
-            "what `knowtrail eval zelo export` wrote from that corpus."
-        )
-        raise InputError(msg)
-    queries, scored, battles, missing = found
-    return Stored(queries=queries, scores=scored, battles=battles, missing=missing)
-
-
-def _store(
-    connection: Connection,
-    corpus: str,
-    query: str,
-    item: AnnotatedQueryDocuments,
-    time: datetime,
-    scores: list[dict[str, Any]],
-    rows: list[dict[str, Any]],
-) -> None:
-    """Store one question."""
-    connection.write(
-        "eval/zelo_judged",
-        corpus=corpus,
-        queries=[
-            {
+            queries += 1
+            scored += len(scores)
+            battles += len(rows)
+            told = {
                 "id": query,
                 "text": sendable(item.query.query),
                 "judgedAt": time,
@@ -295,10 +228,16 @@ def _store(
                 "scores": scores,
                 "battles": [row["properties"]["id"] for row in rows],
             }
-        ],
-    )
-    for part in batched(rows, _BATCH):
-        connection.write("eval/zelo_battles", rows=part)
+            connection.write("eval/zelo_judged", corpus=corpus, queries=[told])
+            for part in batched(rows, _BATCH):
+                connection.write("eval/zelo_battles", rows=part)
+    if missing and not scored:
+        msg = (
+            f"No document of {annotated} is a chunk of corpus {corpus!r}: annotate "
+            "what `knowtrail eval zelo export` wrote from that corpus."
+        )
+        raise InputError(msg)
+    return Stored(queries=queries, scores=scored, battles=battles, missing=missing)
 
 
 def _known_chunks(connection: Connection, corpus: str, ids: list[str]) -> set[str]:
@@ -308,128 +247,71 @@ def _known_chunks(connection: Connection, corpus: str, ids: list[str]) -> set[st
     return {row["id"] for row in rows}
 
 
-class _Judged:
-    """What an annotation left beside its scores, found query by query.
-
-    Attributes:
-        time: When the annotation was written.
-        errors: Standard errors by query and document.
-    """
-
-    def __init__(self, time: datetime) -> None:
-        self.time = time
-        self.errors: dict[str, dict[str, float | None]] = {}
-        self._file: Path | None = None
-        self._places: dict[str, list[int]] = {}
-
-    @classmethod
-    def of(cls, annotated: Path, folder: Path | None) -> _Judged:
-        """Look for the working folder and index what is in it."""
-        try:
-            time = datetime.fromtimestamp(annotated.stat().st_mtime, UTC)
-        except OSError as error:
-            msg = f"{annotated} cannot be read: {error.strerror}."
-            raise SourceError(msg) from error
-        found = cls(time)
-        beside = folder or annotated.with_name(f"{annotated.name}.zelo")
-        if not (beside / FITS).is_file():
-            if folder is None:
-                return found
-            msg = f"{folder} has no {FITS}: name the working folder of an annotation."
-            raise InputError(msg)
-        try:
-            found._index(beside)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            msg = f"{beside} cannot be read: {error!r:.200}. Annotate again."
-            raise SourceError(msg) from error
-        return found
-
-    def _index(self, folder: Path) -> None:
-        """Take note of standard errors, and of where each query's pairs stand."""
-        for _, row in read_json_lines(folder / FITS):
-            self.errors[row["query"]["id"]] = {
-                d["id"]: d["standard_error"] for d in row["documents"]
-            }
-        self._file = folder / SCORES
-        place = 0
-        with self._file.open("rb") as raw:
-            for data in raw:
-                if (row_of := _row(data)) is not None:
-                    name = row_of["pair"]["query_id"]
-                    self._places.setdefault(name, []).append(place)
-                place += len(data)
-
-    def rows(self, query_id: str) -> list[dict[str, Any]]:
-        """Return the scored pairs of a query."""
-        if self._file is None or query_id not in self._places:
-            return []
-        found = []
-        with self._file.open("rb") as raw:
-            for place in self._places[query_id]:
-                raw.seek(place)
-                found.append(_row(raw.readline()) or {})
-        return found
-
-
-def _row(data: bytes) -> dict[str, Any] | None:
-    """Return the scored pair of a line, None for the lines around them."""
-    text = data.strip().rstrip(b",")
-    if not text.startswith(b'{"pair"'):
+def _beside(annotated: Path, folder: Path | None) -> ScoredPairs | None:
+    """Return what was judged, of a folder or of the one beside, where there is one."""
+    place = folder or working_folder(annotated)
+    if (place / FITS).is_file():
+        return ScoredPairs(place)
+    if folder is None:
         return None
-    row: dict[str, Any] = json.loads(text)
-    return row
+    msg = f"{folder} has no {FITS}: name the working folder of an annotation."
+    raise InputError(msg)
 
 
-def _battle(row: dict[str, Any], corpus: str, query: str) -> dict[str, Any] | None:
-    """Return a scored pair as a battle; None where no judge answered."""
-    said = [
-        (name.removesuffix(_SUFFIX), value)
-        for name, value in row.items()
-        if name.endswith(_SUFFIX) and value["score"] is not None
-    ]
-    if not said:
-        return None
-    scores = [float(value["score"]) for _, value in said]
+def _battles(
+    judged: JudgedQuery, known: set[str], corpus: str, query: str
+) -> list[dict[str, Any]]:
+    """Return the battles of chunks, in which a judge answered."""
+    fought: dict[tuple[str, str, int], list[Judgement]] = {}
+    for one in judged.judgements:
+        if one.score is not None and {one.left_id, one.right_id} <= known:
+            pair = (one.left_id, one.right_id, one.repetition)
+            fought.setdefault(pair, []).append(one)
+    seen: Counter[tuple[str, str]] = Counter()
+    rows = []
+    for (left, right, _), said in fought.items():
+        again = seen[left, right]
+        seen[left, right] += 1
+        rows.append({
+            "query": query,
+            "left": left,
+            "right": right,
+            "properties": {
+                "id": content_key("battle", query, left, right, again),
+                "repetition": again,
+                "corpus": corpus,
+                "queryId": query,
+                "leftId": left,
+                "rightId": right,
+                **_said(said),
+            },
+        })
+    return rows
+
+
+def _said(said: list[Judgement]) -> dict[str, Any]:
+    """Return what judges said of a battle, as properties."""
+    scores = [float(one.score or 0) for one in said]
     mean = sum(scores) / len(scores)
-    thoughts = [sendable(value["thought"][:LONGEST_TEXT]) for _, value in said]
+    judges = [sendable(one.judge) for one in said]
+    thoughts = [sendable(one.reasoning[:LONGEST_TEXT]) for one in said]
     best = max(range(len(said)), key=lambda i: (scores[i] * mean, -i))
-    left = row["pair"]["document_a"]["document_id"]
-    right = row["pair"]["document_b"]["document_id"]
     return {
-        "query": query,
-        "left": left,
-        "right": right,
-        "properties": {
-            "corpus": corpus,
-            "queryId": query,
-            "leftId": left,
-            "rightId": right,
-            "score": mean,
-            "votesLeft": sum(score < 0 for score in scores),
-            "votesRight": sum(score > 0 for score in scores),
-            "spread": max(scores) - min(scores),
-            "judges": [sendable(name) for name, _ in said],
-            "scores": scores,
-            "reasonings": thoughts,
-            "reason": f"{sendable(said[best][0])}: {thoughts[best]}",
-        },
+        "score": mean,
+        "votesLeft": sum(score < 0 for score in scores),
+        "votesRight": sum(score > 0 for score in scores),
+        "spread": max(scores) - min(scores),
+        "judges": judges,
+        "scores": scores,
+        "reasonings": thoughts,
+        "reason": f"{judges[best]}: {thoughts[best]}",
     }
-
-
-def _number(rows: list[dict[str, Any]], query: str) -> None:
-    """Give battles their ids; a pair that comes again has another one each time."""
-    seen: dict[tuple[str, str], int] = {}
-    for row in rows:
-        pair = (row["left"], row["right"])
-        seen[pair] = seen.get(pair, -1) + 1
-        row["properties"]["id"] = content_key("battle", query, *pair, seen[pair])
-        row["properties"]["repetition"] = seen[pair]
 
 
 def _scores(
     item: AnnotatedQueryDocuments,
     known: set[str],
-    errors: dict[str, float | None],
+    fitted: Mapping[str, tuple[float, float]],
     rows: list[dict[str, Any]],
 ) -> list[dict[str, Any]]:
     """Return the scores of the chunks of a question, best first."""
@@ -445,7 +327,7 @@ def _scores(
             "chunk": document.id,
             "properties": {
                 "zelo": document.score,
-                "stderr": errors.get(document.id),
+                "stderr": as_number(fitted.get(document.id, (nan, nan))[1]),
                 "rank": rank,
                 "battles": fought[document.id],
             },

@@ -1,6 +1,6 @@
 """Scores of documents from battles between them.
 
-    fit = fit_scores(n, left, right, preference)
+    fit = fit_battles(battles)
 
 The model is Bradley and Terry's (Biometrika 39, 1952): document i wins over j with
 probability 1 / (1 + exp(s_j - s_i)), so scores are natural logarithms of odds. They
@@ -31,13 +31,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from knowtrail.eval.zelo.battles import answers, document_numbers, preferences
+from knowtrail.eval.zelo.battles import answers, preferences
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from knowtrail.eval.zelo.battles import Battles
 
@@ -65,14 +65,12 @@ class Fit:
             where there is no score, and all NaN by the published method. They hold if
             judges err independently of each other; where they err together, the true
             ones are greater, by up to the square root of the number of judges.
-        iterations: How many steps were made.
         losses: What was minimised; by the published method after each iteration, else
             before the first step and after each.
         converged: Whether the last step changed as little as it should.
         component: For each document the number of its connected component, counted
             from 0 in the order of their first documents; -1 without a battle.
         degree: In how many battles each document was judged.
-        method: How the scores were found.
     """
 
     scores: NDArray[np.float64]
@@ -94,72 +92,10 @@ class Fit:
         """Return whether all judged documents can be compared with each other."""
         return self.components <= 1
 
-    @property
-    def unjudged(self) -> int:
-        """Return how many documents have no battle."""
-        return int((self.component < 0).sum())
 
-
-def fit_scores(
-    n: int,
-    left: ArrayLike,
-    right: ArrayLike,
-    preference: ArrayLike,
-    *,
-    weight: ArrayLike | None = None,
-    method: Method = "maximum_likelihood",
-    regularisation: float = REGULARISATION,
-) -> Fit:
-    """Return the scores of n documents.
-
-    Args:
-        n: How many documents there are.
-        left: Left document of each of m battles, from 0 to n - 1.
-        right: Right document of each.
-        preference: What the right document gets of each battle, from 0 to 1; NaN where
-            the battle was not judged, which leaves it out.
-        weight: How often each battle counts, such as by the number of judges; None for
-            once. The published method counts each once.
-        method: See the module.
-        regularisation: Weight of the squared scores against the log-likelihood; the
-            published method has none. With 0, documents that only won or only lost
-            have no finite score.
-
-    Raises:
-        InputError: If numbers are out of their ranges, lengths differ, or there is no
-            finite answer without regularisation.
-    """
-    one, two = document_numbers(n, left), document_numbers(n, right)
-    share = np.asarray(preference, dtype=np.float64)
-    times = np.ones(len(one)) if weight is None else np.asarray(weight, np.float64)
-    if not share.shape == times.shape == one.shape == two.shape:
-        msg = (
-            f"There are {len(one)} left documents, {len(two)} right ones, preferences "
-            f"of shape {share.shape} and weights of shape {times.shape}: give as many."
-        )
-        raise InputError(msg)
-    if ((share < 0) | (share > 1)).any():
-        bad = share[(share < 0) | (share > 1)][0]
-        raise InputError(f"A preference is {bad}: it lies between 0 and 1.")
-    if not (np.isfinite(times) & (times >= 0)).all():
-        bad = times[~(np.isfinite(times) & (times >= 0))][0]
-        raise InputError(f"A weight is {bad}: it is finite and not below 0.")
-    given = _Given(n, one, two, share, times)
-    (fit,) = _fit_all([given], method, regularisation)
-    return fit
-
-
-def fit_battles(
-    battles: Battles,
-    *,
-    magnitude: bool = False,
-    method: Method = "maximum_likelihood",
-    regularisation: float = REGULARISATION,
-) -> Fit:
+def fit_battles(battles: Battles, **options: Any) -> Fit:
     """Return the scores of the documents of one query; see `fit_many`."""
-    (fit,) = fit_many(
-        [battles], magnitude=magnitude, method=method, regularisation=regularisation
-    )
+    (fit,) = fit_many([battles], **options)
     return fit
 
 
@@ -183,10 +119,12 @@ def fit_many(
         method: `published` reads answers as it was published: each battle counts once,
             also one that comes again, 0 is a vote for the left document, and magnitudes
             are not looked at.
-        regularisation: As in `fit_scores`.
+        regularisation: Weight of the squared scores against the log-likelihood; the
+            published method has none. With 0, documents that only won or only lost
+            have no finite score.
 
     Raises:
-        InputError: As `fit_scores`.
+        InputError: If there is no finite answer without regularisation.
     """
     reading: Literal["votes", "magnitude", "published"] = (
         "published" if method == "published" else "magnitude" if magnitude else "votes"

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.battles import Battles
     from knowtrail.eval.zelo.consistency import (
         Agreement,
-        Concordance,
         JudgeFigures,
         Triads,
     )
+    from knowtrail.eval.zelo.fit import Fit
     from knowtrail.eval.zelo.scored_pairs import JudgedQuery
     from knowtrail.retrieval.rerank.datasets import Document
 
@@ -30,10 +30,8 @@ class Said:
     """What one judge said of a battle.
 
     Attributes:
-        judge: Its name.
         score: From -1, for the other document, to 1, for this one; None if it failed.
         reasoning: Why, or why it failed.
-        first: Whether this document was shown first.
     """
 
     judge: str
@@ -47,7 +45,6 @@ class Fought:
     """The battle of two documents as one of them sees it.
 
     Attributes:
-        other: Number of the other document.
         share: What this document got of the votes, from 0 to 1; NaN without answers.
         said: What each judge said; each time, where the pair came again.
     """
@@ -58,15 +55,12 @@ class Fought:
 
     @property
     def verdict(self) -> str:
-        """Return how it ended."""
-        return verdict(self.share)
-
-
-def verdict(share: float) -> str:
-    """Return in words what a share of the votes comes to."""
-    if isnan(share):
-        return "not judged against"
-    return "even with" if share == 0.5 else "won over" if share > 0.5 else "lost to"
+        """Return how it ended, in words."""
+        if isnan(self.share):
+            return "not judged against"
+        if self.share == 0.5:
+            return "even with"
+        return "won over" if self.share > 0.5 else "lost to"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,16 +68,8 @@ class Inspection:
     """A judged query with its figures.
 
     Attributes:
-        judged: What was judged.
-        battles: The same as arrays.
         scores: Score of each document, NaN for one without.
-        errors: Their standard errors.
-        component: Of each document the number of its connected component; -1 without.
-        degree: In how many battles each document was judged.
         triads: Triads by the majority of the judges.
-        concordance: Of the judges' rankings.
-        agreement: Of the judges' answers.
-        judges: Figures of each judge.
         first: For each judge the share of its decided answers that prefer the document
             it was shown first; NaN if there is none.
     """
@@ -92,18 +78,12 @@ class Inspection:
     battles: Battles
     scores: NDArray[np.float64]
     errors: NDArray[np.float64]
-    component: NDArray[np.intp]
-    degree: NDArray[np.intp]
+    fit: Fit
     triads: Triads
-    concordance: Concordance
+    kendall_w: float
     agreement: Agreement
     judges: tuple[JudgeFigures, ...]
     first: tuple[float, ...]
-
-    @property
-    def components(self) -> int:
-        """Return how many connected components there are."""
-        return int(self.component.max(initial=-1)) + 1
 
     def order(self) -> list[int]:
         """Return the documents by falling score, those without one last."""
@@ -140,12 +120,7 @@ class Inspection:
         return sorted(battles, key=lambda battle: rank[battle.other])
 
     def shares(self) -> NDArray[np.float64]:
-        """Return what each document got of the votes against each other, 0 to 1.
-
-        Returns:
-            n x n shares as `fought` has them, [i, j] being of i over j; NaN where no
-            judge answered.
-        """
+        """Return what each document got of the votes against each other, 0 to 1."""
         n = self.battles.n
         total, count = np.zeros((n, n)), np.zeros((n, n))
         left, right = self.battles.left, self.battles.right
@@ -167,11 +142,7 @@ def _share(said: list[Said]) -> float:
 
 
 def inspected(judged: JudgedQuery) -> Inspection:
-    """Return the figures of a judged query.
-
-    Args:
-        judged: What was judged; where it has no scores, they are fitted.
-    """
+    """Return the figures of a judged query."""
     battles = judged.battles()
     fit = fit_battles(battles)
     scores, errors = fit.scores, fit.standard_errors
@@ -183,10 +154,9 @@ def inspected(judged: JudgedQuery) -> Inspection:
         battles=battles,
         scores=scores,
         errors=errors,
-        component=fit.component,
-        degree=fit.degree,
+        fit=fit,
         triads=triads(battles),
-        concordance=kendall_w(battles),
+        kendall_w=kendall_w(battles),
         agreement=agreement(battles),
         judges=tuple(judge_figures(battles)),
         first=tuple(_first(judged, judge) for judge in judged.judges),

@@ -11,38 +11,27 @@ A line is on the disk after a second at most, see `knowtrail.eval.journal`.
 from __future__ import annotations
 
 import json
-import logging
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.journal import LineJournal
 from knowtrail.eval.zelo.judgements import Judgement
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     from knowtrail.eval.zelo.judgements import Judge, Matchup
 
-_LOG = logging.getLogger(__name__)
-
 JOURNAL = "judgements.jsonl"
 SYNC_SECONDS = 1.0
-
-State = Literal["scored", "useless", "unanswered"]
-"""What became of a judgement: an answer may have come and be of no use."""
 
 _FIELDS = tuple(field.name for field in fields(Judgement))
 
 
 def judgement_key(matchup: Matchup, judge: Judge) -> str:
-    """Return what a judgement is known by.
-
-    Args:
-        matchup: The pair in its own order.
-        judge: Who is asked.
-    """
+    """Return what a judgement is known by."""
     left, right = matchup.left, matchup.right
     return content_key(
         "zelo-judgement",
@@ -66,41 +55,18 @@ class Journal(LineJournal):
     Only keys and places are in memory, about 200 bytes a judgement.
 
     Attributes:
-        folder: The working folder.
         spent: What the judgements in the file cost, in USD.
     """
 
     def __init__(self, folder: Path, *, to_read: bool = False) -> None:
-        """Open the journal of a working folder, which is made where it is missing.
-
-        Args:
-            folder: The working folder.
-            to_read: Whether nothing is to be added; others may then add to it.
-
-        Raises:
-            InputError: If another run writes it.
-            StorageError: If it cannot be made or written.
-        """
+        """Open the journal of a working folder, which is made where it is missing."""
         super().__init__(folder / JOURNAL, to_read=to_read, sync_seconds=SYNC_SECONDS)
         self.folder = folder
         self.spent = 0.0
         self._places: dict[str, int] = {}
-        self._failed: dict[str, State] = {}
+        self._failed: dict[str, bool] = {}
         self._rounds: dict[str, list[list[tuple[int, int]]]] = {}
         self.read(self._take)
-
-    def __iter__(self) -> Iterator[Judgement]:
-        """Yield the judgements, the last of each key, in the order they were made."""
-        for place in sorted(self._places.values()):
-            yield _judgement(self.row_at(place))
-
-    def __contains__(self, key: str) -> bool:
-        """Return whether there is a judgement of a key."""
-        return key in self._places
-
-    def __len__(self) -> int:
-        """Return how many judgements there are."""
-        return len(self._places)
 
     def get(self, key: str) -> Judgement | None:
         """Return a judgement, None where there is none."""
@@ -109,29 +75,20 @@ class Journal(LineJournal):
             return None
         return _judgement(self.row_at(place))
 
-    def state(self, key: str) -> State | None:
-        """Return what became of a judgement, None where it was never asked for."""
-        if key not in self._places:
-            return None
-        return self._failed.get(key, "scored")
-
     def settled(self, key: str, *, retry_failed: bool = False) -> bool:
         """Return whether a judgement need not be asked for.
 
-        Args:
-            key: What it is known by.
-            retry_failed: Whether to ask again where an answer was of no use.
+        Where an answer came and was of no use, it is asked again if that is wanted;
+        where none came, always.
         """
-        state = self.state(key)
-        return state == "scored" or (state == "useless" and not retry_failed)
+        if key not in self._places:
+            return False
+        came = self._failed.get(key)
+        return came is None or (came and not retry_failed)
 
     def add(self, key: str, judgement: Judgement) -> None:
-        """Append a judgement.
-
-        Raises:
-            StorageError: If it cannot be written.
-        """
-        self._note(key, self.append(_row_of(key, judgement)), judgement)
+        """Append a judgement."""
+        self._note(key, self.append({"key": key, **asdict(judgement)}), judgement)
 
     def _note(self, key: str, place: int, judgement: Judgement) -> None:
         """Take note of a judgement, which takes the place of an earlier one."""
@@ -139,14 +96,10 @@ class Journal(LineJournal):
         self.spent += judgement.cost
         self._failed.pop(key, None)
         if judgement.score is None:
-            self._failed[key] = "useless" if judgement.came else "unanswered"
+            self._failed[key] = judgement.came
 
     def rounds(self, plan: str) -> list[list[tuple[int, int]]]:
-        """Return the rounds of pairs that were chosen for a query before.
-
-        Args:
-            plan: What the choice depends on.
-        """
+        """Return the rounds of pairs that were chosen for a query before."""
         return self._rounds.get(plan, [])
 
     def add_round(self, plan: str, pairs: Iterable[tuple[int, int]]) -> None:
@@ -162,11 +115,6 @@ class Journal(LineJournal):
             self._rounds.setdefault(row["plan"], []).append(pairs)
         else:
             self._note(row["key"], place, _judgement(row))
-
-
-def _row_of(key: str, judgement: Judgement) -> dict[str, Any]:
-    """Return the line of a judgement."""
-    return {"key": key, **{name: getattr(judgement, name) for name in _FIELDS}}
 
 
 def _judgement(row: dict[str, Any]) -> Judgement:

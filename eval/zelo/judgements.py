@@ -10,7 +10,7 @@ begins with `(SWAPPED)`. A judgement that failed has no score.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -34,7 +34,6 @@ class Matchup:
     """Two documents of a query in the order in which they are shown.
 
     Attributes:
-        query: The query.
         left: The first document, A.
         right: The second, B.
         repetition: How often the query had this pair, in this order, before.
@@ -49,13 +48,7 @@ class Matchup:
 
     def turned(self) -> Matchup:
         """Return the same with left and right changed."""
-        return Matchup(
-            query=self.query,
-            left=self.right,
-            right=self.left,
-            repetition=self.repetition,
-            candidates=self.candidates,
-        )
+        return replace(self, left=self.right, right=self.left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +57,8 @@ class Answer:
 
     Attributes:
         score: From -1, the first is better, to 1; None where it failed.
-        reasoning: Why.
-        error: Why there is no score.
         came: Whether the judge answered at all; an answer may be of no use.
         prompt_tokens: Tokens sent, of all attempts.
-        completion_tokens: Tokens of the answers.
         shortened: Whether a document was shortened to fit.
     """
 
@@ -128,24 +118,15 @@ class Judge(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Judgement(Answer):
     """One judge on one pair, turned back to the order of the pair.
 
+    The score is below 0 for the left document, A; the reasoning begins with `(SWAPPED)`
+    where the judge saw the other order.
+
     Attributes:
-        query_id: Id of the query.
-        left_id: Id of the left document, A.
-        right_id: Id of the right document, B.
         repetition: How often the query had the pair before.
-        judge: Name of the judge.
-        score: In [-1, 1], below 0 for the left document; None where it failed.
-        reasoning: Why; begins with `(SWAPPED)` where the judge saw the other order.
-        swapped: Whether it did.
-        error: Why there is no score.
-        came: Whether the judge answered at all.
-        prompt_tokens: Tokens sent.
-        completion_tokens: Tokens of the answers.
-        cost: What they cost in USD, as far as the price is known.
-        shortened: Whether a document was shortened to fit.
+        cost: What it cost in USD, as far as the price is known.
     """
 
     query_id: str
@@ -153,26 +134,14 @@ class Judgement:
     right_id: str
     judge: str
     repetition: int = 0
-    score: float | None = None
-    reasoning: str = ""
     swapped: bool = False
-    error: str | None = None
-    came: bool = True
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
     cost: float = 0.0
-    shortened: bool = False
 
 
 def swaps(matchup: Matchup, judge: str, *, seed: int = 0) -> bool:
     """Return whether a judge is shown the pair the other way round.
 
     It is as likely as not, for each pair and judge by itself.
-
-    Args:
-        matchup: The pair.
-        judge: Name of the judge.
-        seed: For other draws.
     """
     key = content_key(
         "zelo-swap",
@@ -192,12 +161,6 @@ def judgement_of(
     """Return an answer as a judgement on the pair.
 
     A score that is no number in [-1, 1] is a failure: it is not taken for another.
-
-    Args:
-        matchup: The pair in its own order.
-        judge: Who judged.
-        answer: What it said.
-        swapped: Whether it saw the pair the other way round.
     """
     score, error = answer.score, answer.error
     if score is not None and not (math.isfinite(score) and -1 <= score <= 1):
@@ -207,21 +170,21 @@ def judgement_of(
     if swapped and score is not None:
         score = 0.0 - score
     price = judge.price or Price()
+    said = {
+        **asdict(answer),
+        "score": score,
+        "error": error,
+        "reasoning": SWAPPED + answer.reasoning if swapped else answer.reasoning,
+    }
     return Judgement(
+        **said,
         query_id=matchup.query.id,
         left_id=matchup.left.id,
         right_id=matchup.right.id,
         repetition=matchup.repetition,
         judge=judge.name,
-        score=score,
-        reasoning=SWAPPED + answer.reasoning if swapped else answer.reasoning,
         swapped=swapped,
-        error=error,
-        came=answer.came,
-        prompt_tokens=answer.prompt_tokens,
-        completion_tokens=answer.completion_tokens,
         cost=price.of(answer.prompt_tokens, answer.completion_tokens),
-        shortened=answer.shortened,
     )
 
 
@@ -232,19 +195,7 @@ def battles_of(
     *,
     failed: float = math.nan,
 ) -> Battles:
-    """Return the judgements of one query as battles to be fitted.
-
-    Args:
-        ids: Ids of all its documents, in order.
-        judgements: What was said of them; in any order.
-        judges: Names of the judges, one a column.
-        failed: Score of a judgement that failed; NaN, for none, or 0 as it was
-            published.
-
-    Returns:
-        One row a pair and repetition, sorted by documents; NaN where a judge is
-        missing.
-    """
+    """Return the judgements of one query as battles to be fitted."""
     number = {name: i for i, name in enumerate(ids)}
     column = {name: i for i, name in enumerate(judges)}
     rows: dict[tuple[int, int, int], list[float]] = {}

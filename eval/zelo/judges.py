@@ -8,19 +8,20 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.zelo.chat_judges import SCHEMA
+from knowtrail.eval.zelo.chat_judges import SCHEMA, ChatJudge, Pace
 from knowtrail.eval.zelo.judgements import Price
 from knowtrail.graph.errors import InputError, SettingsError
 from knowtrail.graph.models.providers import PROVIDERS
 from knowtrail.graph.settings import Settings
-from knowtrail.retrieval.rerank.base import RERANKERS
+from knowtrail.retrieval.rerank.base import RERANKERS, load_reranker
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from knowtrail.eval.zelo.judgements import Judge
@@ -30,15 +31,6 @@ KINDS = (*PROVIDERS, "ollama", "reranker")
 """Providers of judges."""
 
 _NAME = re.compile(r"[\w.:/-]{1,80}")
-_POSITIVE = (
-    "concurrency",
-    "requests_per_minute",
-    "tokens_per_minute",
-    "prompt_tokens",
-    "answer_tokens",
-    "seconds",
-    "tries",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +41,10 @@ class JudgeSettings:
         provider: One of `KINDS`.
         model: The model as its provider calls it, or the name of a reranker.
         temperature: None leaves it to the provider.
-        concurrency: Judgements under way.
         requests_per_minute: None for no limit.
         tokens_per_minute: Of prompt and expected answer; None for no limit.
         prompt_tokens: Longest prompt; documents are shortened to it.
         answer_tokens: What an answer is expected to have.
-        seconds: Time limit of an answer.
-        tries: Attempts where no answer came.
-        base_url: Another address of the API.
     """
 
     provider: str
@@ -78,8 +66,6 @@ class JudgeFile:
 
     Attributes:
         default: Names of those who are asked where none is named.
-        judges: Judges by name.
-        prices: Prices by model.
     """
 
     default: tuple[str, ...] = ()
@@ -109,107 +95,90 @@ def bundled_text() -> str:
     return file.read_text("utf-8")
 
 
+_Rules = Mapping[str, tuple["Callable[[Any], bool]", str]]
+"""Key -> whether a value fits, and what to write where it does not."""
+
+
+def _is_number(value: object) -> bool:
+    """Return whether a value is a finite number from 0 up."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) and value >= 0
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+_TEXT = (_is_text, "write a text")
+_WHOLE = (
+    lambda value: type(value) is int and value > 0,
+    "write a whole number above 0",
+)
+_ABOVE = (lambda value: _is_number(value) and value > 0, "write a number above 0")
+_OF_FILE: _Rules = {
+    "judges": (lambda value: isinstance(value, dict), "write a table"),
+    "prices": (lambda value: isinstance(value, dict), "write a table"),
+    "default": (lambda value: isinstance(value, list), "name judges of the file"),
+}
+_OF_JUDGE: _Rules = {
+    "provider": (lambda value: value in KINDS, f"use one of {', '.join(KINDS)}"),
+    "model": _TEXT,
+    "temperature": (_is_number, "write a number from 0"),
+    **dict.fromkeys(("concurrency", "prompt_tokens", "answer_tokens", "tries"), _WHOLE),
+    **dict.fromkeys(("requests_per_minute", "tokens_per_minute", "seconds"), _ABOVE),
+    "base_url": _TEXT,
+}
+_PRICE = (_is_number, "write USD a million tokens")
+_OF_PRICE: _Rules = {"prompt": _PRICE, "completion": _PRICE}
+
+
+def _checked(
+    table: Any, rules: _Rules, where: str, needed: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return a table whose values are what they should be."""
+    if not isinstance(table, dict):
+        raise SettingsError(f"{where} is {table!r}: write a table.")
+    if unknown := sorted(set(table) - set(rules)):
+        msg = f"{where}: unknown key {unknown[0]!r}: use {', '.join(sorted(rules))}."
+        raise SettingsError(msg)
+    for key, (fits, todo) in rules.items():
+        value = table.get(key)
+        if (key in table or key in needed) and not fits(value):
+            raise SettingsError(f"{where}: {key} is {value!r}: {todo}.")
+    return table
+
+
 def read_judge_file(path: Path | None = None) -> JudgeFile:
-    """Read a configuration of judges.
-
-    Args:
-        path: A TOML file; None takes the bundled one.
-
-    Raises:
-        SettingsError: If it cannot be read, or a name or value in it is no good.
-    """
+    """Read a configuration of judges, the bundled one where none is named."""
     where = "the bundled judges" if path is None else str(path)
     try:
         text = bundled_text() if path is None else path.read_text("utf-8-sig")
-        table = tomllib.loads(text)
+        table = _checked(tomllib.loads(text), _OF_FILE, where)
     except OSError as error:
         msg = f"{where} cannot be read: {error.strerror or error}."
         raise SettingsError(msg) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        msg = f"{where} is not TOML: {error}."
-        raise SettingsError(msg) from error
-    _known(table, ("default", "judges", "prices"), where)
-    judges = {
-        name: _checked_judge(name, value, where)
-        for name, value in _table(table.get("judges", {}), where, "judges").items()
-    }
+        raise SettingsError(f"{where} is not TOML: {error}.") from error
+    judges = {}
+    for name, value in table.get("judges", {}).items():
+        about = f"{where}, judge {name!r}"
+        if not _NAME.fullmatch(name):
+            msg = f"{about}: use letters, digits, '_' and '-' for a name."
+            raise SettingsError(msg)
+        of = _checked(value, _OF_JUDGE, about, ("provider", "model"))
+        judges[name] = JudgeSettings(**of)
     prices = {
-        model: _checked_price(model, value, where)
-        for model, value in _table(table.get("prices", {}), where, "prices").items()
+        model: Price(
+            **_checked(value, _OF_PRICE, f"{where}, price of {model!r}", _OF_PRICE)
+        )
+        for model, value in table.get("prices", {}).items()
     }
     default = table.get("default", list(judges))
-    if not isinstance(default, list) or not all(name in judges for name in default):
+    if not all(name in judges for name in default):
         msg = f"{where}: default is {default!r}: name judges of the file."
         raise SettingsError(msg)
     return JudgeFile(default=tuple(default), judges=judges, prices=prices)
-
-
-def _checked_judge(name: str, value: Any, where: str) -> JudgeSettings:
-    """Return the judge of a table."""
-    about = f"{where}, judge {name!r}"
-    if not _NAME.fullmatch(name):
-        raise SettingsError(f"{about}: use letters, digits, '_' and '-' for a name.")
-    table = _table(value, where, f"judges.{name}")
-    _known(table, tuple(f.name for f in fields(JudgeSettings)), about)
-    for key in ("provider", "model"):
-        if not isinstance(table.get(key), str) or not table[key].strip():
-            raise SettingsError(f"{about}: {key} is {table.get(key)!r}: write a text.")
-    if table["provider"] not in KINDS:
-        msg = f"{about}: provider is {table['provider']!r}: use one of "
-        raise SettingsError(msg + ", ".join(KINDS) + ".")
-    if not isinstance(table.get("base_url", ""), str):
-        raise SettingsError(
-            f"{about}: base_url is {table['base_url']!r}: write a text."
-        )
-    for key in _POSITIVE:
-        if key in table and not _is_number(table[key], above=0.0):
-            msg = f"{about}: {key} is {table[key]!r}: write a number above 0."
-            raise SettingsError(msg)
-    for key in ("concurrency", "prompt_tokens", "answer_tokens", "tries"):
-        if not isinstance(table.get(key, 1), int):
-            msg = f"{about}: {key} is {table[key]!r}: write a whole number."
-            raise SettingsError(msg)
-    if "temperature" in table and not _is_number(table["temperature"], least=0.0):
-        msg = (
-            f"{about}: temperature is {table['temperature']!r}: write a number from 0."
-        )
-        raise SettingsError(msg)
-    return JudgeSettings(**table)
-
-
-def _checked_price(model: str, value: Any, where: str) -> Price:
-    """Return the price of a table."""
-    about = f"{where}, price of {model!r}"
-    table = _table(value, where, f"prices.{model}")
-    _known(table, ("prompt", "completion"), about)
-    for key in ("prompt", "completion"):
-        if not _is_number(table.get(key), least=0.0):
-            msg = f"{about}: {key} is {table.get(key)!r}: write USD a million tokens."
-            raise SettingsError(msg)
-    return Price(prompt=float(table["prompt"]), completion=float(table["completion"]))
-
-
-def _is_number(
-    value: object, *, least: float = -math.inf, above: float = -math.inf
-) -> bool:
-    """Return whether a value is a finite number in a range."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return math.isfinite(value) and value >= least and value > above
-
-
-def _table(value: Any, where: str, name: str) -> dict[str, Any]:
-    """Return a table."""
-    if not isinstance(value, dict):
-        raise SettingsError(f"{where}: {name} is {value!r}: write a table.")
-    return value
-
-
-def _known(table: dict[str, Any], names: tuple[str, ...], where: str) -> None:
-    """Refuse a key that means nothing."""
-    if unknown := sorted(set(table) - set(names)):
-        msg = f"{where}: unknown key {unknown[0]!r}: use {', '.join(sorted(names))}."
-        raise SettingsError(msg)
 
 
 _STRUCTURED: dict[str, dict[str, Any]] = {
@@ -272,29 +241,18 @@ def _judge(
             )
             raise InputError(msg)
     if chosen.provider == "reranker":
-        return _reranker(name, chosen, settings, embedder)
+        from knowtrail.eval.zelo.offline_judges import RerankerJudge
+
+        reranker = load_reranker(chosen.model, settings=settings, embedder=embedder)
+        paid = chosen.model.startswith("zeroentropy")
+        return RerankerJudge(reranker, name=name, price=None if paid else Price())
     return _chat(name, chosen, known.price(chosen), settings)
-
-
-def _reranker(
-    name: str, chosen: JudgeSettings, settings: Settings, embedder: Embedder | None
-) -> Judge:
-    """Return a reranker as a judge."""
-    from knowtrail.eval.zelo.judgements import Price
-    from knowtrail.eval.zelo.offline_judges import RerankerJudge
-    from knowtrail.retrieval.rerank.base import load_reranker
-
-    reranker = load_reranker(chosen.model, settings=settings, embedder=embedder)
-    paid = chosen.model.startswith("zeroentropy")
-    return RerankerJudge(reranker, name=name, price=None if paid else Price())
 
 
 def _chat(
     name: str, chosen: JudgeSettings, price: Price | None, settings: Settings
 ) -> Judge:
     """Return a chat model as a judge."""
-    from knowtrail.eval.zelo.chat_judges import ChatJudge, Pace
-
     if chosen.provider in {"ollama", "langchain"}:
         from knowtrail.graph.models.language_models import load_language_model
 

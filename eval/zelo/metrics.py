@@ -35,7 +35,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import floor
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -60,9 +60,7 @@ class TwoScores:
     """A query whose documents have two scores.
 
     Attributes:
-        query_id: The query.
         documents: Ids of its documents, in the order of the ranking's file.
-        truth: Their true scores.
         test: Their scores in the ranking under test.
         unjudged: How many documents were left out since the truth has no score.
     """
@@ -74,33 +72,35 @@ class TwoScores:
     unjudged: int = 0
 
 
+class Scope(TypedDict, total=False):
+    """What of a ranking is looked at.
+
+    Attributes:
+        document_limit: How many documents of each query; None for all.
+        skip_unjudged: Whether queries and documents without a true score are passed
+            over.
+    """
+
+    document_limit: int | None
+    skip_unjudged: bool
+
+
 def benchmark_ndcg(
-    ground_truth: Annotated,
-    ranking: Annotated,
-    *,
-    document_limit: int | None = None,
-    skip_unjudged: bool = False,
+    ground_truth: Annotated, ranking: Annotated, **scope: Unpack[Scope]
 ) -> list[float]:
     """Return the nDCG of each query of a ranking; see the module.
 
     Args:
         ground_truth: The true scores.
         ranking: The scores under test.
-        document_limit: How many documents of each query are looked at; None for all.
-        skip_unjudged: Whether queries and documents without a true score are passed
-            over.
+        **scope: See `Scope`.
 
     Raises:
         InputError: If there is no true score and none may be passed over, or the limit
             is below 1.
         SourceError: If a file is no good.
     """
-    pairs = two_scores(
-        ground_truth,
-        ranking,
-        document_limit=document_limit,
-        skip_unjudged=skip_unjudged,
-    )
+    pairs = two_scores(ground_truth, ranking, **scope)
     return [ndcg(pair.truth, pair.test) for pair in pairs]
 
 
@@ -108,29 +108,14 @@ def benchmark_accuracy(
     ground_truth: Annotated,
     ranking: Annotated,
     *,
-    document_limit: int | None = None,
-    skip_unjudged: bool = False,
     ties: Ties = "wrong",
+    **scope: Unpack[Scope],
 ) -> list[float]:
     """Return the share of document pairs that each query has in the right order.
 
-    Args:
-        ground_truth: The true scores.
-        ranking: The scores under test.
-        document_limit: As in `benchmark_ndcg`.
-        skip_unjudged: As in `benchmark_ndcg`.
-        ties: As in `accuracy`.
-
-    Raises:
-        InputError: As `benchmark_ndcg`.
-        SourceError: If a file is no good.
+    Takes what `benchmark_ndcg` does, and how equal scores count as in `accuracy`.
     """
-    pairs = two_scores(
-        ground_truth,
-        ranking,
-        document_limit=document_limit,
-        skip_unjudged=skip_unjudged,
-    )
+    pairs = two_scores(ground_truth, ranking, **scope)
     return [accuracy(pair.truth, pair.test, ties=ties) for pair in pairs]
 
 
@@ -139,30 +124,14 @@ def recall_at_k(
     ranking: Annotated,
     k: int,
     k_gt: int | None = None,
-    *,
-    document_limit: int | None = None,
-    skip_unjudged: bool = False,
+    **scope: Unpack[Scope],
 ) -> list[float]:
     """Return which share of the truth's best is among the ranking's best.
 
-    Args:
-        ground_truth: The true scores.
-        ranking: The scores under test.
-        k: How many of the ranking are taken.
-        k_gt: How many of the truth are looked for; None for k.
-        document_limit: As in `benchmark_ndcg`.
-        skip_unjudged: As in `benchmark_ndcg`.
-
-    Raises:
-        InputError: As `benchmark_ndcg`, or if k or k_gt is below 1.
-        SourceError: If a file is no good.
+    Takes what `benchmark_ndcg` does, how many of the ranking are taken, and how many of
+    the truth are looked for, as many if None; both are 1 or more.
     """
-    pairs = two_scores(
-        ground_truth,
-        ranking,
-        document_limit=document_limit,
-        skip_unjudged=skip_unjudged,
-    )
+    pairs = two_scores(ground_truth, ranking, **scope)
     return [recall(pair.truth, pair.test, k, k_gt=k_gt) for pair in pairs]
 
 
@@ -175,14 +144,8 @@ def two_scores(
 ) -> Iterator[TwoScores]:
     """Yield the queries of a ranking with the true scores of their documents.
 
-    Args:
-        ground_truth: The true scores; as `truth_scores` returns them, or their source.
-        ranking: The scores under test, taken one query at a time.
-        document_limit: As in `benchmark_ndcg`.
-        skip_unjudged: As in `benchmark_ndcg`.
-
-    Raises:
-        InputError: As `benchmark_ndcg`.
+    The true scores may be given as `truth_scores` returns them; the ranking is taken
+    one query at a time.
     """
     if document_limit is not None and document_limit < 1:
         msg = f"document_limit is {document_limit}: give 1 or more, or None for all."
@@ -202,7 +165,23 @@ def two_scores(
                 "judge it, or pass over what is not judged."
             )
             raise InputError(msg)
-        yield _two(item, truth[name], document_limit, skip_unjudged)
+        first = {one.id: one.score for one in item.documents[:document_limit]}
+        kept = tuple(one for one in first if one in truth[name])
+        if len(kept) < len(first) and not skip_unjudged:
+            unjudged = next(one for one in first if one not in truth[name])
+            msg = (
+                f"Document {unjudged!r:.80} of query {name!r:.80} is in the ranking "
+                "but not in the ground truth: judge it, limit the documents, or pass "
+                "over what is not judged."
+            )
+            raise InputError(msg)
+        yield TwoScores(
+            query_id=name,
+            documents=kept,
+            truth=np.array([truth[name][one] for one in kept], dtype=np.float64),
+            test=np.array([first[one] for one in kept], dtype=np.float64),
+            unjudged=len(first) - len(kept),
+        )
 
 
 def truth_scores(ground_truth: Annotated) -> dict[str, dict[str, float]]:
@@ -218,44 +197,13 @@ def _queries(source: Annotated) -> Iterable[AnnotatedQueryDocuments]:
     return read_annotated(source) if isinstance(source, str | Path) else source
 
 
-def _two(
-    item: AnnotatedQueryDocuments,
-    truth: Mapping[str, float],
-    limit: int | None,
-    skip: bool,
-) -> TwoScores:
-    """Return the first documents of a query with both scores."""
-    first = {document.id: document.score for document in item.documents[:limit]}
-    unjudged = [name for name in first if name not in truth]
-    if unjudged and not skip:
-        msg = (
-            f"Document {unjudged[0]!r:.80} of query {item.query.id!r:.80} is in the "
-            "ranking but not in the ground truth: judge it, limit the documents, or "
-            "pass over what is not judged."
-        )
-        raise InputError(msg)
-    kept = tuple(name for name in first if name in truth)
-    return TwoScores(
-        query_id=item.query.id,
-        documents=kept,
-        truth=np.array([truth[name] for name in kept], dtype=np.float64),
-        test=np.array([first[name] for name in kept], dtype=np.float64),
-        unjudged=len(unjudged),
-    )
-
-
 def ranked(scores: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return places by falling score; of equal scores the later place comes first."""
     return np.argsort(scores, kind="stable")[::-1]
 
 
 def ndcg(truth: NDArray[np.float64], test: NDArray[np.float64]) -> float:
-    """Return the discounted gain of a ranking over that of the true order.
-
-    Args:
-        truth: True scores of n documents; the gain is their exponential.
-        test: Their scores under test.
-    """
+    """Return the discounted gain of a ranking over that of the true order."""
     if not len(truth):
         return float("nan")
     gain = np.exp(truth - truth.max())  # the quotient is the same, without overflow
@@ -269,15 +217,9 @@ def accuracy(
 ) -> float:
     """Return the share of pairs of documents that are in the right order.
 
-    Args:
-        truth: True scores of n documents.
-        test: Their scores under test.
-        ties: `wrong` counts every pair, and one that is equal on either side is wrong,
-            as it was published; `half` counts the pairs that differ in truth, and one
-            that is equal under test is half right, so that chance gives 0.5.
-
-    Raises:
-        InputError: If `ties` is something else.
+    `wrong` counts every pair, and one that is equal on either side is wrong, as it was
+    published; `half` counts the pairs that differ in truth, and one that is equal under
+    test is half right, so that chance gives 0.5.
     """
     if ties not in {"wrong", "half"}:
         raise InputError(f"No rule for ties {ties!r:.80}: use 'wrong' or 'half'.")
@@ -301,17 +243,7 @@ def recall(
     *,
     k_gt: int | None = None,
 ) -> float:
-    """Return which share of the `k_gt` truly best documents is among the best k.
-
-    Args:
-        truth: True scores of n documents.
-        test: Their scores under test.
-        k: How many of the ranking are taken.
-        k_gt: How many of the truth are looked for; None for k.
-
-    Raises:
-        InputError: If k or k_gt is below 1.
-    """
+    """Return which share of the `k_gt` truly best documents is among the best k."""
     wanted = k if k_gt is None else k_gt
     if min(k, wanted) < 1:
         raise InputError(f"k is {k} and k_gt {wanted}: give 1 or more.")
@@ -320,8 +252,6 @@ def recall(
     best = np.intersect1d(ranked(truth)[:wanted], ranked(test)[:k])
     return len(best) / wanted
 
-
-_Number = TypeVar("_Number", int, float)
 
 STANDARD = ("nDCG@10", "RR", "R@10")
 """Normalised discounted gain of the first ten, reciprocal rank of the first relevant
@@ -341,9 +271,6 @@ def standard_measures(
         names: Measures as ir-measures writes them, such as `nDCG@5` or `AP`.
         threshold: Above which a true score is relevant; None decides by the scores of
             all these queries.
-
-    Raises:
-        InputError: If ir-measures knows no such measure.
     """
     import ir_measures
 
@@ -363,10 +290,10 @@ def standard_measures(
         found = grades(query.truth, threshold=threshold)
         if not found.any():
             continue
-        truth[query.query_id] = _by_name(query, found.tolist())
+        truth[query.query_id] = dict(zip(query.documents, found.tolist(), strict=True))
         place = np.empty(len(found))
         place[ranked(query.test)] = -np.arange(len(found), dtype=np.float64)
-        run[query.query_id] = _by_name(query, place.tolist())
+        run[query.query_id] = dict(zip(query.documents, place.tolist(), strict=True))
     values = {
         (str(metric.measure), metric.query_id): float(metric.value)
         for metric in ir_measures.iter_calc(list(measures.values()), truth, run)
@@ -378,26 +305,12 @@ def standard_measures(
 
 
 def relevant_above(truths: Iterable[Iterable[float]]) -> float | None:
-    """Return above which true scores are relevant; None where they are grades.
-
-    Args:
-        truths: The true scores of each query of a data set.
-    """
+    """Return above which true scores are relevant; None where they are grades."""
     whole = all(score >= 0 and score == floor(score) for t in truths for score in t)
     return None if whole else 0.0
 
 
 def grades(truth: NDArray[np.float64], *, threshold: float | None) -> NDArray[np.int64]:
-    """Return true scores as whole numbers from 0 up; see the module.
-
-    Args:
-        truth: True scores of a query.
-        threshold: Above which a score is relevant; None where they are grades.
-    """
+    """Return true scores as whole numbers from 0 up; see the module."""
     found = truth if threshold is None else truth > threshold
     return found.astype(np.int64)
-
-
-def _by_name(query: TwoScores, values: list[_Number]) -> dict[str, _Number]:
-    """Return the values of a query's documents by their ids."""
-    return dict(zip(query.documents, values, strict=True))

@@ -39,10 +39,7 @@ class FunctionJudge:
     """A function that says which of two documents answers a query better.
 
     Attributes:
-        name: What results call it.
-        fingerprint: What its judgements are known by.
         concurrency: 1, as a function is called in the loop itself.
-        price: Nothing.
     """
 
     def __init__(
@@ -54,11 +51,9 @@ class FunctionJudge:
     ) -> None:
         """Name a judge.
 
-        Args:
-            name: What results call it.
-            function: Takes the query and two documents, returns a score in [-1, 1],
-                below 0 for the first one; None is a failure, and so is an exception.
-            fingerprint: Another one where the function changes; None takes the name.
+        The function takes the query and two documents, and returns a score in [-1, 1],
+        below 0 for the first one; None is a failure, and so is an exception. Where it
+        changes, it gets another fingerprint, which otherwise is the name.
         """
         self.name = name
         self.fingerprint = fingerprint or f"function:{name}"
@@ -89,8 +84,6 @@ class RerankerJudge:
     """A reranker as a judge; the candidates of a query are scored once together.
 
     Attributes:
-        name: What results call it.
-        fingerprint: What its scores depend on.
         concurrency: Judgements side by side; they wait for the same scores.
         price: Nothing, but for rerankers that others run, whose price nobody knows.
     """
@@ -105,12 +98,8 @@ class RerankerJudge:
     ) -> None:
         """Wrap a reranker, which scores nothing yet.
 
-        Args:
-            reranker: Any reranker.
-            name: What results call it; None takes its own name.
-            scale: Difference of scores that counts as clear; None takes one that suits
-                the kind of reranker.
-            price: None where nobody knows.
+        The scale is the difference of scores that counts as clear; None takes one that
+        suits the kind of reranker.
         """
         self.name = name or reranker_name(reranker)
         kind = reranker_name(reranker).partition(":")[0]
@@ -121,7 +110,7 @@ class RerankerJudge:
         self._reranker = reranker
         self._loop: asyncio.AbstractEventLoop | None = None
         self._scoring = asyncio.Semaphore()
-        self._known: dict[_Key, asyncio.Task[dict[str, float]]] = {}
+        self._known: dict[tuple[str, ...], asyncio.Task[dict[str, float]]] = {}
 
     async def judge(self, matchup: Matchup) -> Answer:
         """Compare the scores of two documents.
@@ -146,7 +135,8 @@ class RerankerJudge:
             self._loop = asyncio.get_running_loop()
             self._scoring = asyncio.Semaphore(max(1, self._reranker.concurrency))
             self._known.clear()
-        key = _asked(matchup)
+        texts = (text for d in _candidates(matchup) for text in (d.id, d.content))
+        key = (matchup.query.query, *texts)
         if key not in self._known:
             while len(self._known) >= _REMEMBERED:
                 self._known.pop(next(iter(self._known)))
@@ -163,14 +153,6 @@ class RerankerJudge:
                 [document.content for document in documents],
             )
         return {d.id: s for d, s in zip(documents, scores, strict=True)}
-
-
-_Key = tuple[str, tuple[tuple[str, str], ...]]
-
-
-def _asked(matchup: Matchup) -> _Key:
-    """Return what the scores of a query depend on: its text, and the candidates."""
-    return matchup.query.query, tuple((d.id, d.content) for d in _candidates(matchup))
 
 
 def _candidates(matchup: Matchup) -> tuple[Document, ...]:

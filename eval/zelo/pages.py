@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from importlib import resources
-from math import isfinite
+from dataclasses import asdict
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.report import (
-    Table,
-    facts,
-    html_page,
-    interval_cells,
-    shown_text,
-    table,
-)
+from knowtrail.eval.report import Table, as_number, filled, interval_dict
 from knowtrail.eval.zelo.pictures import BATTLES, battles_picture, histogram_picture
+from knowtrail.graph.cli.rows import counted
 from knowtrail.graph.errors import MissingExtraError
 from knowtrail.retrieval.views.labels import cut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from knowtrail.eval.differences import Difference
+    from knowtrail.eval.statistics import Interval
     from knowtrail.eval.zelo.comparison import Benchmark, RankingSettings
-    from knowtrail.eval.zelo.inspection import Fought, Inspection
+    from knowtrail.eval.zelo.inspection import Inspection
+    from knowtrail.eval.zelo.training import Training
 
 MEANING = (
     "Means over the queries with 95 % bootstrap intervals: ndcg, accuracy and recall "
@@ -37,12 +33,7 @@ def benchmark_tables(
     found: Sequence[Benchmark],
     apart: Sequence[Difference],
 ) -> list[Table]:
-    """Return the results as tables: a ranking a row, then the paired differences.
-
-    Args:
-        found: The rankings.
-        apart: Their differences from the first.
-    """
+    """Return the results as tables: a ranking a row, then the paired differences."""
     metrics = list(found[0].values)
     tables = [
         Table(
@@ -53,7 +44,7 @@ def benchmark_tables(
                 (
                     one.name,
                     _queries(one),
-                    *(_interval(one.means.get(metric)) for metric in metrics),
+                    *(interval_text(one.means.get(metric)) for metric in metrics),
                 )
                 for one in found
             ],
@@ -73,7 +64,7 @@ def benchmark_tables(
                         one.name,
                         one.metric,
                         str(one.found.n),
-                        _interval(one.found.difference, sign=True),
+                        interval_text(one.found.difference, "+"),
                         f"{one.p_value:.4f}",
                     )
                     for one in apart
@@ -86,39 +77,37 @@ def benchmark_tables(
 def _queries(one: Benchmark) -> str:
     """Return the number of queries, with what is missing."""
     said = [f"{len(one.queries)}"]
-    if one.absent:
-        said.append(f"{one.absent} of the truth missing")
-    if one.unjudged:
-        said.append(f"{one.unjudged} documents not judged")
+    said += [f"{one.absent} of the truth missing"] if one.absent else []
+    said += [f"{one.unjudged} documents not judged"] if one.unjudged else []
     return ", ".join(said)
 
 
-def _interval(interval: Any, *, sign: bool = False) -> str:
-    """Return a number with its interval as text."""
+def interval_text(interval: Interval | None, sign: str = "") -> str:
+    """Return a number with the ends of its interval, where it has them."""
     if interval is None:
         return "-"
-    form = "+.3f" if sign else ".3f"
-    value = format(interval.value, form)
-    if interval.low != interval.low:
-        return value
-    return f"{value} ({interval.low:{form}} to {interval.high:{form}})"
+    value, low, high = (
+        f"{number:{sign}.3f}"
+        for number in (interval.value, interval.low, interval.high)
+    )
+    return value if isnan(interval.low) else f"{value} ({low} to {high})"
 
 
 def summary(one: Inspection) -> str:
     """Return in a sentence or two what was judged and how consistent it is."""
-    n = int((one.component < 0).sum())
+    n = int((one.fit.component < 0).sum())
     parts = {0: "nothing was judged", 1: "all judged documents are connected"}.get(
-        one.components,
-        f"they fall into {one.components} parts that cannot be compared",
+        one.fit.components,
+        f"they fall into {one.fit.components} parts that cannot be compared",
     )
     lines = [
-        f"{_count(one.battles.n, 'document')}, "
-        f"{_count(len(one.battles.left), 'battle')}, "
-        f"{_count(len(one.judged.judges), 'judge')}; {parts}"
+        f"{counted(one.battles.n, 'document')}, "
+        f"{counted(len(one.battles.left), 'battle')}, "
+        f"{counted(len(one.judged.judges), 'judge')}; {parts}"
         f"{f'; {n} not judged' if n else ''}.",
-        f"Of {_count(one.triads.count, 'triad')} a share of {shown(one.triads.share)} "
+        f"Of {counted(one.triads.count, 'triad')} a share of {shown(one.triads.share)} "
         "is transitive. "
-        f"Agreement of the judges: Kendall's W {shown(one.concordance.w)}, "
+        f"Agreement of the judges: Kendall's W {shown(one.kendall_w)}, "
         f"Krippendorff's alpha {shown(one.agreement.alpha)}, unanimous in "
         f"{shown(one.agreement.unanimous)} of the battles that two or more decided.",
     ]
@@ -127,25 +116,30 @@ def summary(one: Inspection) -> str:
 
 def inspection_tables(one: Inspection) -> list[Table]:
     """Return documents, judges and their agreement as tables."""
-    rows = [
-        (
+    documents = [
+        _cells(
             one.document(number).id,
-            shown(one.scores[number]),
-            shown(one.errors[number]),
-            str(one.degree[number]),
-            "-" if one.component[number] < 0 else str(one.component[number] + 1),
-            str(number + 1),
+            one.scores[number],
+            one.errors[number],
+            int(one.fit.degree[number]),
+            "-"
+            if one.fit.component[number] < 0
+            else str(one.fit.component[number] + 1),
+            number + 1,
             cut(one.document(number).content, 60),
         )
         for number in one.order()
+    ]
+    judges = [
+        _cells(*(getattr(judge, name) for name in _COUNTS), first, judge.triads.share)
+        for judge, first in zip(one.judges, one.first, strict=True)
     ]
     tables = [
         Table(
             title="Documents",
             note="By falling zELO score; a score holds within its part.",
-            columns=("document", "zELO", "standard error", "battles", "part", "place",
-                     "text"),
-            rows=rows,
+            columns=_DOCUMENT,
+            rows=documents,
         ),
         Table(
             title="Judges",
@@ -153,22 +147,10 @@ def inspection_tables(one: Inspection) -> list[Table]:
                 "Shares of the decided answers that prefer the left document, and the "
                 "one that was shown first; 0.5 is without bias."
             ),
-            columns=("judge", "answered", "missing", "ties", "left", "first",
-                     "transitive"),
-            rows=[
-                (
-                    judge.name,
-                    str(judge.answered),
-                    str(judge.missing),
-                    str(judge.ties),
-                    shown(judge.left),
-                    shown(first),
-                    shown(judge.triads.share),
-                )
-                for judge, first in zip(one.judges, one.first, strict=True)
-            ],
+            columns=("judge", *_COUNTS[1:], "first", "transitive"),
+            rows=judges,
         ),
-    ]  # fmt: skip
+    ]
     if one.agreement.pairs:
         names = one.judged.judges
         tables.append(
@@ -177,7 +159,7 @@ def inspection_tables(one: Inspection) -> list[Table]:
                 note="Battles that both decided, and where they name the same side.",
                 columns=("judges", "battles", "same side"),
                 rows=[
-                    (f"{names[a]}, {names[b]}", str(count), shown(share))
+                    _cells(f"{names[a]}, {names[b]}", count, share)
                     for (a, b), (count, share) in one.agreement.pairs.items()
                 ],
             )
@@ -185,101 +167,140 @@ def inspection_tables(one: Inspection) -> list[Table]:
     return tables
 
 
+_DOCUMENT = ("document", "zELO", "standard error", "battles", "part", "place", "text")
+_COUNTS = ("name", "answered", "missing", "ties", "left")
+
+
+def _cells(*values: Any) -> tuple[str, ...]:
+    """Return texts and counts as they are, other numbers as people read them."""
+    return tuple(
+        str(value) if isinstance(value, str | int) else shown(value) for value in values
+    )
+
+
+def queries_table(found: Sequence[Inspection]) -> Table:
+    """Return a table of several queries."""
+    return Table(
+        title="Judged queries",
+        note="Name one with --query to see its documents and judges.",
+        columns=("query", "documents", "battles", "parts", "transitive", "W", "text"),
+        rows=[
+            _cells(
+                one.judged.query.id,
+                one.battles.n,
+                len(one.battles.left),
+                one.fit.components,
+                one.triads.share,
+                one.kendall_w,
+                cut(one.judged.query.query, 60),
+            )
+            for one in found
+        ],
+    )
+
+
+def battles_table(one: Inspection, number: int) -> Table:
+    """Return the battles of a document as a table."""
+    return Table(
+        title=f"Battles of {one.document(number).id}",
+        note="Scores from -1, for the other, to 1, for this one; best others first.",
+        columns=("against", "share", "judge", "score", "reasoning"),
+        rows=[
+            (
+                one.document(battle.other).id,
+                shown(battle.share),
+                said.judge,
+                "failed" if said.score is None else f"{said.score:+.2f}",
+                said.reasoning,
+            )
+            for battle in one.fought(number)
+            for said in battle.said
+        ],
+    )
+
+
+def figures(one: Inspection) -> dict[str, Any]:
+    """Return the figures of a query for JSON."""
+    return {
+        "query": one.judged.query.id,
+        "text": one.judged.query.query,
+        "documents": one.battles.n,
+        "battles": len(one.battles.left),
+        "components": one.fit.components,
+        "triads": asdict(one.triads),
+        "kendall_w": as_number(one.kendall_w),
+        "krippendorff_alpha": one.agreement.alpha,
+        "unanimous": as_number(one.agreement.unanimous),
+        "judges": [
+            {
+                "name": judge.name,
+                "answered": judge.answered,
+                "missing": judge.missing,
+                "ties": judge.ties,
+                "prefers_left": as_number(judge.left),
+                "prefers_first": as_number(first),
+            }
+            for judge, first in zip(one.judges, one.first, strict=True)
+        ],
+    }
+
+
+def details(one: Inspection, wanted: int | None) -> dict[str, Any]:
+    """Return the documents of a query for JSON, with the battles of one or of all."""
+    ranking = []
+    for number in one.order():
+        if wanted not in {None, number}:
+            continue
+        battles = [
+            {
+                "against": one.document(battle.other).id,
+                "share": as_number(battle.share),
+                "judges": [
+                    {
+                        name: getattr(said, name)
+                        for name in ("judge", "score", "reasoning")
+                    }
+                    for said in battle.said
+                ],
+            }
+            for battle in one.fought(number)
+        ]
+        ranking.append({
+            "document": one.document(number).id,
+            "zelo": as_number(one.scores[number]),
+            "standard_error": as_number(one.errors[number]),
+            "component": int(one.fit.component[number]),
+            "battles": battles,
+        })
+    return {"ranking": ranking}
+
+
 def shown(value: float | None) -> str:
     """Return a number as people read it, a dash for none."""
     return "-" if value is None or value != value else f"{value:.2f}"
 
 
-def _count(number: int, name: str) -> str:
-    """Return a number of things."""
-    return f"{number} {name}{'' if number == 1 else 's'}"
-
-
-_TEXT = 1_500
-_REASONING = 4_000
-
-
-def page_style() -> str:
-    """Return the style of pages about zELO scores."""
-    return (
-        resources.files("knowtrail.eval.zelo").joinpath("report.css").read_text("utf-8")
+def battles_page(one: Inspection) -> str:
+    """Return a judged query as HTML."""
+    return filled(
+        "zelo/battles.html",
+        title=one.judged.query.query,
+        one=one,
+        summary=summary(one),
+        tables=inspection_tables(one),
+        about=BATTLES,
+        shown=shown,
+        **_figure(lambda: battles_picture(one, ".svg")),
     )
 
 
-def _figure(draw: Callable[[], bytes], about: str) -> str:
-    """Return a picture inside the page; without the extra for it, what to install."""
+def _figure(draw: Callable[[], bytes]) -> dict[str, Any]:
+    """Return a picture for a page; without the extra for it, what to install."""
     try:
         data = b64encode(draw()).decode("ascii")
     except MissingExtraError as error:
-        return f"<p>{shown_text(str(error))}</p>"
-    source = f"data:image/svg+xml;base64,{data}"
-    return f'<figure><img alt="{shown_text(about)}" src="{source}"></figure>'
-
-
-def battles_page(one: Inspection) -> str:
-    """Return a judged query as HTML.
-
-    Args:
-        one: The query.
-    """
-    return html_page(
-        one.judged.query.query, _battles_body(one), style=page_style(), images=True
-    )
-
-
-def _battles_body(one: Inspection) -> Iterator[str]:
-    """Yield what stands below the heading."""
-    yield from facts({
-        "query": one.judged.query.id,
-        "judges": ", ".join(one.judged.judges) or "none",
-    })
-    for line in summary(one).splitlines():
-        yield f"<p>{shown_text(line)}</p>"
-    yield "<h2>Battles</h2>"
-    yield _figure(lambda: battles_picture(one, ".svg"), BATTLES)
-    for each in inspection_tables(one):
-        yield from table(each)
-    yield "<h2>Battles of each document</h2><p>The best document first; its opponents "
-    yield "likewise. Scores from -1, for the other, to 1, for this one.</p>"
-    for rank, number in enumerate(one.order(), start=1):
-        yield from _document(one, number, rank)
-
-
-def _document(one: Inspection, number: int, rank: int) -> Iterator[str]:
-    """Yield the battles of a document."""
-    document, fought = one.document(number), one.fought(number)
-    score = one.scores[number]
-    said = f"zELO {score:.2f}" if isfinite(score) else "not judged"
-    opened = " open" if rank == 1 else ""
-    yield (
-        f"<details{opened}><summary>{rank}. <b><bdi>{shown_text(document.id[:200])}"
-        f"</bdi></b> {said}, {one.degree[number]} battles</summary>"
-    )
-    if document.content:
-        more = "\N{HORIZONTAL ELLIPSIS}" if len(document.content) > _TEXT else ""
-        text = shown_text(document.content[:_TEXT])
-        yield f'<p class="text" dir="auto">{text}{more}</p>'
-    for battle in fought:
-        yield from _battle(one, battle)
-    yield "</details>"
-
-
-def _battle(one: Inspection, battle: Fought) -> Iterator[str]:
-    """Yield what the judges said of a battle."""
-    kind = {"won over": "won", "lost to": "lost"}.get(battle.verdict, "")
-    other = shown_text(one.document(battle.other).id[:200])
-    yield (
-        f'<div><b class="{kind}">{battle.verdict}</b> <bdi>{other}</bdi>, '
-        f"share of the votes {shown(battle.share)}</div>"
-        '<div class="said">'
-    )
-    for said in battle.said:
-        score = "failed" if said.score is None else f"{said.score:+.2f}"
-        yield (
-            f"<b>{shown_text(said.judge[:80])}</b><i>{score}</i>"
-            f'<span dir="auto">{shown_text(said.reasoning[:_REASONING])}</span>'
-        )
-    yield "</div>"
+        return {"picture": None, "missing": str(error)}
+    return {"picture": f"data:image/svg+xml;base64,{data}", "images": True}
 
 
 _WORST = 25
@@ -292,62 +313,17 @@ def benchmark_page(
     *,
     settings: RankingSettings,
 ) -> str:
-    """Return rankings against the truth as HTML.
-
-    Args:
-        truth: Name of the ground truth.
-        found: The rankings.
-        apart: Their differences from the first.
-        settings: How they were compared.
-    """
-    body = _benchmark_body(truth, found, apart, settings)
-    return html_page(f"Rankings against {truth}", body, style=page_style(), images=True)
-
-
-def _benchmark_body(
-    truth: str,
-    found: Sequence[Benchmark],
-    apart: Sequence[Difference],
-    settings: RankingSettings,
-) -> Iterator[str]:
-    """Yield what stands below the heading."""
-    yield from facts({
-        name.replace("_", " "): str(value)
-        for name, value in settings.as_dict().items()
-        if value is not None
-    })
-    yield f"<p>{MEANING} Here {found[0].relevance}.</p>"
-    for one in found:
-        yield from _ranking(one)
-    if apart:
-        yield from table(benchmark_tables(found, apart)[1])
-    yield "<h2>nDCG of the queries</h2>"
-    drawn = f"nDCG of the queries of {', '.join(one.name for one in found)}"
-    yield _figure(lambda: histogram_picture(truth, found, ".svg"), drawn)
-    for one in found:
-        yield from table(_worst(one))
-
-
-def _ranking(one: Benchmark) -> Iterator[str]:
-    """Yield the means of a ranking, as numbers and drawn."""
-    yield (f"<h2>{shown_text(one.name)}</h2><p>{len(one.queries)} queries.</p>")
-    if one.absent or one.unjudged:
-        yield (
-            f"<p>{one.absent} queries of the truth are missing in it; {one.unjudged} "
-            "of its documents are not judged and were passed over.</p>"
-        )
-    yield '<table class="metrics"><tbody>'
-    for metric, mean in one.means.items():
-        if mean is None:
-            cells = (
-                '<td class="number">-</td><td class="ends">not defined</td><td></td>'
-            )
-        else:
-            cells = interval_cells(
-                mean.value, mean.low, mean.high, none="one query: no interval"
-            )
-        yield f"<tr><th>{shown_text(metric)}</th>{cells}</tr>"
-    yield "</tbody></table>"
+    """Return rankings against the truth, and their differences, as HTML."""
+    named = asdict(settings).items()
+    return filled(
+        "zelo/benchmark.html",
+        title=f"Rankings against {truth}",
+        named={k.replace("_", " "): str(v) for k, v in named if v is not None},
+        found=found,
+        tables=benchmark_tables(found, apart),
+        worst=[_worst(one) for one in found],
+        **_figure(lambda: histogram_picture(truth, found, ".svg")),
+    )
 
 
 def _worst(one: Benchmark) -> Table:
@@ -373,3 +349,83 @@ def _worst(one: Benchmark) -> Table:
 def _number(value: float) -> str:
     """Return a number, a dash for none."""
     return f"{value:.3f}" if value == value else "-"
+
+
+def benchmark_json(
+    found: Sequence[Benchmark], apart: Sequence[Difference], runs: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return rankings and differences for JSON, with the ids of stored runs."""
+    rankings = [
+        {
+            "name": one.name,
+            "run": runs.get(one.name),
+            "metrics": {
+                metric: None if mean is None else interval_dict(mean)
+                for metric, mean in one.means.items()
+            },
+            "relevance": one.relevance,
+            "absent_queries": one.absent,
+            "unjudged_documents": one.unjudged,
+            "queries": {
+                query: {
+                    metric: as_number(numbers[place])
+                    for metric, numbers in one.values.items()
+                }
+                for place, query in enumerate(one.queries)
+            },
+        }
+        for one in found
+    ]
+    differences = [
+        {
+            "name": one.name,
+            "less": one.base,
+            "metric": one.metric,
+            "queries": one.found.n,
+            "difference": interval_dict(one.found.difference),
+            "p_value": one.found.p_value,
+            "p_value_holm": one.p_value,
+        }
+        for one in apart
+    ]
+    return {"rankings": rankings, "differences": differences}
+
+
+def training_table(found: Training) -> Table:
+    """Return what a model is worth beside what it is made of."""
+    rows = [("the model", f"{found.ndcg.value:.3f}", "", "")]
+    rows += [
+        (
+            name,
+            f"{one.first:.3f}",
+            interval_text(one.difference, "+"),
+            f"{one.p_value:.4f}",
+        )
+        for name, one in found.against.items()
+    ]
+    return Table(
+        title="Held-out queries",
+        note="Mean nDCG with the gain exp(score), and paired differences.",
+        columns=("ranking", "nDCG", "the model's, less this", "p"),
+        rows=rows,
+    )
+
+
+def training_json(found: Training) -> dict[str, Any]:
+    """Return a training for JSON."""
+    return {
+        "embedder": found.model.embedder,
+        "penalty": found.penalty,
+        "documents": found.documents,
+        "trained": list(found.trained),
+        "held_out": list(found.held_out),
+        "ndcg": interval_dict(found.ndcg),
+        "against": {
+            name: {
+                "ndcg": one.first,
+                "difference": interval_dict(one.difference),
+                "p_value": one.p_value,
+            }
+            for name, one in found.against.items()
+        },
+    }

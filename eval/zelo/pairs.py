@@ -52,11 +52,9 @@ class PairSettings:
     """How pairs are chosen.
 
     Attributes:
-        mode: See the module.
         cycle_num: How many circles; `adaptive` chooses as many pairs.
         document_threshold: Take the first so many documents of a query, in the order
             of the file; None takes all.
-        seed: Of the circles.
         cycles: Whether circles of mode `cycles` look at each other, see the module.
     """
 
@@ -130,30 +128,6 @@ class PairSettings:
         return self.mode == "cycles" and self.cycles == "published"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
-    """How well the pairs of a query hold together.
-
-    Attributes:
-        degree: For each document in how many pairs it stands.
-        component: For each document the number of its connected component, counted in
-            the order of their first documents; one without a pair is one by itself.
-    """
-
-    degree: tuple[int, ...]
-    component: tuple[int, ...]
-
-    @property
-    def components(self) -> int:
-        """Return how many parts there are that no pair connects."""
-        return max(self.component, default=-1) + 1
-
-    @property
-    def connected(self) -> bool:
-        """Return whether every two documents can be compared."""
-        return self.components <= 1
-
-
 def cycle_pairs(
     query_id: str,
     ids: Sequence[str],
@@ -162,19 +136,7 @@ def cycle_pairs(
     seed: int = 0,
     again: bool = False,
 ) -> list[Pair]:
-    """Return the pairs of random circles through all documents.
-
-    Args:
-        query_id: Id of the query.
-        ids: Different ids of its documents.
-        cycle_num: How many circles.
-        seed: For other circles.
-        again: Whether a pair may come again, as it was published.
-
-    Returns:
-        The circles one after the other, n pairs each, as long as there are new ones;
-        none for fewer than 2 documents.
-    """
+    """Return the pairs of random circles through all documents."""
     if len(ids) < 2:
         return []
     pairs: list[Pair] = []
@@ -223,31 +185,6 @@ def dense_pairs(n: int) -> list[Pair]:
     ]
 
 
-def coverage(n: int, pairs: Sequence[Pair]) -> Coverage:
-    """Return degree and connectivity of n documents.
-
-    Args:
-        n: How many documents.
-        pairs: The pairs, or those of them that were judged.
-    """
-    parent = list(range(n))
-
-    def root(i: int) -> int:
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
-
-    degree = [0] * n
-    for i, j in pairs:
-        degree[i] += 1
-        degree[j] += 1
-        parent[root(max(i, j))] = root(min(i, j))
-    numbers: dict[int, int] = {}
-    component = tuple(numbers.setdefault(root(i), len(numbers)) for i in range(n))
-    return Coverage(degree=tuple(degree), component=component)
-
-
 def most_informative(
     scores: NDArray[np.float64],
     pairs: Sequence[Pair],
@@ -266,25 +203,21 @@ def most_informative(
     pair takes from the sum of its variances (the squared standard errors) follows by
     the formula of Sherman and Morrison. Pairs are taken one after the other, each
     counted as judged before the next is chosen, so that a round does not ask the same
-    thing over and over; a pair that was judged comes again only when all were. This is
-    the sequential A-optimal design of V. V. Fedorov (Theory of Optimal Experiments,
-    1972), for paired comparisons as in Glickman and Jensen (Adaptive paired comparison
-    design, J. Stat. Plan. Inference 127, 2005), who use another measure of information.
-    Ties go to documents with lower numbers.
+    thing over and over; a pair that was judged comes again only when all were, or where
+    it may come `again`. This is the sequential A-optimal design of V. V. Fedorov
+    (Theory of Optimal Experiments, 1972), for paired comparisons as in Glickman and
+    Jensen (Adaptive paired comparison design, J. Stat. Plan. Inference 127, 2005), who
+    use another measure of information. Ties go to documents with lower numbers; the
+    document that stood on the left less often stands there.
 
     Args:
-        scores: Current scores of n documents; NaN, for one without a battle, is taken
-            as 0.
+        scores: Current scores of n documents; NaN, for one without a battle, is 0.
         pairs: The pairs so far.
         answers: How many judges answered each.
         count: How many pairs to return.
         judges: How many answers a new pair will have.
         ridge: Precision of the prior of the scores, as in the fit.
-        again: Whether a pair may come again while others were never judged. A judge
-            that says the same each time tells nothing new then.
-
-    Returns:
-        Pairs; the document that stood on the left less often stands there.
+        again: Whether a pair may come again while others were never judged.
     """
     n = len(scores)
     if n < 2:

@@ -40,15 +40,7 @@ _NAMED = 40
 
 
 def battles_picture(one: Inspection, suffix: str) -> bytes:
-    """Draw the battles of a query in input order and in zELO order, and the scores.
-
-    Args:
-        one: The query.
-        suffix: `.png` or `.svg`.
-
-    Raises:
-        MissingExtraError: If the extra `view` is not installed.
-    """
+    """Draw the battles of a query in input order and in zELO order, and the scores."""
     said = Heading(
         title=one.judged.query.query,
         about=BATTLES,
@@ -140,16 +132,7 @@ def bin_counts(values: Sequence[float]) -> list[int]:
 
 
 def histogram_picture(truth: str, found: Sequence[Benchmark], suffix: str) -> bytes:
-    """Draw how the nDCGs of the queries are distributed, one panel a ranking.
-
-    Args:
-        truth: Name of the ground truth.
-        found: The rankings.
-        suffix: `.png` or `.svg`.
-
-    Raises:
-        MissingExtraError: If the extra `view` is not installed.
-    """
+    """Draw how the nDCGs of the queries are distributed, one panel a ranking."""
     said = Heading(
         title=f"nDCG against {truth}",
         about="Queries by nDCG; the line is their mean, the band its 95 % interval.",

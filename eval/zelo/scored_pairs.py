@@ -23,7 +23,7 @@ from knowtrail.graph.files import read_json, read_json_lines
 from knowtrail.retrieval.rerank.datasets import Document, Query, read_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
     from typing import TextIO
 
@@ -52,12 +52,7 @@ def _document_row(document: Document) -> dict[str, Any]:
 
 
 def scored_row(matchup: Matchup, judgements: Iterable[Judgement]) -> dict[str, Any]:
-    """Return a pair with what its judges said.
-
-    Args:
-        matchup: The pair.
-        judgements: One a judge at most.
-    """
+    """Return a pair with what its judges said."""
     row: dict[str, Any] = {"pair": pair_row(matchup)}
     for one in judgements:
         said: dict[str, Any] = {"thought": one.reasoning, "score": one.score}
@@ -71,12 +66,7 @@ class PairFile:
     """Writes an object with one long list, a row at a time."""
 
     def __init__(self, file: TextIO, name: str) -> None:
-        """Begin the list.
-
-        Args:
-            file: Where it goes.
-            name: Its key.
-        """
+        """Begin the list."""
         self._file = file
         self._separator = "\n"
         file.write(f"{{{json.dumps(name)}: [")
@@ -102,11 +92,9 @@ class JudgedQuery:
     """A query with everything that was judged of it.
 
     Attributes:
-        query: The query.
         documents: Its documents in the order of their file where that is known, else in
             the order in which they come in the pairs.
         judges: Names of the judges, in the order of the file.
-        judgements: What they said.
         fitted: Score and standard error of each document, NaN where there is none, as
             the annotation fitted them; None where that is not known.
     """
@@ -123,137 +111,139 @@ class JudgedQuery:
         return battles_of(ids, self.judgements, self.judges)
 
 
+class ScoredPairs:
+    """The scored pairs of an annotation by query, in the order of the file.
+
+    Of a file of ours only places are in memory, and what was fitted.
+
+    Attributes:
+        queries: Ids of the queries.
+        fitted: Query -> document -> score and standard error, NaN where there is none.
+    """
+
+    def __init__(self, source: Path) -> None:
+        """Look through the scored pairs."""
+        folder = source if source.is_dir() else working_folder(source)
+        self._path = folder / SCORES if folder.is_dir() else source
+        self._rows: dict[str, list[Any]] = {}
+        for number, (row, place) in enumerate(self._read()):
+            if not isinstance(row, dict):
+                raise SourceError(_other(self._path))
+            name = _pair(row, f"{self._path}, scored pair {number}")["query_id"]
+            self._rows.setdefault(name, []).append(row if place is None else place)
+        self.queries = tuple(self._rows)
+        self.fitted = _fits(self._path.with_name(FITS))
+
+    def _read(self) -> Iterator[tuple[Any, int | None]]:
+        """Yield the pairs with their places, which a file that others wrote has not."""
+        try:
+            with self._path.open("rb") as lines:
+                first = lines.readline()
+                if first.decode("utf-8-sig", "replace") == _HEAD:
+                    yield from _lines(lines, len(first))
+                    return
+            data = read_json(self._path)
+        except OSError as error:
+            msg = (
+                f"{self._path} cannot be read: {error.strerror or error}. Name the "
+                f"{SCORES} of an annotation, or its working folder."
+            )
+            raise SourceError(msg) from error
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, KnowtrailError):
+                raise
+            raise SourceError(f"{self._path} is no JSON: {error}.") from error
+        rows = data.get("scored_pairs") if isinstance(data, dict) else None
+        if not isinstance(rows, list):
+            raise SourceError(_other(self._path))
+        yield from ((row, None) for row in rows)
+
+    def judged(
+        self, query_id: str, documents: tuple[Document, ...] = ()
+    ) -> JudgedQuery:
+        """Return what was judged of a query, its documents in the order given."""
+        rows = []
+        with self._path.open("rb") as lines:
+            for one in self._rows[query_id]:
+                if isinstance(one, int):
+                    lines.seek(one)
+                    rows.append(json.loads(lines.readline().strip().removesuffix(b",")))
+                else:
+                    rows.append(one)
+        return _judged(rows, documents, self.fitted.get(query_id))
+
+
+def working_folder(annotated: Path) -> Path:
+    """Return the working folder beside an annotated file."""
+    return annotated.with_name(f"{annotated.name}.zelo")
+
+
+def _lines(lines: Iterable[bytes], place: int) -> Iterator[tuple[Any, int]]:
+    """Yield the pairs of a file that has one a line, up to the end of their list."""
+    for line in lines:
+        text = line.strip().removesuffix(b",")
+        if text == b"]}":
+            return
+        yield json.loads(text), place
+        place += len(line)
+    raise ValueError("it ends before its list does")
+
+
 def read_judged(
     source: Path, *, documents: Path | None = None, query_id: str | None = None
 ) -> list[JudgedQuery]:
-    """Return the judged queries of an annotation, in the order of the file.
+    """Return the judged queries of an annotation, see `ScoredPairs`, or one of them.
 
-    Args:
-        source: The file of scored pairs, the working folder that has it, or the
-            annotated file beside that folder.
-        documents: File of the queries with their documents, which gives their order
-            and those that were not judged.
-        query_id: Only this query.
-
-    Raises:
-        SourceError: If a file is missing or no good; the message says where.
+    A file of the queries with their documents gives their order, and those that were
+    not judged.
     """
-    path = _scores_file(source)
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for number, row in enumerate(_rows(path)):
-        name = _pair(row, f"{path}, scored pair {number}")["query_id"]
-        if query_id in {None, name}:
-            rows.setdefault(name, []).append(row)
-    order: dict[str, tuple[Document, ...]] = {}
-    if documents is not None:
-        order = {
-            item.query.id: item.documents
-            for item in read_queries(documents)
-            if item.query.id in rows
-        }
-    fits = _fits(path.with_name(FITS), set(rows))
-    return [
-        _judged(found, order.get(name, ()), fits.get(name))
-        for name, found in rows.items()
-    ]
+    scored = ScoredPairs(source)
+    wanted = [name for name in scored.queries if query_id in {None, name}]
+    items = read_queries(documents) if documents is not None else ()
+    order = {item.query.id: item.documents for item in items if item.query.id in wanted}
+    return [scored.judged(name, order.get(name, ())) for name in wanted]
 
 
-def _scores_file(source: Path) -> Path:
-    """Return the file of scored pairs that a path stands for."""
-    if source.is_dir():
-        return source / SCORES
-    folder = source.with_name(f"{source.name}.zelo")
-    return folder / SCORES if folder.is_dir() else source
-
-
-def _fits(path: Path, wanted: set[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the documents of fitted queries, where there is such a file."""
+def _fits(path: Path) -> dict[str, dict[str, tuple[float, float]]]:
+    """Return what was fitted, where there is such a file."""
     if not path.is_file():
         return {}
-    found = {}
     try:
-        for _, row in read_json_lines(path):
-            name = row["query"]["id"]
-            if name in wanted:
-                found[name] = [one for one in row["documents"] if one["id"]]
-    except (KeyError, TypeError) as error:
+        return {
+            row["query"]["id"]: {
+                one["id"]: (
+                    _number(one.get("score")),
+                    _number(one.get("standard_error")),
+                )
+                for one in row["documents"]
+            }
+            for _, row in read_json_lines(path)
+        }
+    except (KeyError, TypeError, AttributeError) as error:
         raise SourceError(f"{path} is no good: {error!r}. Annotate again.") from error
-    return found
 
 
 def one_judged(
     source: Path, query_id: str | None, documents: Path | None
 ) -> JudgedQuery:
-    """Return one judged query of an annotation.
-
-    Args:
-        source: As in `read_judged`.
-        query_id: Which; None for the only one.
-        documents: As in `read_judged`.
-
-    Raises:
-        InputError: If there is no such query, or several and none is named.
-        SourceError: As `read_judged`.
-    """
+    """Return one judged query of an annotation; None is the only one."""
     found = read_judged(source, documents=documents, query_id=query_id)
     if len(found) == 1:
         return found[0]
     if query_id is not None:
-        known = ", ".join(_some(read_judged(source)))
+        known = _some(ScoredPairs(source).queries)
         msg = f"No query {query_id!r:.80} was judged in {source}: there are {known}."
         raise InputError(msg)
     if not found:
         raise InputError(f"Nothing was judged in {source}: annotate first.")
-    msg = f"{source} has {len(found)} queries: name one of {', '.join(_some(found))}."
-    raise InputError(msg)
+    names = _some([judged.query.id for judged in found])
+    raise InputError(f"{source} has {len(found)} queries: name one of {names}.")
 
 
-def _some(queries: Iterable[JudgedQuery]) -> list[str]:
+def _some(names: Sequence[str]) -> str:
     """Return the first ids, as they are shown."""
-    names = [judged.query.id for judged in queries]
-    shown = [f"{name!r:.60}" for name in names[:5]]
-    return [*shown, "..."] if len(names) > len(shown) else shown or ["none"]
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the scored pairs of a file, one in memory at a time where we wrote it."""
-    try:
-        with path.open(encoding="utf-8-sig") as lines:
-            rows = _lines(lines) if next(lines, "") == _HEAD else _whole(path)
-            for row in rows:
-                if not isinstance(row, dict):
-                    raise SourceError(_other(path))
-                yield row
-    except KnowtrailError:
-        raise
-    except OSError as error:
-        msg = (
-            f"{path} cannot be read: {error.strerror or error}. Name the {SCORES} of "
-            "an annotation, or its working folder."
-        )
-        raise SourceError(msg) from error
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"{path} is no JSON: {error}.") from error
-
-
-def _lines(lines: Iterable[str]) -> Iterator[Any]:
-    """Yield the pairs of a file that has one a line, up to the end of their list."""
-    for line in lines:
-        text = line.strip().removesuffix(",")
-        if text == "]}":
-            return
-        yield json.loads(text)
-    msg = "it ends before its list does"
-    raise ValueError(msg)
-
-
-def _whole(path: Path) -> list[Any]:
-    """Return the pairs of a file that another program wrote."""
-    data = read_json(path)
-    rows = data.get("scored_pairs") if isinstance(data, dict) else None
-    if not isinstance(rows, list):
-        raise SourceError(_other(path))
-    return rows
+    shown = [f"{name!r:.60}" for name in names[:5]] or ["none"]
+    return ", ".join([*shown, *(["..."] if len(names) > len(shown) else [])])
 
 
 def _other(path: Path) -> str:
@@ -284,10 +274,10 @@ def _pair(row: dict[str, Any], where: str) -> dict[str, Any]:
 def _judged(
     rows: list[dict[str, Any]],
     known: tuple[Document, ...],
-    fits: list[dict[str, Any]] | None,
+    fitted: dict[str, tuple[float, float]] | None,
 ) -> JudgedQuery:
     """Return the judgements of one query."""
-    documents: dict[str, Document | None] = {one["id"]: None for one in fits or ()}
+    documents: dict[str, Document | None] = dict.fromkeys(fitted or ())
     documents |= {document.id: document for document in known}
     judges: dict[str, None] = {}
     judgements: list[Judgement] = []
@@ -314,12 +304,7 @@ def _judged(
         ),
         judges=tuple(judges),
         judgements=tuple(judgements),
-        fitted=None
-        if fits is None
-        else {
-            one["id"]: (_number(one.get("score")), _number(one.get("standard_error")))
-            for one in fits
-        },
+        fitted=fitted,
     )
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ from knowtrail.retrieval.rerank.datasets import read_annotated
 from knowtrail.retrieval.rerank.pointwise import PointwiseModel, features
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,11 +62,8 @@ class Training:
         model: The model, made of the training part alone.
         trained: Ids of the queries that it was fitted to.
         held_out: Ids of the queries that it was measured on.
-        documents: Documents of all queries.
-        penalty: The ridge penalty that cross-validation chose.
         ndcg: nDCG on the held-out queries, see `knowtrail.eval.zelo.metrics`.
-        against_embedding: The cosine (first) and the model (second) on these.
-        against_bm25: BM25 (first) and the model (second).
+        against: The cosine, as `embedding`, and `bm25` (first) and the model (second).
     """
 
     model: PointwiseModel
@@ -74,8 +72,7 @@ class Training:
     documents: int
     penalty: float
     ndcg: Interval
-    against_embedding: Comparison
-    against_bm25: Comparison
+    against: Mapping[str, Comparison]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,23 +103,7 @@ def train(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Training:
-    """Train a pointwise model on annotated queries.
-
-    Args:
-        source: An annotated file, or its queries; those with fewer than two documents
-            teach nothing and are left out.
-        embedder: The model of the features.
-        share: Share of the queries that is held out, above 0 and below 1.
-        seed: Chooses the held-out queries and the folds.
-        progress: Told of each query.
-
-    Returns:
-        The model and what it is worth.
-
-    Raises:
-        InputError: If there are too few queries, or all scores are equal.
-        SourceError: If the file is no good.
-    """
+    """Train a pointwise model on annotated queries."""
     if not 0 < share < 1:
         msg = f"The held-out share is {share}: give a number between 0 and 1."
         raise InputError(msg)
@@ -155,22 +136,15 @@ def train(
         documents=sum(len(row.scores) for row in rows),
         penalty=penalty,
         ndcg=bootstrap_interval(measured, seed=seed, bounds=SHARE),
-        against_embedding=_compared(test, -2, measured, seed),
-        against_bm25=_compared(test, -1, measured, seed),
+        against={
+            name: _compared(test, column, measured, seed)
+            for name, column in (("embedding", -2), ("bm25", -1))
+        },
     )
 
 
 def held_out(names: Sequence[str], *, share: float, seed: int) -> set[str]:
-    """Return the ids of the queries to hold out: those with the least hashes.
-
-    Args:
-        names: Ids of all queries.
-        share: Share to hold out; at least one, and at least two are left.
-        seed: Chooses them.
-
-    Raises:
-        InputError: If there are fewer than three queries.
-    """
+    """Return the ids of the queries to hold out: those with the least hashes."""
     if len(names) < 3:
         msg = (
             f"There are {len(names)} queries with two documents or more: training "
@@ -212,7 +186,6 @@ class _Sums:
         products: Features times features, summed over rows without their query's mean.
         answers: Features times scores, summed likewise.
         features: Features, summed as they are.
-        count: How many rows there are.
     """
 
     products: Vector
@@ -222,21 +195,18 @@ class _Sums:
 
     @classmethod
     def of(cls, rows: Iterable[_Rows]) -> _Sums:
-        """Return the sums of rows."""
-        found: _Sums | None = None
-        for row in rows:
-            own, target = row.centred
-            one = cls(
-                products=own.T @ own,
-                answers=own.T @ target,
-                features=row.features.sum(axis=0, dtype=np.float64),
-                count=len(target),
-            )
-            found = one if found is None else found.plus(one)
-        if found is None:
-            msg = "There are no rows to sum."
-            raise InputError(msg)
-        return found
+        """Return the sums of rows, of which there is one at least."""
+        return reduce(cls.plus, map(cls._one, rows))
+
+    @classmethod
+    def _one(cls, row: _Rows) -> _Sums:
+        own, target = row.centred
+        return cls(
+            products=own.T @ own,
+            answers=own.T @ target,
+            features=row.features.sum(axis=0, dtype=np.float64),
+            count=len(target),
+        )
 
     def plus(self, other: _Sums, sign: int = 1) -> _Sums:
         """Return the sums of both, or those without the other's."""
@@ -274,9 +244,7 @@ def _chosen_penalty(rows: Sequence[_Rows], seed: int) -> float:
     order = sorted(rows, key=lambda row: content_key("fold", seed, row.query_id))
     folds = [order[fold::FOLDS] for fold in range(min(FOLDS, len(order)))]
     sums = [_Sums.of(fold) for fold in folds]
-    whole = sums[0]
-    for one in sums[1:]:
-        whole = whole.plus(one)
+    whole = reduce(_Sums.plus, sums)
     totals = dict.fromkeys(PENALTIES, 0.0)
     for fold, own in zip(folds, sums, strict=True):
         others = whole.plus(own, -1)

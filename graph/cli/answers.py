@@ -3,13 +3,57 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import sys
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+from knowtrail.graph.cli.options import option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+json_option = option("json")
 
 
-def emit(answer: Any, told: str, *, as_json: bool) -> None:
-    """Write an answer: as JSON for machines, or what people are told."""
-    click.echo(json.dumps(answer, ensure_ascii=False) if as_json else told)
+def emit(
+    answer: Any,
+    told: str | Callable[[], object],
+    *,
+    as_json: bool,
+    indent: int | None = None,
+) -> None:
+    """Write an answer: as JSON for machines, or what people are told or are shown.
+
+    Data classes, also inside, are written as their fields; what JSON lacks as text.
+    """
+    if as_json:
+        text = json.dumps(answer, ensure_ascii=False, indent=indent, default=_plain)
+        click.echo(text)
+    elif isinstance(told, str):
+        click.echo(told)
+    else:
+        told()
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON has of a value that it lacks."""
+    return asdict(value) if is_dataclass(value) else str(value)  # type: ignore[arg-type]
+
+
+def emit_rows(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    told: Callable[[], object],
+    *,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Write rows as they come: as JSON or CSV, or as people are shown."""
+    from knowtrail.graph.cli.rows import write_csv, write_json
+
+    if as_json or as_csv:
+        (write_json if as_json else write_csv)(columns, rows, sys.stdout)
+    else:
+        told()

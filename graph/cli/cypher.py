@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import emit, emit_rows
+from knowtrail.graph.cli.options import check_form, option
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.settings import own_command
 
@@ -66,8 +68,8 @@ def _saved_names(
     "--saved", metavar="NAME", shell_complete=_saved_names, help="Run a saved query."
 )
 @click.option("--list", "listing", is_flag=True, help="List the saved queries.")
-@click.option("--csv", "as_csv", is_flag=True, help="Write every row as CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Write every row as JSON.")
+@option("csv")
+@option("json", help="Write every row as JSON.")
 @click.option(
     "--rows",
     type=click.IntRange(1, 10_000),
@@ -75,7 +77,7 @@ def _saved_names(
     show_default=True,
     help="Rows that the table shows.",
 )
-@click.option("--wide", is_flag=True, help="Every column, one line a row.")
+@option("wide")
 @click.option("--write", is_flag=True, help="Let the statement change the database.")
 @click.pass_obj
 def cypher(
@@ -100,14 +102,11 @@ def cypher(
     knowtrail cypher "MATCH (d:Document) RETURN d.title AS title"
     knowtrail cypher --saved mentions -p title=Volcano
     """  # noqa: D301 - click reads the backspace
-    if as_csv and as_json:
-        msg = "Choose one of --csv and --json."
-        raise click.UsageError(msg)
+    check_form(as_json=as_json, as_csv=as_csv)
     if listing:
         _list_saved(settings.home, as_json=as_json)
         return
     text, params = _statement(text, saved, assignments)
-    from knowtrail.graph.cli.rows import write_csv, write_json
     from knowtrail.graph.db.user_statements import run_statement
     from knowtrail.graph.session import open_connection
     from knowtrail.graph.settings import as_typed
@@ -116,15 +115,14 @@ def cypher(
         open_connection(settings) as connection,
         run_statement(connection, text, params, write=write) as running,
     ):
-        if as_json:
-            write_json(running.columns, running, sys.stdout)
-        elif as_csv:
-            write_csv(running.columns, running, sys.stdout)
-        else:
+
+        def show() -> None:
             empty = not _show(running, rows, wide=wide, saved=saved is not None)
             if empty and running.columns and not running.plan:
                 why = "" if saved is None else _why_empty(connection, saved, params)
                 click.echo(f"No rows.{as_typed(why, settings.home)}", err=True)
+
+        emit_rows(running.columns, running, show, as_json=as_json, as_csv=as_csv)
         running.finish()
         if saved is None:
             for line in dict.fromkeys(running.warnings):
@@ -136,7 +134,6 @@ def cypher(
 def _statement(
     text: str | None, saved: str | None, assignments: tuple[str, ...]
 ) -> tuple[str, dict[str, Any]]:
-    """Return the statement that was asked for, with its parameters."""
     if (text is None) == (saved is None):
         msg = "Give one statement, or --saved NAME (--list names them)."
         raise click.UsageError(msg)
@@ -191,7 +188,6 @@ def _parameters(assignments: tuple[str, ...], *, as_text: bool) -> dict[str, Any
 
 
 def _checked(key: str, text: str) -> str:
-    """Return a value that is text."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -214,7 +210,6 @@ def _value(key: str, text: str) -> Any:
 
 
 def _no_constant(name: str) -> float:
-    """Refuse NaN and Infinity, which are not JSON."""
     raise ValueError(name)
 
 
@@ -228,7 +223,6 @@ def _has_wide_integer(value: Any) -> bool:
 
 
 def _saved_queries() -> dict[str, Statement]:
-    """Return the saved queries by name."""
     from knowtrail.graph.db.statements import statement_names, statement_record
 
     return {
@@ -280,25 +274,23 @@ def _why_nothing_of_walk(connection: Connection, text: str, walk: str) -> str:
 def _list_saved(home: Path, *, as_json: bool) -> None:
     """Write names, titles and parameters of the saved queries."""
     queries = _saved_queries()
-    if as_json:
-        rows = [
-            {"name": name, "title": query.title, "params": list(query.params)}
-            for name, query in queries.items()
-        ]
-        click.echo(json.dumps(rows, ensure_ascii=False))
-        return
+    rows = [
+        {"name": name, "title": query.title, "params": query.params}
+        for name, query in queries.items()
+    ]
     own = own_command(home)
+    lines = []
     for name, query in queries.items():
         options = " ".join(f"[-p {param}=...]" for param in query.params)
-        click.echo(f"{name}: {query.title}")
-        click.echo(f"  {own} cypher --saved {name} {options}".rstrip())
+        lines.append(f"{name}: {query.title}")
+        lines.append(f"  {own} cypher --saved {name} {options}".rstrip())
+    emit(rows, "\n".join(lines), as_json=as_json)
 
 
 def _show(running: RunningStatement, limit: int, *, wide: bool, saved: bool) -> bool:
     """Draw the first rows as a table, and the plan of an explained statement.
 
     A saved query may have columns for some parameters alone: empty ones are left out.
-    Return whether there are rows.
     """
     from knowtrail.graph.cli.tables import draw_rows
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from knowtrail.graph.cli.answers import json_option
+from knowtrail.graph.cli.answers import emit, json_option
 
 if TYPE_CHECKING:
     from knowtrail.graph.doctor import Finding
@@ -36,13 +34,12 @@ def doctor(settings: Settings, *, as_json: bool) -> None:
         if not as_json:
             click.echo(as_typed(_line(finding), settings.home))
     if as_json:
-        click.echo(json.dumps([asdict(f) for f in findings], ensure_ascii=False))
+        emit(findings, "", as_json=True)
     if any(finding.state == "problem" for finding in findings):
         sys.exit(1)
 
 
 def _line(finding: Finding) -> str:
-    """Write a finding as one line."""
     state = click.style(f"{finding.state:<7}", fg=_COLOURS[finding.state])
     advice = f". {finding.advice}" if finding.advice else ""
     text = " ".join(f"{finding.detail}{advice}".split())

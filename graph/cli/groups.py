@@ -22,11 +22,7 @@ class NearGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; suggest a near name where there is none.
-
-        Raises:
-            UsageError: If there is no such command.
-        """
+        """Find a command; suggest a near name where there is none."""
         names = self.list_commands(ctx)
         if args and args[0] not in names and not args[0].startswith("-"):
             from difflib import get_close_matches
@@ -60,12 +56,9 @@ class NearGroup(click.Group):
 class LazyGroup(NearGroup):
     """A group whose list and help cost no import of what it holds.
 
-    Args:
-        commands_at: Command -> (where it lives as `module:attribute`, one line for the
-            list), in the order of the list.
-        under: Heading -> its commands; None puts all below one.
-        added: Command that is a group -> where further sub-commands of it live, those
-            of layers above its own.
+    `commands_at`: command -> (where it lives as `module:attribute`, one line for the
+    list); `under`: heading -> its commands; `added`: command that is a group -> where
+    further sub-commands of it live, in layers above its own.
     """
 
     def __init__(
@@ -121,7 +114,6 @@ class LazyGroup(NearGroup):
 
 
 def _imported(place: str) -> click.Command:
-    """Import a command, given as `module:attribute`."""
     module, _, attribute = place.partition(":")
     command: click.Command = getattr(import_module(module), attribute)
     return command

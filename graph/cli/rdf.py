@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.answers import json_option
+from knowtrail.graph.cli.answers import emit, emit_rows, json_option
 from knowtrail.graph.cli.groups import NearGroup
+from knowtrail.graph.cli.options import check_form, option, options
 
 if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
@@ -35,7 +36,7 @@ def rdf() -> None:
 @rdf.command("export")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--format", "form", type=_FORMATS, help="Format; else by FILE's name.")
-@click.option("--corpus", help="Only what belongs to this corpus.")
+@option("corpus", help="Only what belongs to this corpus.")
 @click.option("--without-embeddings", is_flag=True, help="Leave out vectors.")
 @_BASE
 @json_option
@@ -126,13 +127,7 @@ def import_command(
 
 def _tell(report: Any, text: str, *, as_json: bool) -> None:
     """Say what was done, on standard output as JSON or on stderr in words."""
-    if not as_json:
-        click.echo(text, err=True)
-        return
-    import json
-    from dataclasses import asdict
-
-    click.echo(json.dumps(asdict(report)))
+    emit(report, lambda: click.echo(text, err=True), as_json=as_json)
 
 
 @rdf.command("query")
@@ -143,8 +138,7 @@ def _tell(report: Any, text: str, *, as_json: bool) -> None:
     help="Read the query from a file.",
 )
 @json_option
-@click.option("--csv", "as_csv", is_flag=True, help="Rows as CSV.")
-@click.option("--wide", is_flag=True, help="Every column, one line a row.")
+@options("csv", "wide")
 @click.option(
     "--time-limit",
     type=click.FloatRange(0, min_open=True),
@@ -175,9 +169,7 @@ def query_command(
     \b
     knowtrail rdf query "SELECT ?title { ?d a schema:Article; schema:name ?title }"
     """  # noqa: D301 - click reads the backspace
-    if as_json and as_csv:
-        msg = "Choose one of --csv and --json."
-        raise click.UsageError(msg)
+    check_form(as_json=as_json, as_csv=as_csv)
     text = _query_text(sparql, file)
     from knowtrail.graph.rdf.limits import stopped_after
     from knowtrail.graph.rdf.store import live_graph
@@ -190,7 +182,6 @@ def query_command(
 
 
 def _query_text(sparql: str | None, file: Path | None) -> str:
-    """Return the query that was asked for."""
     if (sparql is None) == (file is None):
         msg = 'Give one query, or --file FILE; such as "SELECT * { ?s ?p ?o } LIMIT 9".'
         raise click.UsageError(msg)
@@ -208,7 +199,6 @@ def _query_text(sparql: str | None, file: Path | None) -> str:
 
 
 def _show(result: Any, *, as_json: bool, as_csv: bool, wide: bool) -> None:
-    """Write an answer on standard output."""
     if result.type in {"CONSTRUCT", "DESCRIBE"}:
         graph = result.graph
         if graph is not None:
@@ -221,23 +211,24 @@ def _show(result: Any, *, as_json: bool, as_csv: bool, wide: bool) -> None:
         click.echo("true" if result.askAnswer else "false")
     else:
         columns = [str(name) for name in result.vars or []]
-        if as_csv:
-            from knowtrail.graph.cli.rows import write_csv
 
-            write_csv(
-                columns, ([_text(value) for value in row] for row in result), sys.stdout
-            )
-        elif drawn := [[_cell(value, result) for value in row] for row in result]:
+        def show() -> None:
             from knowtrail.graph.cli.tables import draw_rows
 
-            draw_rows(columns, drawn, wide=wide, more="--wide")
-        else:
-            click.echo("No rows.", err=True)
+            if drawn := [[_cell(value, result) for value in row] for row in result]:
+                draw_rows(columns, drawn, wide=wide, more="--wide")
+            else:
+                click.echo("No rows.", err=True)
+
+        rows = ([_text(value) for value in row] for row in result)
+        emit_rows(columns, rows, show, as_json=False, as_csv=as_csv)
 
 
 def _write_results(result: Any) -> None:
     """Write rows as they come, in the JSON format of SPARQL results."""
     import json
+
+    from rdflib.plugins.sparql.results.jsonresults import termToJSON
 
     if result.type == "ASK":
         click.echo(json.dumps({"head": {}, "boolean": bool(result.askAnswer)}))
@@ -247,27 +238,13 @@ def _write_results(result: Any) -> None:
     separator = ""
     for row in result:
         held = {
-            name: _json_term(value)
+            name: termToJSON(result, value)
             for name, value in zip(names, row, strict=True)
             if value is not None
         }
         click.echo(separator + json.dumps(held, ensure_ascii=False), nl=False)
         separator = ",\n"
     click.echo("\n]}}")
-
-
-def _json_term(term: Any) -> dict[str, str]:
-    """Return a term in the JSON format of SPARQL results."""
-    from rdflib.term import BNode, URIRef
-
-    if isinstance(term, URIRef):
-        return {"type": "uri", "value": str(term)}
-    if isinstance(term, BNode):
-        return {"type": "bnode", "value": str(term)}
-    found = {"type": "literal", "value": str(term)}
-    if term.language:
-        return found | {"xml:lang": term.language}
-    return found | ({"datatype": str(term.datatype)} if term.datatype else {})
 
 
 def _cell(value: Any, result: Any) -> str:

@@ -31,63 +31,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _COMMANDS = {
-    "quickstart": (
-        "knowtrail.retrieval.cli.quickstart:quickstart",
-        "Try everything in one go.",
-    ),
-    "server": ("knowtrail.graph.cli.server:server", "The managed local Neo4j server."),
-    "cypher": (
-        "knowtrail.graph.cli.cypher:cypher",
-        "Run Cypher, read-only unless --write.",
-    ),
-    "ingest": ("knowtrail.ingest.cli.ingest:ingest", "Put texts into the graph."),
-    "corpus": (
-        "knowtrail.ingest.cli.corpus:corpus",
-        "List, show, verify, delete corpora.",
-    ),
-    "search": (
-        "knowtrail.retrieval.cli.search:search",
-        "Answer a question from a corpus.",
-    ),
+    "quickstart": ("retrieval.cli.quickstart:quickstart", "Try everything in one go."),
+    "server": ("graph.cli.server:server", "The managed local Neo4j server."),
+    "cypher": ("graph.cli.cypher:cypher", "Run Cypher, read-only unless --write."),
+    "ingest": ("ingest.cli.ingest:ingest", "Put texts into the graph."),
+    "corpus": ("ingest.cli.corpus:corpus", "List, show, verify, delete corpora."),
+    "search": ("retrieval.cli.search:search", "Answer a question from a corpus."),
     "traverse": (
-        "knowtrail.retrieval.cli.traverse:traverse",
+        "retrieval.cli.traverse:traverse",
         "Walk for a question, and keep it.",
     ),
-    "compare": (
-        "knowtrail.retrieval.cli.traverse:compare",
-        "Walk with several algorithms.",
-    ),
-    "ask": ("knowtrail.retrieval.cli.ask:ask", "Answer in words, with citations."),
-    "extract": (
-        "knowtrail.ingest.cli.extract:extract",
-        "What texts say, as SKN or JSON.",
-    ),
+    "compare": ("retrieval.cli.traverse:compare", "Walk with several algorithms."),
+    "ask": ("retrieval.cli.ask:ask", "Answer in words, with citations."),
+    "extract": ("ingest.cli.extract:extract", "What texts say, as SKN or JSON."),
     "dataset": (
-        "knowtrail.eval.generation.cli:dataset",
+        "eval.generation.cli:dataset",
         "Questions made of a corpus, converted.",
     ),
-    "eval": (
-        "knowtrail.eval.cli:evaluation",
-        "Measure extraction, relevance, templates.",
-    ),
-    "serve": ("knowtrail.retrieval.cli.serve:serve", "Answer procedures over HTTP."),
-    "mcp": ("knowtrail.retrieval.cli.mcp:mcp", "Tools for agents, over MCP."),
-    "view": (
-        "knowtrail.retrieval.cli.view:view",
-        "Pictures: matrices, walks, the graph.",
-    ),
-    "rdf": ("knowtrail.graph.cli.rdf:rdf", "The graph as RDF: out, in, and in SPARQL."),
-    "schema": ("knowtrail.graph.cli.schema:schema", "Constraints and indexes."),
-    "completion": (
-        "knowtrail.graph.cli.completion:completion",
-        "Commands by Tab, in a shell.",
-    ),
-    "doctor": (
-        "knowtrail.graph.cli.doctor:doctor",
-        "Say what is wrong and what to do.",
-    ),
+    "eval": ("eval.cli:evaluation", "Measure extraction, relevance, templates."),
+    "serve": ("retrieval.cli.serve:serve", "Answer procedures over HTTP."),
+    "mcp": ("retrieval.cli.mcp:mcp", "Tools for agents, over MCP."),
+    "view": ("retrieval.cli.view:view", "Pictures: matrices, walks, the graph."),
+    "rdf": ("graph.cli.rdf:rdf", "The graph as RDF: out, in, and in SPARQL."),
+    "schema": ("graph.cli.schema:schema", "Constraints and indexes."),
+    "completion": ("graph.cli.completion:completion", "Commands by Tab, in a shell."),
+    "doctor": ("graph.cli.doctor:doctor", "Say what is wrong and what to do."),
 }
-"""Command -> (where it lives, one line for the list)."""
+"""Command -> (where it lives in the package, one line for the list)."""
 
 _UNDER = {
     "Start": ("quickstart", "doctor"),
@@ -116,7 +86,9 @@ INTERRUPTED = 130
 
 @click.group(
     cls=LazyGroup,
-    commands_at=_COMMANDS,
+    commands_at={
+        name: (f"knowtrail.{place}", line) for name, (place, line) in _COMMANDS.items()
+    },
     under=_UNDER,
     added=_ADDED,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -202,7 +174,6 @@ def _show_loading(verbose: int) -> None:
 
 
 def _read_password(path: Path) -> str:
-    """Return the first line of a password file."""
     try:
         return path.read_text("utf-8").splitlines()[0].strip()
     except (OSError, UnicodeDecodeError, IndexError) as error:

@@ -30,27 +30,19 @@ def counted(number: int, noun: str) -> str:
 
 
 def shown_value(value: object, most: int = 80) -> str:
-    """Return a value for a message: a text in quotes, others as Cypher and JSON do.
-
-    Args:
-        value: What somebody gave.
-        most: Characters at most.
-    """
+    """Return a value for a message: a text in quotes, others as Cypher and JSON do."""
     if isinstance(value, str):
         return repr(value[:most])
     return json.dumps(value, ensure_ascii=False, default=repr, skipkeys=True)[:most]
 
 
 def plain_value(value: Any) -> Any:
-    """Return a value of an answer as something that JSON has.
+    """Return a value of the driver's as something that JSON has.
 
     Nodes become `{"labels", "properties"}`, relationships `{"type", "properties"}` with
     the ids of their ends, paths `{"nodes", "relationships"}`, points their coordinates,
     dates, times and durations ISO 8601 text, bytes Base64 text. Numbers that JSON lacks
     become the texts `NaN`, `Infinity` and `-Infinity`.
-
-    Args:
-        value: What the driver gave.
     """
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -64,7 +56,6 @@ def plain_value(value: Any) -> Any:
 
 
 def _not_finite(value: float) -> str:
-    """Return the name of a number that JSON lacks."""
     if math.isnan(value):
         return "NaN"
     return "Infinity" if value > 0 else "-Infinity"
@@ -109,26 +100,14 @@ def _plain_driver_value(value: Any) -> Any:
 def plain_text(text: str, *, lines: bool = False) -> str:
     """Return a text that steers no terminal and no page.
 
-    Controls, lone surrogates, and marks that would turn the order of the text around
-    them become one space.
-
-    Args:
-        text: Any text.
-        lines: Whether line feeds are kept.
+    Controls, line feeds but with `lines`, lone surrogates, and marks that would turn
+    the order of the text around them become one space.
     """
     return (_UNFIT if lines else _UNFIT_OR_NEWLINE).sub(" ", text)
 
 
 def cell_text(value: Any) -> str:
-    """Return a value as one line of a table's cell, shortened.
-
-    Args:
-        value: What the driver gave.
-
-    Returns:
-        Text without control characters, so that stored text cannot steer a terminal;
-        a time to the second.
-    """
+    """Return a value as one line of a table's cell, short, that steers no terminal."""
     text = value if isinstance(value, str) else _cypher_like(value)
     text = plain_text(text)
     return text if len(text) <= CELL_LENGTH else text[: CELL_LENGTH - 1] + "…"
@@ -199,10 +178,7 @@ def write_json(
 def write_csv(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], file: TextIO
 ) -> None:
-    """Write a header and rows as CSV, as they come.
-
-    Text stands as it is, null is an empty field, anything else is its JSON.
-    """
+    """Write a header and rows as CSV, as they come: other values than texts as JSON."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
     for row in rows:
@@ -210,7 +186,6 @@ def write_csv(
 
 
 def _csv_field(value: Any) -> str:
-    """Return a value as a CSV field."""
     plain = plain_value(value)
     if plain is None:
         return ""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
+from knowtrail.graph.cli.options import options
 
 if TYPE_CHECKING:
-    from knowtrail.graph.db.schema import SchemaItem
     from knowtrail.graph.settings import Settings
 
 
@@ -33,22 +31,16 @@ def show(settings: Settings, *, as_json: bool) -> None:
     with open_connection(settings) as connection:
         version = schema_version(connection)
         items = show_schema(connection)
-    if as_json:
-        record = {
-            "version": version,
-            "knows": SCHEMA_VERSION,
-            "items": [asdict(item) for item in items],
-        }
-        click.echo(json.dumps(record, ensure_ascii=False))
-        return
-    click.echo(f"Schema version {version}; this Knowtrail has {SCHEMA_VERSION}.")
+    lines = [f"Schema version {version}; this Knowtrail has {SCHEMA_VERSION}."]
     width = max((len(item.name) for item in items), default=0)
     for item in items:
         owner = "" if item.ours else "  (not Knowtrail's)"
         what = f"{item.kind} {item.on}".strip()
         line = f"{item.name:<{width}}  {item.state:<10}  {what}{owner}"
-        click.echo(line.rstrip())
-    if version < SCHEMA_VERSION:
+        lines.append(line.rstrip())
+    record = {"version": version, "knows": SCHEMA_VERSION, "items": items}
+    emit(record, "\n".join(lines), as_json=as_json)
+    if not as_json and version < SCHEMA_VERSION:
         apply = f"{own_command(settings.home)} schema apply"
         click.echo(f"To bring it up to date: {apply}", err=True)
 
@@ -81,8 +73,7 @@ def apply(settings: Settings, *, dimensions: int | None, as_json: bool) -> None:
 
 
 @schema.command()
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option
+@options("yes", "json")
 @click.pass_obj
 def drop(settings: Settings, *, yes: bool, as_json: bool) -> None:
     """Drop Knowtrail's constraints and indexes; the data and those of others stay."""
@@ -90,7 +81,8 @@ def drop(settings: Settings, *, yes: bool, as_json: bool) -> None:
     from knowtrail.graph.session import open_connection
 
     with open_connection(settings) as connection:
-        names = [i.name for i in show_schema(connection) if _is_ours_and_there(i)]
+        items = show_schema(connection)
+        names = [i.name for i in items if i.ours and i.state != "MISSING"]
         if names and not yes:
             click.confirm(
                 f"Drop {len(names)} constraints and indexes? Search needs them.",
@@ -100,8 +92,3 @@ def drop(settings: Settings, *, yes: bool, as_json: bool) -> None:
         drop_schema(connection)
     told = f"Dropped {', '.join(names)}." if names else "Nothing of ours was there."
     emit({"dropped": names}, told, as_json=as_json)
-
-
-def _is_ours_and_there(item: SchemaItem) -> bool:
-    """Return whether Knowtrail made this constraint or index."""
-    return item.ours and item.state != "MISSING"

@@ -9,6 +9,7 @@ import click
 
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
+from knowtrail.graph.cli.options import option
 
 if TYPE_CHECKING:
     from knowtrail.graph.server import ServerInfo
@@ -52,9 +53,10 @@ def install(
 @server.command()
 @_HOME
 @_NEO4J
-@click.option(
-    "--port",
+@option(
+    "port",
     type=click.IntRange(1, 65535),
+    default=None,
     help="Loopback port of Bolt; without it the last one, 7687, or a free one.",
 )
 @json_option
@@ -145,7 +147,6 @@ def _home(settings: Settings, home: Path | None) -> Path:
 
 
 def _command(name: str, home: Path) -> str:
-    """Return the command line of a sub-command for a folder."""
     from knowtrail.graph.settings import own_command
 
     return f"{own_command(home)} server {name}"

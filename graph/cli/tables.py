@@ -36,7 +36,6 @@ class _Unpadded:
         self._file = file
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the file has, such as its encoding."""
         return getattr(self._file, name)
 
     def write(self, text: str) -> int:
@@ -45,12 +44,7 @@ class _Unpadded:
 
 
 def table_console(file: TextIO | None = None, *, wide: bool = False) -> Console:
-    """Return a console as wide as the terminal; `COLUMNS`, or wide, where is none.
-
-    Args:
-        file: Where it writes; None is standard output.
-        wide: Whether no line is broken.
-    """
+    """Return a console as wide as the terminal; `COLUMNS`, or wide, where is none."""
     from rich.console import Console
 
     console = Console(file=file or sys.stdout, highlight=False)
@@ -62,12 +56,7 @@ def table_console(file: TextIO | None = None, *, wide: bool = False) -> Console:
 
 
 def write_wrapped(text: str, file: TextIO) -> None:
-    """Write a text with its lines broken between words, as wide as tables are.
-
-    Args:
-        text: Text without controls, see `plain_text`.
-        file: Where it goes, such as standard output.
-    """
+    """Write a text without controls, broken between words, as wide as tables are."""
     from rich.text import Text
 
     table_console(file).print(Text(text, overflow="fold"))
@@ -84,17 +73,11 @@ def draw_rows(
 ) -> None:
     """Draw rows, whole columns as far as their words fit: no word is split.
 
-    Columns of numbers, and of text that reads as one, stand to the right.
-
-    Args:
-        columns: Their names.
-        rows: Values, as many as names in each.
-        file: Where they go; None is standard output.
-        wide: Whether all columns are drawn, one line a row, whatever its length, in a
-            pager on a terminal.
-        once: Whether, where a width is given that rows do not fit in, what is the same
-            in all of them is told once below, and ids to go on with below their rows.
-        more: What shows the columns that do not fit; standard error names them.
+    Columns of numbers, and of text that reads as one, stand to the right. `wide` draws
+    all columns, one line a row, whatever its length, in a pager on a terminal. With
+    `once`, where a width is given that rows do not fit in, what is the same in all of
+    them is told once below, and ids to go on with below their rows. Standard error
+    names columns that do not fit, and that `more` shows them.
     """
     terminal = table_console(file).is_terminal
     console = table_console(file, wide=wide)
@@ -129,10 +112,7 @@ def draw_rows(
 
 
 def _same(cells: Sequence[Sequence[str]], room: int) -> frozenset[int]:
-    """Return the columns that are the same in all rows, if rows do not fit in a line.
-
-    None where there is one row, or where no other column is.
-    """
+    """Return the columns that are the same in all rows, where rows fit no line."""
     from rich.cells import cell_len
 
     columns = list(zip(*cells, strict=True))

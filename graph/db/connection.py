@@ -41,17 +41,9 @@ __all__ = [
 class Connection:
     """A Neo4j database, reached through the official driver.
 
-    Use it as a context manager, or call `close`. Safe to share between threads as
-    the driver is; statements of one thread see its earlier writes.
-
-    Attributes:
-        asks_for_models: Whether the server may be asked for what its models make.
-
-    Example:
-        ```python
-        with Connection.open(settings) as connection:
-            rows = connection.read("corpus/list")
-        ```
+    Use it as a context manager, or call `close`. Safe to share between threads as the
+    driver is; statements of one thread see its earlier writes. `asks_for_models` tells
+    whether the server may be asked for what its models make.
     """
 
     asks_for_models = True
@@ -93,11 +85,9 @@ class Connection:
             self.driver.close()
 
     def __enter__(self) -> Self:
-        """Return the connection."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the connection."""
         self.close()
 
     @property
@@ -166,16 +156,10 @@ class Connection:
         return self.write_all([(name, params)])
 
     def write_all(self, steps: Sequence[tuple[str, Mapping[str, Any]]]) -> Counters:
-        """Run stored statements in one write transaction: all of them or none.
+        """Run stored statements, by name with parameters, in one write transaction.
 
-        The transaction is retried on transient errors, so each statement must be
-        able to run twice.
-
-        Args:
-            steps: Statement names with their parameters, in order.
-
-        Returns:
-            The summed counters.
+        All of them take effect or none. The transaction is retried on transient errors,
+        so each statement must be able to run twice. Returns the summed counters.
         """
 
         def work(tx: neo4j.ManagedTransaction) -> Counters:
@@ -210,13 +194,7 @@ class AsyncConnection:
 
     @classmethod
     async def open(cls, settings: Settings) -> Self:
-        """Connect and check that the server answers and accepts the credentials.
-
-        Raises:
-            SettingsError: If the settings have no address or password.
-            CredentialsError: If user name or password are refused.
-            UnavailableError: If nothing answers.
-        """
+        """Connect as `Connection.open` does."""
         import neo4j
 
         uri = server_address(settings)
@@ -237,11 +215,9 @@ class AsyncConnection:
             await self.driver.close()
 
     async def __aenter__(self) -> Self:
-        """Return the connection."""
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close the connection."""
         await self.aclose()
 
     async def acapabilities(self) -> Capabilities:
@@ -306,17 +282,7 @@ class AsyncConnection:
     async def awrite_all(
         self, steps: Sequence[tuple[str, Mapping[str, Any]]]
     ) -> Counters:
-        """Run stored statements in one write transaction: all of them or none.
-
-        The transaction is retried on transient errors, so each statement must be
-        able to run twice.
-
-        Args:
-            steps: Statement names with their parameters, in order.
-
-        Returns:
-            The summed counters.
-        """
+        """Run statements in one write transaction, as `Connection.write_all` does."""
 
         async def work(tx: neo4j.AsyncManagedTransaction) -> Counters:
             total = Counters()
@@ -339,12 +305,7 @@ class AsyncConnection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """The version of a server and what follows from it.
-
-    Attributes:
-        version: Version numbers, such as (2026, 8, 1) or (5, 26, 30).
-        edition: `community`, `enterprise` or another name.
-    """
+    """The version of a server, such as (5, 26, 30), and what follows from it."""
 
     version: tuple[int, ...]
     edition: str
@@ -371,11 +332,7 @@ class Capabilities:
 
 
 def capabilities_from(rows: Sequence[dict[str, Any]]) -> Capabilities:
-    """Read capabilities from the rows of `dbms.components`.
-
-    Raises:
-        DatabaseError: If the server is older than 5.26 or says no version.
-    """
+    """Read capabilities from `dbms.components`; refuse servers older than 5.26."""
     for row in rows:
         if row["name"] == "Neo4j Kernel":
             text = row["version"]

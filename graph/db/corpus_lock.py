@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def corpus_lock(home: Path, connection: Connection, name: str) -> Iterator[None]:
-    """Hold the right to write to a corpus.
-
-    Args:
-        home: The home folder, where the locks are.
-        connection: The database.
-        name: Name of the corpus.
+    """Hold the right to write to a corpus; locks are in the home folder.
 
     Raises:
         InputError: If another process is writing to it.

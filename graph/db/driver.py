@@ -7,7 +7,7 @@ import logging
 import re
 import socket
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
@@ -129,17 +129,8 @@ class Counters:
     labels_added: int = 0
 
     def __add__(self, other: Counters) -> Counters:
-        """Add two counts field by field."""
-        return Counters(
-            nodes_created=self.nodes_created + other.nodes_created,
-            nodes_deleted=self.nodes_deleted + other.nodes_deleted,
-            relationships_created=self.relationships_created
-            + other.relationships_created,
-            relationships_deleted=self.relationships_deleted
-            + other.relationships_deleted,
-            properties_set=self.properties_set + other.properties_set,
-            labels_added=self.labels_added + other.labels_added,
-        )
+        counts = {f.name: getattr(self, f.name) for f in fields(self)}
+        return Counters(**{n: v + getattr(other, n) for n, v in counts.items()})
 
     @property
     def changed(self) -> bool:
@@ -149,15 +140,7 @@ class Counters:
     @classmethod
     def of(cls, summary: neo4j.ResultSummary) -> Counters:
         """Read the counters of a result summary."""
-        c = summary.counters
-        return cls(
-            nodes_created=c.nodes_created,
-            nodes_deleted=c.nodes_deleted,
-            relationships_created=c.relationships_created,
-            relationships_deleted=c.relationships_deleted,
-            properties_set=c.properties_set,
-            labels_added=c.labels_added,
-        )
+        return cls(**{f.name: getattr(summary.counters, f.name) for f in fields(cls)})
 
 
 @contextmanager
@@ -174,11 +157,11 @@ def translate_errors(where: str = "Neo4j") -> Iterator[None]:
         )
         raise CredentialsError(msg) from error
     except (ne.ServiceUnavailable, ne.SessionExpired, ne.IncompleteCommit) as error:
-        detail = _first_line(error)
+        detail = first_line(error)
         msg = f"{where} does not answer ({detail}): check that the server runs."
         raise UnavailableError(msg) from error
     except ne.ConfigurationError as error:
-        msg = f"The address of {where} cannot be used: {_first_line(error)}."
+        msg = f"The address of {where} cannot be used: {first_line(error)}."
         raise SettingsError(msg) from error
     except ne.Neo4jError as error:
         if error.code and error.code.startswith("Neo.ClientError.Security"):
@@ -198,7 +181,7 @@ def translate_errors(where: str = "Neo4j") -> Iterator[None]:
             )
         raise DatabaseError(msg) from error
     except ne.DriverError as error:
-        msg = f"The Neo4j driver failed: {_first_line(error)}."
+        msg = f"The Neo4j driver failed: {first_line(error)}."
         raise DatabaseError(msg) from error
     except UnicodeEncodeError as error:
         msg = (
@@ -208,7 +191,7 @@ def translate_errors(where: str = "Neo4j") -> Iterator[None]:
         raise InputError(msg) from error
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     """Return the first line of an error's text, without the resolver's detail."""
     line = (str(error).splitlines() or [type(error).__name__])[0]
     return line.partition(" (resolved to ")[0].rstrip(".:")

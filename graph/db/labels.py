@@ -40,11 +40,7 @@ class Label:
     own: str = ""
 
     def schema(self, label: str) -> Iterator[tuple[int, str, str]]:
-        """Yield the schema version, name and command of its constraint and indexes.
-
-        Args:
-            label: What it is called.
-        """
+        """Yield schema version, name and command of the constraint and indexes."""
         called = _snake(label)
         if self.since:
             name = f"{called}_{self.key}"
@@ -60,7 +56,6 @@ class Label:
 
 
 def _snake(name: str) -> str:
-    """Return a name in lower case, its words joined by underscores."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 

@@ -51,15 +51,7 @@ SCHEMA_VERSION = max([*(row[0] for row in _BY_VALUE), *(row[0] for row in _MOVED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaItem:
-    """A constraint or index of the database.
-
-    Attributes:
-        name: Its name.
-        kind: Such as `UNIQUENESS` or `VECTOR`.
-        on: Label and properties.
-        state: `ONLINE`, `POPULATING`, `FAILED`, `MISSING`.
-        ours: Whether Knowtrail made it.
-    """
+    """A constraint or index, `ONLINE`, `POPULATING`, `FAILED` or `MISSING`."""
 
     name: str
     kind: str
@@ -81,20 +73,13 @@ def apply_schema(
     wait: float = _FULL_WAIT,
     progress: Progress = silent,
 ) -> int:
-    """Bring the database's schema to this version; running twice changes nothing.
+    """Bring the database's schema to this version; return the one found before.
 
-    Nodes are found by indexes of whole values: these are waited for. Indexes of texts
-    and of vectors, which searches use and writes do not, may be built for long where
-    there is much: they get a few seconds, and go on being built after that.
-
-    Args:
-        connection: The database.
-        dimensions: Length of the vectors; None leaves the vector indexes alone.
-        wait: Most seconds to wait for indexes of whole values.
-        progress: Told how many indexes are built while it waits.
-
-    Returns:
-        The version found before.
+    Running twice changes nothing. Nodes are found by indexes of whole values: these are
+    waited for, at most so many seconds. Indexes of texts and of vectors, which searches
+    use and writes do not, may be built for long where there is much: they get a few
+    seconds, and go on being built after that. Without `dimensions` the vector indexes
+    are left alone.
 
     Raises:
         SchemaError: If the database was made by a newer Knowtrail, or an index that is
@@ -141,7 +126,6 @@ def _await_indexes(connection: Connection, wait: float, progress: Progress) -> N
 
 
 def _check_index(row: dict[str, Any], *, late: bool) -> None:
-    """Refuse to go on without an index that failed, or takes too long."""
     if row["state"] == "FAILED" or late:
         msg = f"{_unready(row)} Run the command again when it is built."
         raise SchemaError(msg)
@@ -161,11 +145,7 @@ def _unready(row: dict[str, Any]) -> str:
 
 
 def migrations(found: int) -> list[tuple[int, list[str]]]:
-    """Return the versions after one, each with the commands that lead to it.
-
-    Args:
-        found: The version that a database has.
-    """
+    """Return the versions after the one found, with the commands that lead to each."""
     texts = [(1, statement(f"schema/fulltext_{name}")) for name in _FULLTEXT]
     made = [*texts, *((since, command) for since, _, command in _BY_VALUE)]
     made += [(since, statement(name)) for since, name in _MOVED]
@@ -176,10 +156,7 @@ def migrations(found: int) -> list[tuple[int, list[str]]]:
 
 
 def indexed_properties(label: str) -> set[str]:
-    """Return the properties that an index or a constraint of the schema holds.
-
-    Indexes of vectors and of full texts hold no whole values, and are left out.
-    """
+    """Return the properties whose whole values an index or constraint holds."""
     rule = LABELS.get(label)
     if rule is None:
         return set()
@@ -248,7 +225,6 @@ def show_schema(connection: Connection) -> list[SchemaItem]:
 
 
 def _item(row: dict[str, Any], *, kind: str, state: str, ours: bool) -> SchemaItem:
-    """Read a row of SHOW CONSTRAINTS or SHOW INDEXES."""
     on = f"{':'.join(row['labelsOrTypes'] or [])}({', '.join(row['properties'] or [])})"
     return SchemaItem(name=row["name"], kind=kind, on=on, state=state, ours=ours)
 

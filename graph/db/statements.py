@@ -24,16 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One statement file.
+    """One statement file; `name` is its path below `cypher/` without the suffix.
 
-    Attributes:
-        name: Path below `cypher/` without the suffix, such as `ingest/chunks`.
-        text: The statement, without its header.
-        purpose: What it is for.
-        params: Names of its parameters.
-        since: The first Neo4j version it runs on.
-        fallback: Name of the statement for older versions, or None.
-        title: Title of a saved query, or None.
+    `since` is the first Neo4j version it runs on, `fallback` the name of the statement
+    for older ones, `title` that of a saved query.
     """
 
     name: str
@@ -46,27 +40,13 @@ class Statement:
 
 
 def statement(name: str) -> str:
-    """Return the text of a statement.
-
-    Args:
-        name: Path below `cypher/` without the suffix, such as `ingest/chunks`.
-
-    Returns:
-        The Cypher text without its header.
-
-    Raises:
-        KeyError: If there is no such file (a programming error).
-    """
+    """Return the text of a statement, by its path below `cypher/` without suffix."""
     return statement_record(name).text
 
 
 @cache
 def statement_record(name: str) -> Statement:
-    """Return a statement with its header.
-
-    Raises:
-        KeyError: If there is no such file (a programming error).
-    """
+    """Return a statement with its header."""
     path = resources.files("knowtrail.cypher").joinpath(*f"{name}.cypher".split("/"))
     if not path.is_file():
         raise KeyError(name)

@@ -52,12 +52,8 @@ _READ_ONLY = (
 class RunningStatement:
     """The rows of a statement, streamed.
 
-    Attributes:
-        columns: Names of the columns.
-        plan: How the server runs the statement, if that was asked for; known after the
-            last row or `finish`.
-        warnings: What the server doubts, such as a label that no node has; known as
-            late.
+    How the server runs it (`plan`, if that was asked for) and what it doubts
+    (`warnings`) are known after the last row or `finish`.
     """
 
     def __init__(self, result: neo4j.Result, *, added_lines: int = 0) -> None:
@@ -131,12 +127,6 @@ def run_statement(
 
     It is never run a second time: a person who writes sees every failure.
 
-    Args:
-        connection: The database.
-        text: One Cypher statement.
-        params: Its parameters.
-        write: Whether it may change anything.
-
     Raises:
         InputError: If the statement cannot be understood, lacks a parameter, fails on
             its own account, or would write without leave.
@@ -203,7 +193,6 @@ async def aread_statement(
 
 
 def _check_text(text: str) -> None:
-    """Refuse a text that the driver cannot send."""
     if not text.strip():
         msg = "The statement is empty: write one, such as 'MATCH (n) RETURN count(n)'."
         raise InputError(msg)
@@ -238,10 +227,7 @@ def _check_plan(summary: neo4j.ResultSummary) -> None:
 
 
 def _without_mode(text: str) -> tuple[str, str]:
-    """Return the first keyword of a statement, and it without EXPLAIN or PROFILE.
-
-    Only what the server says of the second decides whether the statement may run.
-    """
+    """Return the first keyword of a statement, and it without EXPLAIN or PROFILE."""
     found = _KEYWORD.match(text)
     if found is None:
         return "", text
@@ -253,7 +239,6 @@ def _without_mode(text: str) -> tuple[str, str]:
 
 
 def _operators(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the operators of a plan with their details."""
     yield plan.get("operatorType", ""), str(plan.get("args", {}).get("Details", ""))
     for child in plan.get("children", ()):
         yield from _operators(child)

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file that are not blank, with their numbers from 1.
 
-    Args:
-        path: A file in UTF-8.
-
-    Yields:
-        Number and text.
-
     Raises:
         SourceError: If the file cannot be read, or a line is not UTF-8.
     """
@@ -50,12 +44,6 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 def read_json_lines(path: str | Path) -> Iterator[tuple[int, Any]]:
     """Yield the values of a JSON Lines file with the numbers of their lines.
 
-    Args:
-        path: A file in UTF-8.
-
-    Yields:
-        Number and value.
-
     Raises:
         SourceError: As `read_lines`, or if a line is no JSON; the message has its
             number.
@@ -67,9 +55,7 @@ def read_json_lines(path: str | Path) -> Iterator[tuple[int, Any]]:
 def read_json(path: str | Path, *, pairs: PairsHook | None = None) -> Any:
     """Return the value of a JSON file.
 
-    Args:
-        path: A file in UTF-8.
-        pairs: Makes an object of its members; None makes dictionaries.
+    `pairs` makes an object of its members; None makes dictionaries.
 
     Raises:
         SourceError: If the file cannot be read or is no JSON.
@@ -86,12 +72,7 @@ def read_json(path: str | Path, *, pairs: PairsHook | None = None) -> Any:
 
 
 def json_value(text: str, place: str, *, pairs: PairsHook | None = None) -> Any:
-    """Return the value of a JSON text.
-
-    Args:
-        text: The text.
-        place: Where it stands, for the message.
-        pairs: As for `read_json`.
+    """Return the value of a JSON text; the message has the place where it stands.
 
     Raises:
         SourceError: If it is no JSON, such as one that breaks off, or nested too deep.

@@ -24,15 +24,9 @@ def whole_file(path: str | Path, *, failure: str = _FAILURE) -> Iterator[TextIO]
     """Yield a text file that takes its place when the block ends without an error.
 
     It is UTF-8, its lines end at line feeds. It is flushed to the disk before, and
-    removed where the block raises. Something that is no regular file, such as a pipe,
-    is written to as it is.
-
-    Args:
-        path: Where it goes; a link is followed.
-        failure: What to say where it cannot be written, with `path` and `reason`.
-
-    Raises:
-        StorageError: If it cannot be written.
+    removed where the block raises. A link is followed; something that is no regular
+    file, such as a pipe, is written to as it is. `failure` says, with `path` and
+    `reason`, that it cannot be written, in a `StorageError`.
     """
     with whole_bytes(path, failure=failure) as data:
         file = TextIOWrapper(data, "utf-8", newline="\n")
@@ -46,15 +40,7 @@ def whole_file(path: str | Path, *, failure: str = _FAILURE) -> Iterator[TextIO]
 
 @contextmanager
 def whole_bytes(path: str | Path, *, failure: str = _FAILURE) -> Iterator[IO[bytes]]:
-    """Yield a file of bytes that takes its place as one of `whole_file` does.
-
-    Args:
-        path: Where it goes; a link is followed.
-        failure: What to say where it cannot be written, with `path` and `reason`.
-
-    Raises:
-        StorageError: If it cannot be written.
-    """
+    """Yield a file of bytes that takes its place as one of `whole_file` does."""
     place = Path(path)
     try:
         place = place.resolve()
@@ -81,11 +67,7 @@ def whole_bytes(path: str | Path, *, failure: str = _FAILURE) -> Iterator[IO[byt
 
 
 def file_digest(path: Path, *, size: int = 16) -> str:
-    """Return the blake2b hash of a file, of so many bytes, in hexadecimal digits.
-
-    Raises:
-        OSError: If it cannot be read.
-    """
+    """Return the blake2b hash of a file, of so many bytes, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(
             file, lambda: hashlib.blake2b(digest_size=size)
@@ -93,17 +75,10 @@ def file_digest(path: Path, *, size: int = 16) -> str:
 
 
 def check_output(path: Path, suffixes: Sequence[str] = ()) -> str:
-    """Check a path before anything is computed.
-
-    Args:
-        path: Where the picture is to go.
-        suffixes: Kinds that can be made, such as `.html`; any if there are none.
-
-    Returns:
-        The kind, in lower case.
+    """Check a path before anything is computed; return its suffix in lower case.
 
     Raises:
-        InputError: If the suffix is another one, or the folder is missing or may not
+        InputError: If the suffix is none of those, or the folder is missing or may not
             be written.
     """
     suffix = path.suffix.lower()
@@ -125,11 +100,7 @@ def check_output(path: Path, suffixes: Sequence[str] = ()) -> str:
 
 
 def write_file(path: Path, content: bytes | str) -> None:
-    """Write a file beside its place, then move it there.
-
-    Args:
-        path: Where the file goes; one that is there is replaced.
-        content: What is in it; text is written as UTF-8.
+    """Write bytes, or text as UTF-8, beside a file's place, then move them there.
 
     Raises:
         StorageError: If it cannot be written; nothing is left behind.
@@ -147,11 +118,7 @@ def private(path: str, flags: int) -> int:
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder, and those above it that are missing, as 0700; close an open one.
-
-    Raises:
-        OSError: If it cannot be made.
-    """
+    """Make a folder, and those above it that are missing, as 0700; close one."""
     if not path.parent.exists():
         private_folder(path.parent)
     path.mkdir(mode=0o700, exist_ok=True)

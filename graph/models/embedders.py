@@ -61,14 +61,7 @@ def dimensions_of(embedder: Embedder) -> int:
 
 
 def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
-    """Embed texts and check the result.
-
-    Args:
-        embedder: The model.
-        texts: At least one text.
-
-    Returns:
-        Float32 array of shape (texts, dimensions); every row finite and not zero.
+    """Embed at least one text, as float32 of shape (texts, dimensions).
 
     Raises:
         VectorError: If a vector is missing, not finite, zero or of another length.
@@ -104,9 +97,6 @@ class DeferredEmbedder(ArrayEmbedder):
 
     It is not one of LangChain's `Embeddings`, whose import alone takes as long as a
     whole question to a server that has the model.
-
-    Args:
-        name: As for `load_embedder`.
     """
 
     def __init__(self, name: str) -> None:
@@ -172,7 +162,6 @@ def load_embedder(name: str, *, settings: Settings | None = None) -> Embedder:
 
 
 def _provider(name: str) -> tuple[str, str]:
-    """Return provider and model of a name."""
     provider, _, model = name.partition(":")
     if not model and provider not in _PROVIDERS and provider.strip():
         return "sentence-transformers", name

@@ -48,7 +48,6 @@ class _OneThread:
         self._before = 1
 
     def __enter__(self) -> None:
-        """Begin to use one thread."""
         import torch
 
         with self._lock:
@@ -58,7 +57,6 @@ class _OneThread:
         torch.set_num_threads(1)
 
     def __exit__(self, *_: object) -> None:
-        """Use as many as before."""
         import torch
 
         torch.set_num_threads(self._before)
@@ -72,13 +70,9 @@ _ONE_THREAD = _OneThread()
 class SentenceTransformerEmbedder(ArrayEmbedder, Embeddings):
     """A sentence-transformers model, loaded at first use.
 
-    Args:
-        place: Model name or folder.
-        name: What is recorded; None records the place.
-        query_prompt: Put before queries, not before documents; None takes what is
-            known of the model.
-        batch_size: Texts in one pass of the model; small ones are faster on a CPU.
-        bf16: Whether weights are bfloat16, faster where the processor has it.
+    `name` is what is recorded, `query_prompt` put before queries, not before documents;
+    None takes what is known of the model. Small batches are faster on a CPU, bfloat16
+    weights where the processor has them.
     """
 
     def __init__(
@@ -106,11 +100,7 @@ class SentenceTransformerEmbedder(ArrayEmbedder, Embeddings):
 
     @property
     def model(self) -> Any:
-        """Return the loaded `SentenceTransformer`.
-
-        Raises:
-            ModelError: If the model's files are neither here nor to be fetched.
-        """
+        """Return the loaded `SentenceTransformer`."""
         if self._model is None:
             with _LOADING:
                 if self._model is None:
@@ -167,15 +157,7 @@ class SentenceTransformerEmbedder(ArrayEmbedder, Embeddings):
 
 
 class OllamaEmbedder(Embeddings):
-    """An embedding model that Ollama serves.
-
-    Args:
-        model: Its name there.
-        url: Where Ollama answers; None takes the package's default.
-
-    Raises:
-        MissingExtraError: If `langchain-ollama` is not installed.
-    """
+    """An embedding model that Ollama serves."""
 
     def __init__(self, model: str, *, url: str | None = None) -> None:
         with extra("llm", f"The embedder ollama:{model}"):
@@ -186,11 +168,7 @@ class OllamaEmbedder(Embeddings):
         self._client = OllamaEmbeddings(model=model, base_url=url)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return one vector a text.
-
-        Raises:
-            ModelError: If Ollama does not answer or has no such model.
-        """
+        """Return one vector a text."""
         import httpx
         from ollama import ResponseError
 

@@ -24,9 +24,6 @@ def fault_of(error: BaseException) -> Fault:
     A status of the answer decides: too many requests, time-outs and failures of the
     server are worth another try, a refused key or an unknown model end everything.
     Without a status, it is a connection or a time limit that failed, or a defect.
-
-    Args:
-        error: What the client raised; clients differ in where they put the status.
     """
     status = status_of(error)
     if status is not None:
@@ -40,21 +37,13 @@ def fault_of(error: BaseException) -> Fault:
 
 
 def is_late(error: BaseException) -> bool:
-    """Return whether a time limit is over, that for finding the server apart.
-
-    Args:
-        error: What the client raised.
-    """
+    """Return whether a time limit is over, that for finding the server apart."""
     names = _names(error)
     return "Timeout" in names and "ConnectTimeout" not in names
 
 
 def status_of(error: BaseException) -> int | None:
-    """Return the status of an answer over HTTP, None where there was none.
-
-    Args:
-        error: What the client raised, or what was raised from that.
-    """
+    """Return the status of an answer over HTTP, None where there was none."""
     for each in _chain(error):
         for name in ("status_code", "code", "http_status"):
             value = getattr(each, name, None)
@@ -64,11 +53,7 @@ def status_of(error: BaseException) -> int | None:
 
 
 def retry_after(error: BaseException) -> float | None:
-    """Return for how many seconds a server asked to be left alone.
-
-    Args:
-        error: What the client raised.
-    """
+    """Return for how many seconds a server asked to be left alone."""
     for each in _chain(error):
         headers = getattr(getattr(each, "response", None), "headers", None) or {}
         try:
@@ -81,13 +66,7 @@ def retry_after(error: BaseException) -> float | None:
 
 
 def pause_before(attempt: int, error: BaseException, left: float) -> float | None:
-    """Return after how many seconds a busy server is asked again; None for never.
-
-    Args:
-        attempt: How often it was asked already.
-        error: What the client raised.
-        left: Seconds that the answer may still take.
-    """
+    """Return after how many seconds a busy server is asked again; None for never."""
     if attempt >= TRIES or status_of(error) not in BUSY:
         return None
     if getattr(error, "code", None) == _EMPTY:
@@ -98,11 +77,7 @@ def pause_before(attempt: int, error: BaseException, left: float) -> float | Non
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the sentence of an answer's body, or else all that the client says.
-
-    Args:
-        error: What the client raised.
-    """
+    """Return the sentence of an answer's body, or else all that the client says."""
     body: Any = getattr(error, "body", None)
     while isinstance(body, dict):
         if isinstance(body.get("message"), str):
@@ -112,7 +87,6 @@ def reason_of(error: BaseException) -> str:
 
 
 def _names(error: BaseException) -> str:
-    """Return the names of all classes that an error belongs to."""
     return " ".join(
         kind.__name__ for each in _chain(error) for kind in type(each).__mro__
     )

@@ -16,7 +16,7 @@ from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from knowtrail.graph.errors import InputError, MissingExtraError, ModelError
 from knowtrail.graph.models.faults import is_late, pause_before, reason_of, status_of
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
     from knowtrail.graph.models.providers import Provider
-    from knowtrail.graph.models.requests import AnswerForm
+    from knowtrail.graph.models.requests import AnswerForm, AnswerWishes
 
 __all__ = [
     "CONTEXT_TOKENS",
@@ -62,13 +62,8 @@ _CUT = {"length", "max_tokens", "MAX_TOKENS"}
 class ModelReply:
     """What a model said, or why it is of no use.
 
-    Attributes:
-        text: The answer as it came, empty where none did.
-        prompt_tokens: Tokens of the prompt as the model counted them.
-        completion_tokens: Tokens of the answer.
-        error: Why the answer is missing or cut; None where it is whole.
-        late: Whether it is cut because the time was over.
-        cut: Whether it is cut because it had no more room.
+    `error` tells why the answer is missing or cut: because the time was over (`late`),
+    or because it had no more room (`cut`).
     """
 
     text: str = ""
@@ -101,14 +96,9 @@ class LanguageModel:
     ) -> None:
         """Wrap a chat model, which is not asked anything yet.
 
-        Args:
-            chat: Any LangChain chat model.
-            name: Its name; None takes what the chat model calls itself.
-            prompt_tokens: Tokens that a prompt may have; None for no limit.
-            where: Its address, for messages.
-            offered: Tells the tokens of prompt and answer together, asked when they
-                are needed; takes the place of `prompt_tokens`.
-            provider: By which it was named, if so.
+        `prompt_tokens` is what a prompt may have, None for no limit; `offered` tells
+        the tokens of prompt and answer together, asked when they are needed, in its
+        place. `where` is the address, for messages.
         """
         self._chat = chat
         self.name = name or _own_name(chat)
@@ -136,27 +126,14 @@ class LanguageModel:
 
     @property
     def prompt_tokens(self) -> int | None:
-        """Return the tokens that a prompt may have by the estimate, None for no limit.
-
-        Raises:
-            ModelError: As `context_tokens`.
-        """
+        """Return the tokens that a prompt may have; None for no limit."""
         context = self.context_tokens
         return None if context is None else context - ANSWER_TOKENS
 
     def room(self, tokens: int) -> tuple[int | None, int]:
-        """Return how prompt and answer share the context.
+        """Return the tokens of the prompt (None for no limit), and of the answer.
 
         The answer has what it asks for, and no more than half of the context.
-
-        Args:
-            tokens: Tokens that the answer asks for.
-
-        Returns:
-            Tokens of the prompt (None for no limit), and of the answer.
-
-        Raises:
-            ModelError: As `context_tokens`.
         """
         context = self.context_tokens
         if context is None:
@@ -165,42 +142,16 @@ class LanguageModel:
         return context - max(answer, ANSWER_TOKENS), answer
 
     def reply(
-        self,
-        prompt: str,
-        *,
-        schema: AnswerForm = None,
-        seconds: float = 60.0,
-        seed: int | None = None,
-        tokens: int | None = None,
-        temperature: float | None = None,
-        system: str | None = None,
+        self, prompt: str, *, seconds: float = 60.0, **wishes: Unpack[AnswerWishes]
     ) -> ModelReply:
         """Return the whole answer; a late or broken one is told in `error`.
 
-        Args:
-            prompt: What is asked.
-            schema: JSON schema that the answer is held to, or `json` for any JSON;
-                where the model has no such thing, it is told the schema.
-            seconds: Time limit. A model that stops in the middle of an answer may
-                take up to twice as long.
-            seed: For another answer than the most likely one, where the model (as
-                Ollama's) can be told.
-            tokens: Tokens that the answer may have, where the model can be told; None
-                for the usual 512. An answer gets no more than the prompt leaves.
-            temperature: How far the answer may stray, where the model can be told.
-            system: What is said to the model before the prompt.
+        A model that stops in the middle of an answer may take up to twice its time.
 
         Raises:
             ModelError: If the model's server is down or refuses.
         """
-        request = self._request(
-            prompt=prompt,
-            system=system,
-            schema=schema,
-            seed=seed,
-            tokens=tokens,
-            temperature=temperature,
-        )
+        request = self._request(prompt=prompt, **wishes)
         if (refusal := self._refusal(request)) is not None:
             return ModelReply(error=refusal)
         whole: BaseMessage | None = None
@@ -212,25 +163,10 @@ class LanguageModel:
         return self._as_reply(whole, request)
 
     async def areply(
-        self,
-        prompt: str,
-        *,
-        schema: AnswerForm = None,
-        seconds: float = 60.0,
-        seed: int | None = None,
-        tokens: int | None = None,
-        temperature: float | None = None,
-        system: str | None = None,
+        self, prompt: str, *, seconds: float = 60.0, **wishes: Unpack[AnswerWishes]
     ) -> ModelReply:
         """Do as `reply` does, without blocking; the time limit is exact."""
-        request = self._request(
-            prompt=prompt,
-            system=system,
-            schema=schema,
-            seed=seed,
-            tokens=tokens,
-            temperature=temperature,
-        )
+        request = self._request(prompt=prompt, **wishes)
         if (refusal := self._refusal(request)) is not None:
             return ModelReply(error=refusal)
         whole: BaseMessage | None = None
@@ -242,11 +178,7 @@ class LanguageModel:
         return self._as_reply(whole, request)
 
     def stream(
-        self,
-        prompt: str,
-        *,
-        schema: AnswerForm = None,
-        seconds: float = 60.0,
+        self, prompt: str, *, schema: AnswerForm = None, seconds: float = 60.0
     ) -> Generator[str]:
         """Yield the answer piece by piece, each as soon as the model gives it.
 
@@ -267,11 +199,7 @@ class LanguageModel:
             raise ModelError(str(error)) from error
 
     async def astream(
-        self,
-        prompt: str,
-        *,
-        schema: AnswerForm = None,
-        seconds: float = 60.0,
+        self, prompt: str, *, schema: AnswerForm = None, seconds: float = 60.0
     ) -> AsyncGenerator[str]:
         """Do as `stream` does, without blocking; the time limit is exact."""
         request = self._request(prompt=prompt, schema=schema)
@@ -301,7 +229,6 @@ class LanguageModel:
         )
 
     def _chunks(self, request: ModelRequest, seconds: float) -> Generator[BaseMessage]:
-        """Yield the answer's chunks until the time is over."""
         messages = request.messages(is_ollama=self._is_ollama)
         end = time.monotonic() + seconds
         with self._translated(seconds):
@@ -322,7 +249,6 @@ class LanguageModel:
     async def _achunks(
         self, request: ModelRequest, seconds: float
     ) -> AsyncGenerator[BaseMessage]:
-        """Yield the answer's chunks until the time is over."""
         messages = request.messages(is_ollama=self._is_ollama)
         end = time.monotonic() + seconds
         attempt = 1
@@ -437,8 +363,7 @@ def load_language_model(
             `langchain:CLASS:MODEL`; None takes that of the settings.
         settings: Where Ollama answers; None takes the environment's.
         context: Most tokens of prompt and answer together, where the model offers as
-            many (the server is asked before the first request); None for the usual
-            4,096.
+            many; None for the usual 4,096.
 
     Raises:
         InputError: If the name means nothing, or the provider's models can only judge.
@@ -474,14 +399,6 @@ def check_there(name: str, settings: Settings) -> None:
     """Refuse a model that is not there, in a second, before anything is loaded for it.
 
     Ollama is asked for the model; of another server only whether it answers at all.
-
-    Args:
-        name: As for `load_language_model`.
-        settings: Where Ollama answers.
-
-    Raises:
-        InputError: If the name means nothing.
-        ModelError: If no server answers, or Ollama has no such model.
     """
     import httpx
 
@@ -504,16 +421,7 @@ def check_there(name: str, settings: Settings) -> None:
 
 
 def model_at_hand(settings: Settings | None = None) -> LanguageModel | None:
-    """Return the model of the settings; None where none is named and none is there.
-
-    Args:
-        settings: Which model, and where Ollama answers, which is asked whether it has
-            the usual one; None takes the environment's.
-
-    Raises:
-        InputError, MissingExtraError, SettingsError: As `load_language_model`, for a
-            model that is named.
-    """
+    """Return the model of the settings; None where none is named and none is there."""
     settings = settings or Settings.from_env()
     if settings.language_model != DEFAULT_LANGUAGE_MODEL:
         return load_language_model(settings=settings)
@@ -527,13 +435,11 @@ def model_at_hand(settings: Settings | None = None) -> LanguageModel | None:
 
 
 def _not_started(what: str, model: str) -> str:
-    """Return that Ollama does not answer."""
     told = f"No answer from {what}: start it with `ollama serve` and"
     return f"{told} `ollama pull {model}`."
 
 
 def _not_pulled(where: str | None, model: str) -> str:
-    """Return that Ollama has no such model."""
     return f"Ollama at {where} has no model {model!r}: run `ollama pull {model}`."
 
 
@@ -558,19 +464,16 @@ def _line(text: str) -> str:
 
 
 def _own_name(chat: BaseChatModel) -> str:
-    """Return what a chat model calls its model, or itself."""
     names = [getattr(chat, attribute, None) for attribute in ("model", "model_name")]
     return next((n for n in names if isinstance(n, str) and n), type(chat).__name__)
 
 
 def _joined(whole: BaseMessage | None, chunk: BaseMessage) -> BaseMessage:
-    """Return an answer with one chunk more."""
     joined: BaseMessage = chunk if whole is None else whole + chunk  # type: ignore[assignment]
     return joined
 
 
 def _reply(message: BaseMessage | None) -> ModelReply:
-    """Return a message as a reply."""
     if message is None:
         return ModelReply(error="The model gave no answer.")
     told = message.response_metadata

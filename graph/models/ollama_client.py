@@ -29,15 +29,7 @@ _LIMIT: ContextVar[float | None] = ContextVar("seconds of a request", default=No
 
 
 def ollama_chat(name: str, url: str) -> ChatOllama:
-    """Return LangChain's client for a model.
-
-    Args:
-        name: Model as Ollama calls it.
-        url: Where Ollama answers.
-
-    Raises:
-        MissingExtraError: If the extra `llm` is not installed.
-    """
+    """Return LangChain's client for a model."""
     with extra("llm", "A language model of Ollama"):
         from langchain_ollama import ChatOllama
     return ChatOllama(
@@ -76,16 +68,9 @@ def _client_options(url: str) -> dict[str, Any]:
 
 
 def offered_context(name: str, url: str, most: int) -> int:
-    """Return the tokens of prompt and answer together that a model can be given.
+    """Return the tokens of prompt and answer that a model can be given, but not more.
 
-    Args:
-        name: Model as Ollama calls it.
-        url: Where Ollama answers.
-        most: No more than this, whatever the model offers.
-
-    Returns:
-        The context length that `/api/show` tells; of a model that tells none, the
-        usual 4,096.
+    Of a model that tells none it is the usual 4,096.
 
     Raises:
         ConnectionError: If no server answers.
@@ -104,10 +89,7 @@ def offered_context(name: str, url: str, most: int) -> int:
 
 
 def _set_limit(request: httpx.Request) -> None:
-    """Give a request the time limit of the call that makes it.
-
-    The limit of a client holds for all its requests; this is how each has its own.
-    """
+    """Give a request the time limit of its call; a client's holds for all requests."""
     seconds = _LIMIT.get()
     request.extensions["timeout"] = {
         "connect": CONNECT_SECONDS
@@ -120,12 +102,7 @@ def _set_limit(request: httpx.Request) -> None:
 
 
 def limited(chunks: Iterator[BaseMessage], seconds: float) -> BaseMessage | None:
-    """Return the first chunk; the request is made with it, and with the limit.
-
-    Args:
-        chunks: An answer that has not been asked for yet.
-        seconds: Time limit of each reading.
-    """
+    """Return the first chunk; the request is made with it, and with the limit."""
     token = _LIMIT.set(seconds)
     try:
         return next(chunks, None)

@@ -30,17 +30,9 @@ def fitting(text: str, tokens: int) -> str:
 
 
 def marked(kind: str, text: str) -> tuple[str, str]:
-    r"""Put a text between marks that nothing in it can close.
+    r"""Put a text between marks that nothing in it can close; return mark and passage.
 
     The mark holds a hash of the text, so no text can contain its own mark.
-
-    Args:
-        kind: First word of the mark, such as `sentences`.
-        text: What comes from documents or users.
-
-    Returns:
-        The mark, to be named in the instructions, and the text between
-        `<mark>` and `</mark>`.
 
     Example:
         >>> mark, passage = marked("note", "Ice.")

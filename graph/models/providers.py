@@ -64,14 +64,9 @@ class Provider:
     ) -> BaseChatModel:
         """Return LangChain's client, which does not try again by itself.
 
-        Args:
-            model: The model as the provider calls it, `@` and an address behind it
-                where it is on another server.
-            temperature: How far answers may stray; None leaves it to the provider.
-            seconds: Time limit of requests that have none of their own.
-            base_url: Another server, where the model names none; None takes the
-                environment's.
-            otherwise: What else can be done where a package or a key is missing.
+        The model is as the provider calls it, `@` and an address behind it where it is
+        on another server; `otherwise` is what else can be done where a package or key
+        is missing.
 
         Raises:
             MissingExtraError: If LangChain's package is not installed.
@@ -103,7 +98,6 @@ class Provider:
         return chat
 
     def _key(self, model: str, *, is_needed: bool, otherwise: str) -> str:
-        """Return the key; a message never shows it."""
         names = " or ".join(self.keys)
         key = (_first(self.keys) or "").strip()
         if not key and is_needed:
@@ -146,15 +140,7 @@ PROVIDERS = {
 
 
 def provider_of(name: str) -> tuple[Provider | None, str]:
-    """Return whose model a name means, None for Ollama's, and what they call it.
-
-    Args:
-        name: `PROVIDER:MODEL`, `langchain:CLASS:MODEL`, `ollama:MODEL`, or a name of
-            Ollama's alone.
-
-    Raises:
-        InputError: If it names no model.
-    """
+    """Return whose model a name means, None for Ollama's, and what they call it."""
     before, colon, model = (part.strip() for part in name.strip().partition(":"))
     provider = PROVIDERS.get(before)
     if not (colon and (provider or before == "ollama")):
@@ -166,11 +152,7 @@ def provider_of(name: str) -> tuple[Provider | None, str]:
 
 
 def without_keys(text: str) -> str:
-    """Return a text in which stars stand for keys; servers like to repeat them.
-
-    Args:
-        text: What a server or its client says.
-    """
+    """Return a text in which stars stand for keys; servers like to repeat them."""
     for name, value in environment().items():
         if name.endswith(_SECRETS) and len(key := value.strip()) >= _SHORTEST_KEY:
             text = text.replace(key, "***")
@@ -178,11 +160,7 @@ def without_keys(text: str) -> str:
 
 
 def address_of(name: str) -> str | None:
-    """Return the address that a model's name or the environment gives, if any.
-
-    Args:
-        name: As for `provider_of`.
-    """
+    """Return the address that a model's name or the environment gives, if any."""
     provider, model = provider_of(name)
     if provider is None or provider.name == _FOREIGN:
         return None

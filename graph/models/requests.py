@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from knowtrail.graph.models.ollama_client import ANSWER_TOKENS, CONTEXT_TOKENS
 from knowtrail.graph.models.prompts import estimated_tokens
@@ -16,20 +16,29 @@ AnswerForm: TypeAlias = "Mapping[str, Any] | Literal['json'] | None"
 """A JSON schema, `json` for any JSON, None for text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRequest:
-    """What a model is asked.
+class AnswerWishes(TypedDict, total=False):
+    """How a model may answer, where it can be told.
 
     Attributes:
-        prompt: What the user says.
-        system: What is said to the model before; None for nothing.
-        schema: The form of the answer.
+        schema: JSON schema that the answer is held to, or `json` for any JSON; where
+            the model has no such thing, it is told the schema.
         seed: For another answer than the most likely one.
-        tokens: Tokens that the answer may have; None for the usual number. The answer
-            of Ollama's never gets more than the prompt leaves of the context.
+        tokens: Tokens that the answer may have; None for the usual 512. An answer gets
+            no more than the prompt leaves.
         temperature: How far the answer may stray; None for 0, or 0.5 with a seed.
-        context: Tokens of prompt and answer together.
+        system: What is said to the model before the prompt.
     """
+
+    schema: AnswerForm
+    seed: int | None
+    tokens: int | None
+    temperature: float | None
+    system: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """What a model is asked; `context` is tokens of prompt and answer together."""
 
     prompt: str
     system: str | None = None
@@ -86,11 +95,7 @@ class ModelRequest:
         return options
 
     def provider_options(self, seconds: float) -> dict[str, Any]:
-        """Return the options of a call of a provider's, by LangChain's names.
-
-        Args:
-            seconds: Time limit of the request.
-        """
+        """Return the options of a call of a provider's, by LangChain's names."""
         tokens = {} if self.tokens is None else {"max_tokens": self.tokens}
         return {"timeout": seconds, "temperature": self._heat, **tokens}
 

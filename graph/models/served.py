@@ -46,12 +46,7 @@ class _Loadable(Protocol):
 
 
 class ServedEmbedder(ArrayEmbedder):
-    """A model that the server is asked for, until it has been loaded here.
-
-    Args:
-        own: The model, loaded here where the server does not have it.
-        connection: The server.
-    """
+    """A model that the server is asked for, until it has been loaded here."""
 
     def __init__(self, own: _Loadable, connection: Connection) -> None:
         self.name = own.name
@@ -119,5 +114,4 @@ def _without(error: DatabaseError) -> None:
 def _vectors(
     rows: Sequence[dict[str, Any]], texts: Sequence[str]
 ) -> list[list[float]] | None:
-    """Return the vectors of an answer; None where it is not one a text."""
     return [row["vector"] for row in rows] if len(rows) == len(texts) else None

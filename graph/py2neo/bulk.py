@@ -48,7 +48,7 @@ def create_nodes(
         InputError: If a row has not a value for each key, or a name is empty.
         TypeError: If a row is neither dictionary nor list.
     """
-    shape = _Properties("r", keys)
+    shape = _Properties(keys)
     text = f"{_UNWIND}\nCREATE (_{_labels_text(labels)}){shape.sets()}"
     _run(tx, data, shape.sent, lambda _: text)
 
@@ -63,23 +63,13 @@ def merge_nodes(
 ) -> None:
     """Create a node for each row, or change the one that is there.
 
-    Args:
-        tx: Where to do it, see the module.
-        data: Dictionaries of properties, or lists of values in the order of `keys`.
-        merge_key: Label, or tuple of labels, and the property keys by which a node is
-            found, such as `("Person", "name")`.
-        labels: More labels, which nodes that are there get too.
-        keys: Property keys, for lists.
-        preserve: Property keys that stay as they are in nodes that are there.
-
-    Raises:
-        ClientError: If the server refuses it.
-        InputError: If there is no key to merge by, or a row has no value for one, or
-            not a value for each key.
-        TypeError: If a row is neither dictionary nor list.
+    `merge_key` is a label, or a tuple of labels, and the property keys by which a node
+    is found, such as `("Person", "name")`. `labels` are more labels, which nodes that
+    are there get too; what is under the keys of `preserve` stays as it is in these.
+    The rest, and what is raised, is as for `create_nodes`.
     """
     own, merged = _parsed_key(merge_key)
-    shape = _Properties("r", keys, merged, preserve)
+    shape = _Properties(keys, merged, preserve)
     text = f"{_UNWIND}\nMERGE (_{_labels_text(own)}{shape.pattern()}){shape.sets()}"
     if more := _labels_text(labels):
         text += f" SET _{more}"
@@ -115,7 +105,7 @@ def create_relationships(
         TypeError: If something is no identity.
     """
     types = _one_type(rel_type)
-    shape = _Properties("r[1]", keys)
+    shape = _Properties(keys)
     write = f"CREATE (a)-[_:{types}]->(b){shape.sets()}"
     _relate(tx, data, shape, write, start_node_key, end_node_key)
 
@@ -131,27 +121,17 @@ def merge_relationships(
 ) -> None:
     """Create a relationship for each row, or change the one that is there.
 
-    Args:
-        tx: Where to do it, see the module.
-        data: As for `create_relationships`.
-        merge_key: A type, or a tuple of a type and the property keys by which a
-            relationship between two nodes is found, such as `("KNOWS", "since")`.
-        start_node_key: As for `create_relationships`.
-        end_node_key: As for `create_relationships`.
-        keys: Property keys, for lists.
-        preserve: Property keys that stay as they are in relationships that are there.
-
-    Raises:
-        ClientError: If the server refuses it.
-        InputError: If a row is no triple, lacks a value, or a name is empty.
-        TypeError: If something is no identity.
+    `merge_key` is a type, or a tuple of a type and the property keys by which a
+    relationship between two nodes is found, such as `("KNOWS", "since")`; what is under
+    the keys of `preserve` stays as it is in those that are there. The rest, and what is
+    raised, is as for `create_relationships`.
     """
     parts = tuple(merge_key) if isinstance(merge_key, list | tuple) else (merge_key,)
     if not parts:
         msg = "There is nothing to merge by: give a type, such as 'KNOWS'."
         raise InputError(msg)
     types = _one_type(parts[0])
-    shape = _Properties("r[1]", keys, parts[1:], preserve)
+    shape = _Properties(keys, parts[1:], preserve)
     write = f"MERGE (a)-[_:{types}{shape.pattern()}]->(b){shape.sets()}"
     _relate(tx, data, shape, write, start_node_key, end_node_key)
 
@@ -163,8 +143,7 @@ def _relate(
     write: str,
     *keys: Sequence[Any] | None,
 ) -> None:
-    """Write a relationship for each row."""
-    start, end = _End("a", "r[0]", keys[0]), _End("b", "r[2]", keys[1])
+    start, end = _End("a", "s", keys[0]), _End("b", "e", keys[1])
 
     def sent(row: Any, number: int) -> list[Any]:
         if not isinstance(row, list | tuple) or len(row) != 3:
@@ -178,7 +157,8 @@ def _relate(
 
     def text(rows: Sequence[Any]) -> str:
         ends = (part.clause([r[i] for r in rows]) for i, part in ((0, start), (2, end)))
-        return "\n".join((_UNWIND, *ends, write))
+        parts = "WITH r[0] AS s, r[1] AS r, r[2] AS e"
+        return "\n".join((_UNWIND, parts, *ends, write))
 
     _run(tx, data, sent, text)
 
@@ -201,19 +181,11 @@ def _run(
 class _Properties:
     """How the properties of a row are sent and read.
 
-    Lists are sent as they are and read by position; dictionaries are read by key, and
-    are split beforehand where some of their properties are only for what is new.
-
-    Args:
-        base: Cypher of the properties of a row, such as `r`.
-        keys: Keys of the values, where rows are lists; None for dictionaries.
-        merged: Keys that a node or relationship is found by.
-        preserve: Keys that are only set in what is new.
+    Lists are sent as they are and read by position, dictionaries by key.
     """
 
     def __init__(
         self,
-        base: str,
         keys: Iterable[str] | None,
         merged: Sequence[str] = (),
         preserve: Iterable[str] | None = None,
@@ -222,10 +194,9 @@ class _Properties:
             msg = f"keys={keys!r} is one text: give a list, such as keys=[{keys!r}]."
             raise InputError(msg)
         kept = (preserve,) if isinstance(preserve, str) else preserve or ()
-        self._base, self._merged = base, merged
+        self._merged = merged
         self._keys = None if keys is None else tuple(keys)
         self._kept = dict.fromkeys(key for key in kept if key not in merged)
-        self._split = self._keys is None and bool(self._kept)
         names = self._keys or ()
         for key in (*names, *merged, *self._kept):
             cypher_escape(key)
@@ -240,10 +211,9 @@ class _Properties:
     def _map(self, keys: Iterable[str]) -> str:
         pairs = []
         for key in keys:
-            value = f"{self._base}{'[0]' if self._split else ''}.{cypher_escape(key)}"
-            if self._keys is not None:
-                value = f"{self._base}[{self._keys.index(key)}]"
-            pairs.append(f"{cypher_escape(key)}: {value}")
+            name = cypher_escape(key)
+            place = f".{name}" if self._keys is None else f"[{self._keys.index(key)}]"
+            pairs.append(f"{name}: r{place}")
         return f"{{{', '.join(pairs)}}}" if pairs else ""
 
     def pattern(self) -> str:
@@ -252,13 +222,15 @@ class _Properties:
 
     def sets(self) -> str:
         """Return the clauses that set properties: of what is new, and of all."""
-        first, always = "", self._base
-        if self._keys is not None:
-            ours = [key for key in self._keys if key not in self._merged]
-            first = self._map(key for key in ours if key in self._kept)
-            always = self._map(key for key in ours if key not in self._kept)
-        elif self._split:
-            first, always = f"{self._base}[1]", f"{self._base}[0]"
+        if self._keys is None and not self._kept:
+            return " SET _ += r"
+        if self._keys is None:
+            names = map(cypher_escape, self._kept)
+            stay = "".join(f", {name}: _.{name}" for name in names)
+            return f" ON CREATE SET _ += r ON MATCH SET _ += r {{.*{stay}}}"
+        ours = [key for key in self._keys if key not in self._merged]
+        first = self._map(key for key in ours if key in self._kept)
+        always = self._map(key for key in ours if key not in self._kept)
         texts = {" ON CREATE SET _ += ": first, " SET _ += ": always}
         return "".join(clause + value for clause, value in texts.items() if value)
 
@@ -279,16 +251,10 @@ class _Properties:
             ) is None:
                 msg = f"Row {number} has no value for {key!r}, which it is merged by."
                 raise InputError(msg)
-        if not self._split:
-            return row
-        parts: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
-        for key, value in row.items():
-            parts[key in self._kept][key] = value
-        return parts
+        return row
 
     @staticmethod
     def _values(row: Any, keys: tuple[str, ...], number: int) -> list[Any]:
-        """Return the values of a row in the order of the keys."""
         if type(row) is list and len(row) == len(keys):
             return row
         if isinstance(row, Mapping):
@@ -306,13 +272,7 @@ class _Properties:
 
 
 class _End:
-    """How an end of a relationship is sent and found.
-
-    Args:
-        variable: Variable of the node.
-        source: Cypher of what it is found by.
-        key: Label and property keys; None for identities.
-    """
+    """How an end of a relationship, in Cypher `source`, is sent and found."""
 
     def __init__(self, variable: str, source: str, key: Sequence[Any] | None) -> None:
         self._variable, self._source = variable, source
@@ -367,7 +327,6 @@ def _labels_text(labels: Iterable[str] | None) -> str:
 
 
 def _one_type(rel_type: Any) -> str:
-    """Return the escaped name of a type."""
     if rel_type is None or isinstance(rel_type, list | tuple | set | frozenset):
         msg = f"{rel_type!r} is not one type of relationships."
         raise UnsupportedValueError(msg)

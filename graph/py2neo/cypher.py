@@ -47,10 +47,6 @@ class Record(tuple[Any, ...]):
 
     Iteration gives the values; `keys`, `values`, `items`, `get`, `data` and `dict` see
     it as a mapping.
-
-    Args:
-        keys: Names of the columns.
-        values: As many values.
     """
 
     _keys: tuple[str, ...]
@@ -73,12 +69,7 @@ class Record(tuple[Any, ...]):
             raise IndexError(msg) from None
 
     def index(self, key: Any, *_: Any) -> int:
-        """Return the position of a key, or a position that there is.
-
-        Raises:
-            IndexError: If there is no such position.
-            KeyError: If there is no such key.
-        """
+        """Return the position of a key, or a position that there is."""
         if isinstance(key, str):
             if key not in self._keys:
                 raise KeyError(key)
@@ -103,11 +94,7 @@ class Record(tuple[Any, ...]):
         return [value for _, value in self.items(*keys)]
 
     def items(self, *keys: int | str) -> list[tuple[str, Any]]:
-        """Return names with values, of all or of some columns.
-
-        Raises:
-            IndexError: If there is no such position.
-        """
+        """Return names with values, of all or of some columns."""
         if not keys:
             return list(zip(self._keys, self, strict=True))
         return [
@@ -172,16 +159,8 @@ class Cursor:
     """A window on rows that moves forward only, and begins before the first.
 
     The rows have all been read, and the server's side is closed, when a statement
-    returns its cursor; so a cursor may be kept, left or dropped at any row.
-
-    Args:
-        keys: Names of the columns.
-        rows: The values of each row, as the driver gave them.
-        summary: What the driver says of the whole, None where nothing was run.
-        hydrate: Makes our values of the driver's.
-
-    Attributes:
-        current: The row that the cursor is at, None before the first.
+    returns its cursor; so a cursor may be kept, left or dropped at any row. `current`
+    is the row that it is at, None before the first.
     """
 
     def __init__(
@@ -233,13 +212,7 @@ class Cursor:
         return CypherStats(getattr(self._summary, "counters", None))
 
     def forward(self, amount: int = 1) -> int:
-        """Move on by some rows, as far as there are any.
-
-        Args:
-            amount: How many rows.
-
-        Returns:
-            How many it was.
+        """Move on by some rows, as far as there are any, and return by how many.
 
         Raises:
             InputError: If the amount is negative.
@@ -254,11 +227,7 @@ class Cursor:
         return moved
 
     def next(self) -> Record:
-        """Move on by one row and return it.
-
-        Raises:
-            StopIteration: If there is none.
-        """
+        """Move on by one row and return it; `StopIteration` if there is none."""
         return next(self)
 
     def __next__(self) -> Record:
@@ -299,13 +268,7 @@ class Cursor:
         return rest
 
     def evaluate(self, field: int | str = 0) -> Any:
-        """Move on by one row and return one value of it.
-
-        Args:
-            field: Position or name of the column.
-
-        Returns:
-            The value; None where there is no row or no such position.
+        """Move on by one row and return one value of it, None where there is no such.
 
         Raises:
             KeyError: If there is no column of that name.
@@ -317,14 +280,7 @@ class Cursor:
         return self.current[field]
 
     def data(self, *keys: int | str) -> list[dict[str, Any]]:
-        """Return the rows that are left as dictionaries.
-
-        Args:
-            *keys: Positions or names of the columns to keep; all without any.
-
-        Raises:
-            IndexError: If there is no such position.
-        """
+        """Return the rows that are left as dictionaries, of all or of some columns."""
         if keys:
             return [record.data(*keys) for record in self._rest()]
         rows, names = self._rows[self._next :], self._keys
@@ -335,13 +291,9 @@ class Cursor:
         return made
 
     def preview(self, limit: int | None = None) -> Table | None:
-        """Return the next rows as a table, without moving.
+        """Return the next rows, 3 or `limit`, as a table, without moving.
 
-        Args:
-            limit: How many rows; 3 where nothing is said.
-
-        Returns:
-            The table; None for a result without columns.
+        None stands for a result without columns.
         """
         if not self._keys:
             return None
@@ -354,30 +306,18 @@ class Cursor:
         return Table(self._rest(), self.keys())
 
     def to_subgraph(self) -> Subgraph | None:
-        """Return all nodes, relationships and paths of the rows that are left as one.
-
-        Returns:
-            Their union; None where there are none.
-        """
+        """Return all nodes, relationships and paths that are left; None without any."""
         return _united(self._rest())
 
     def to_ndarray(self, dtype: Any = None, order: str = "K") -> Any:
-        """Return the rows that are left as an array of numpy.
-
-        Raises:
-            MissingExtraError: If numpy is not installed.
-        """
+        """Return the rows that are left as an array of numpy."""
         rows = list(map(list, self._rest()))
         return _imported("numpy").array(rows, dtype=dtype, order=order)
 
     def to_series(
         self, field: int | str = 0, index: Any = None, dtype: Any = None
     ) -> Any:
-        """Return a column of the rows that are left as a series of pandas.
-
-        Raises:
-            MissingExtraError: If pandas is not installed.
-        """
+        """Return a column of the rows that are left as a series of pandas."""
         pandas = _imported("pandas")
         values = [record[field] for record in self._rest()]
         return pandas.Series(values, index=index, dtype=dtype)
@@ -385,30 +325,14 @@ class Cursor:
     def to_data_frame(
         self, index: Any = None, columns: Any = None, dtype: Any = None
     ) -> Any:
-        """Return the rows that are left as a data frame of pandas.
-
-        Args:
-            index: Labels of the rows.
-            columns: Columns to keep, in order; all as they came without any.
-            dtype: Type to force on all values.
-
-        Raises:
-            MissingExtraError: If pandas is not installed.
-        """
+        """Return the rows that are left, or some columns, as a data frame of pandas."""
         pandas = _imported("pandas")
         wanted = self.keys() if columns is None else list(columns)
         rows = [record.values(*wanted) for record in self._rest()]
         return pandas.DataFrame(rows, index=index, columns=wanted, dtype=dtype)
 
     def to_matrix(self, *, mutable: bool = False) -> Any:
-        """Return the rows that are left as a matrix of sympy.
-
-        Args:
-            mutable: Whether the matrix can be changed.
-
-        Raises:
-            MissingExtraError: If sympy is not installed.
-        """
+        """Return the rows that are left as a matrix of sympy."""
         sympy = _imported("sympy")
         made = sympy.MutableMatrix if mutable else sympy.ImmutableMatrix
         return made(list(map(list, self._rest())))
@@ -419,7 +343,6 @@ class Cursor:
 
 
 def _imported(name: str) -> Any:
-    """Import a library that only some results need."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -441,11 +364,7 @@ class _Named(dict[str, Any]):
 
 
 class CypherStats(_Named):
-    """What a statement changed: every count, 0 too, and `contained_updates`.
-
-    Args:
-        counters: What the driver counted; None where nothing was run.
-    """
+    """What a statement changed: every count, 0 too, and `contained_updates`."""
 
     def __init__(self, counters: neo4j.SummaryCounters | None = None) -> None:
         from neo4j import SummaryCounters
@@ -456,11 +375,7 @@ class CypherStats(_Named):
 
 
 class CypherPlan(_Named):
-    """A step of a plan: `operator_type`, `identifiers`, `args` and `children`.
-
-    Args:
-        plan: The plan as the driver has it.
-    """
+    """A step of a plan: `operator_type`, `identifiers`, `args` and `children`."""
 
     def __init__(self, plan: Mapping[str, Any]) -> None:
         super().__init__({

@@ -33,9 +33,6 @@ class CypherExpression:
     """Cypher that stands for itself, not for a text.
 
     `cypher_repr` writes it as it is, so that it must never be made from data.
-
-    Args:
-        value: The expression.
     """
 
     def __init__(self, value: str) -> None:
@@ -48,12 +45,8 @@ class CypherExpression:
 def cypher_escape(identifier: str) -> str:
     """Return a name as Cypher writes it, in backticks where it needs them.
 
-    Args:
-        identifier: A label, relationship type, property key or procedure name.
-
-    Returns:
-        The name that cannot end early, whatever it holds. Backslashes become their
-        code, since the server reads such codes before it looks for backticks.
+    It cannot end early, whatever it holds. Backslashes become their code, since the
+    server reads such codes before it looks for backticks.
 
     Raises:
         InputError: If it is empty, or has a character that Neo4j refuses in names.
@@ -75,15 +68,10 @@ def cypher_escape(identifier: str) -> str:
 
 
 def cypher_join(*clauses: Any, **parameters: Any) -> tuple[str, dict[str, Any]]:
-    """Join clauses to one statement with its parameters.
+    """Join clauses, one a line, to one statement with all its parameters.
 
-    Args:
-        *clauses: Texts, or tuples of a text and a dictionary of parameters; None is
-            left out.
-        **parameters: More parameters.
-
-    Returns:
-        The clauses, one a line, and all parameters.
+    Clauses are texts, or tuples of a text and a dictionary of parameters; None is left
+    out.
 
     Raises:
         InputError: If two clauses give one parameter different values.
@@ -124,12 +112,8 @@ def cypher_repr(value: Any, *, quote: str | None = None) -> str:
     r"""Return a value as Cypher writes it.
 
     Dates, times, durations and points become calls of the functions that make them.
-    It is for people to read: give values to statements as parameters.
-
-    Args:
-        value: Null, a number, text, a list, a dictionary, a date, time, duration or
-            point, a node, relationship or path, or a `CypherExpression`.
-        quote: Mark around texts; without one `'`, or `"` for texts with `'` alone.
+    It is for people to read: give values to statements as parameters. Without a
+    `quote`, texts stand between `'`, or `"` where they have `'` alone.
 
     Raises:
         InputError: If a whole number needs more than 64 bits.

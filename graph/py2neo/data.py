@@ -54,7 +54,6 @@ class SetView(Set[T]):
         return SetView(it)
 
     def __call__(self) -> frozenset[T]:
-        """Return the members as a plain set."""
         return frozenset(self._items)
 
     def union(self, *others: Iterable[Any]) -> SetView[Any]:
@@ -116,10 +115,6 @@ class Subgraph:
     `|`, `&`, `-` and `^` are union, intersection, difference and symmetric
     difference of the nodes and of the relationships; the nodes at the ends of the
     relationships that remain always stay. The members keep the order of their coming.
-
-    Args:
-        nodes: Nodes to hold.
-        relationships: Relationships to hold, whose nodes are held too.
     """
 
     def __init__(
@@ -208,11 +203,7 @@ class Subgraph:
 
 
 class Walkable(Subgraph):
-    """A subgraph that is walked: node, relationship, node, and so on.
-
-    Args:
-        iterable: Nodes and relationships in turn, a node first and last.
-    """
+    """A subgraph that is walked: node, relationship, node, and so on."""
 
     def __init__(self, iterable: Iterable[Any]) -> None:
         self._sequence: tuple[Any, ...] = tuple(iterable)
@@ -326,9 +317,6 @@ def walk(*walkables: Any) -> Iterator[Any]:
     """Yield the nodes and relationships of walkables, one after the other.
 
     A walkable that ends where the last one ended is walked backwards.
-
-    Args:
-        *walkables: Nodes, relationships and paths.
 
     Raises:
         InputError: If one neither starts nor ends where the one before ended.
@@ -528,10 +516,6 @@ class Node(Entity):
     node changes when it is bound. `graph.merge` finds the nodes of a subclass by its
     `__primarylabel__` and `__primarykey__`.
 
-    Args:
-        labels: Its labels.
-        properties: Its properties; None is none.
-
     Example:
         ```python
         alice = Node("Person", name="Alice")
@@ -607,7 +591,6 @@ class Node(Entity):
         return f"({f'{self.labels!r} '.lstrip()}{_literal_text(self)})"
 
     def __reduce__(self) -> Any:
-        """Copy and pickle as a local node."""
         return type(self)._of, (tuple(self.labels), dict(self))
 
 
@@ -619,7 +602,6 @@ def _literal_text(entity: Entity) -> str:
 
 
 def _name_text(node: Node) -> str:
-    """Return the name of a node for people, empty where it has none."""
     return node["name"] if isinstance(node["name"], str) else ""
 
 
@@ -637,13 +619,8 @@ class Relationship(Entity):
 
     Its class is named by its type: `Relationship(a, "KNOWS", b)` is of the class
     `Relationship.type("KNOWS")`, and a subclass written with `class` has its own name
-    as type. Two are equal when they stand for the same stored relationship; while one
-    of them is local, when type, nodes and properties are equal.
-
-    Args:
-        nodes: Start node, type and end node; without the type it is the name of the
-            class, without the end node it ends where it starts.
-        properties: Its properties; None is none.
+    as type, which may be left out. Two are equal when they stand for the same stored
+    relationship; while one of them is local, when type, nodes and properties are equal.
 
     Raises:
         TypeError: If there is no node, more than two, or something else between them.
@@ -682,15 +659,7 @@ class Relationship(Entity):
 
     @staticmethod
     def type(name: str) -> _Class:
-        """Return the class of the relationships of a type.
-
-        Args:
-            name: The type, such as `KNOWS`.
-
-        Raises:
-            InputError: If it is empty.
-            TypeError: If it is no text.
-        """
+        """Return the class of the relationships of a type, such as `KNOWS`."""
         if name not in _TYPES:
             cypher_escape(name)
         with _LOCK:
@@ -743,7 +712,6 @@ class Relationship(Entity):
         return f"({start})-{_arrow_text(self)}->({end})"
 
     def __reduce__(self) -> Any:
-        """Copy and pickle as a local relationship."""
         return Relationship._of, (type(self).__name__, self._ends, dict(self))
 
 

@@ -63,16 +63,11 @@ _OPTIONS = {
 
 
 class Version(tuple[int, ...]):
-    """A version: its numbers, and the text that it was written as.
-
-    Args:
-        text: The version, such as `5.26.30`.
-    """
+    """A version: its numbers, and the text that it was written as."""
 
     _text: str
 
     def __new__(cls, text: str) -> Version:
-        """Read the numbers, up to what follows a hyphen or plus sign."""
         numbers = text.partition("-")[0].partition("+")[0].split(".")
         version = super().__new__(cls, (int(n) for n in numbers if n.isdigit()))
         version._text = text
@@ -189,7 +184,6 @@ class GraphService:
         return Graph._of(self, name)
 
     def _component(self) -> tuple[str, str, str]:
-        """Return product, version and edition of the server."""
         rows = self.default_graph.call("dbms.components").data()
         row = next((r for r in rows if r["name"].startswith("Neo4j")), rows[0])
         return row["name"], row["versions"][0], row["edition"]
@@ -330,11 +324,7 @@ class Graph:
         return Transaction(self, readonly=readonly)
 
     def commit(self, tx: Transaction) -> None:
-        """Make all of a transaction take effect.
-
-        Raises:
-            TransactionFinished: If it is finished.
-        """
+        """Make all of a transaction take effect."""
         tx.commit()
 
     def rollback(self, tx: Transaction) -> None:
@@ -343,11 +333,6 @@ class Graph:
 
     def run(self, cypher: str, parameters: Values = None, **more: Any) -> Cursor:
         """Run a statement, once, in a transaction of its own and return its rows.
-
-        Args:
-            cypher: The statement.
-            parameters: Its parameters.
-            **more: More of them, which win.
 
         Raises:
             ClientError: If the server refuses the statement or its data.
@@ -368,10 +353,7 @@ class Graph:
     ) -> Cursor:
         """Run a statement that only reads, again where that may help.
 
-        Args:
-            cypher: The statement.
-            parameters: Its parameters.
-            timeout: Seconds that the server gives each attempt.
+        The server gives each attempt `timeout` seconds.
 
         Raises:
             ClientError: If the server refuses the statement, or it would write.
@@ -444,13 +426,7 @@ class Graph:
     def merge(
         self, subgraph: Subgraph, label: str | None = None, *property_keys: Any
     ) -> None:
-        """Store a subgraph over what is stored and like it; see `Transaction.merge`.
-
-        Args:
-            subgraph: What to store.
-            label: Primary label of its nodes.
-            property_keys: Property keys that together are their primary key.
-        """
+        """Store a subgraph over what is like it; see `Transaction.merge`."""
         keys: list[Any] = []
         for key in property_keys:
             keys += key if isinstance(key, list | tuple) else [key]
@@ -489,11 +465,8 @@ class Graph:
     ) -> RelationshipMatch:
         """Return a match of relationships.
 
-        Args:
-            nodes: Start and end node in order; a set for either direction; None in
-                the place of a node for any.
-            r_type: Type or types; None for any.
-            limit: The most of them; None for all.
+        The nodes are start and end in order, or a set for either direction, with None
+        in the place of any node.
         """
         return self.relationships.match(nodes, r_type).limit(limit)
 
@@ -523,12 +496,7 @@ class Graph:
 
 
 class SystemGraph(Graph):
-    """The database that describes a server: its databases, users and rights.
-
-    Args:
-        profile: Address as a URI or profile; see `GraphService` for none.
-        settings: Single settings, as `GraphService` takes them.
-    """
+    """The database that describes a server: its databases, users and rights."""
 
     def __init__(self, profile: Profile = None, **settings: Any) -> None:
         super().__init__(profile, "system", **settings)
@@ -538,7 +506,6 @@ class SystemGraph(Graph):
 
 
 def _do(tx: Transaction, work: str | Callable[..., object], parameters: Any) -> None:
-    """Run a statement, or call a function with a transaction."""
     if isinstance(work, str):
         tx.run(work, parameters)
         return
@@ -552,8 +519,7 @@ def _do(tx: Transaction, work: str | Callable[..., object], parameters: Any) -> 
 class Schema:
     """The schema as py2neo saw it: labels, types, indexes, uniqueness constraints.
 
-    Args:
-        graph: The graph.
+    What is there already, or is to be dropped and is not there, is a `ClientError`.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -570,12 +536,7 @@ class Schema:
         return frozenset(r[0] for r in self.graph.query(statement("py2neo/types")))
 
     def create_index(self, label: str, *property_keys: str) -> None:
-        """Create an index on one property, or on several together.
-
-        Raises:
-            ClientError: If there is such an index already.
-            InputError: If there is no key, or a name is empty.
-        """
+        """Create an index on one property, or on several together."""
         if not property_keys:
             msg = f"An index on {label!r} needs a property: give at least one key."
             raise InputError(msg)
@@ -583,47 +544,26 @@ class Schema:
         self.graph.update(f"CREATE INDEX FOR (_:{cypher_escape(label)}) ON ({keys})")
 
     def create_uniqueness_constraint(self, label: str, property_key: str) -> None:
-        """Say that no two nodes of a label have one value of a property.
-
-        Raises:
-            ClientError: If there is such a constraint already, or nodes break it.
-            InputError: If a name is empty.
-        """
+        """Say that no two nodes of a label have one value of a property."""
         self.graph.update(
             f"CREATE CONSTRAINT FOR (_:{cypher_escape(label)}) "
             f"REQUIRE _.{cypher_escape(property_key)} IS UNIQUE"
         )
 
     def drop_index(self, label: str, *property_keys: str) -> None:
-        """Drop the index on one property, or on several in its order.
-
-        Raises:
-            ClientError: If there is no such index.
-        """
+        """Drop the index on one property, or on several in its order."""
         self._drop("index", "indexes", label, property_keys)
 
     def drop_uniqueness_constraint(self, label: str, property_key: str) -> None:
-        """Drop the uniqueness constraint on a property.
-
-        Raises:
-            ClientError: If there is no such constraint.
-        """
+        """Drop the uniqueness constraint on a property."""
         self._drop("constraint", "constraints", label, (property_key,))
 
     def get_indexes(self, label: str) -> list[tuple[str, ...]]:
-        """Return the keys of each index on a label.
-
-        Returns:
-            A tuple of keys an index; those that belong to a constraint are left out.
-        """
+        """Return the keys of each index on a label, but for those of constraints."""
         return [keys for _, keys in self._listed("indexes", label)]
 
     def get_uniqueness_constraints(self, label: str) -> list[str]:
-        """Return the properties that are unique on a label.
-
-        Returns:
-            The key of each constraint on one property.
-        """
+        """Return the properties that, each by itself, are unique on a label."""
         found = self._listed("constraints", label)
         return [keys[0] for _, keys in found if len(keys) == 1]
 
@@ -681,15 +621,7 @@ class Procedure(ProcedureLibrary):
         return sorted({name.split(".")[0] for name in names})
 
     def __call__(self, *args: Any, keys: Iterable[str] | None = None) -> Cursor:
-        """Run the procedure.
-
-        Args:
-            *args: Its arguments.
-            keys: The columns to keep; all of them without any.
-
-        Raises:
-            ClientError: If there is no such procedure, or it fails.
-        """
+        """Run the procedure; `keys` are the columns to keep, all without any."""
         name = ".".join(map(cypher_escape, self._name.split(".")))
         values = {f"p{place}": value for place, value in enumerate(args)}
         text = f"CALL {name}({', '.join(f'${key}' for key in values)})"

@@ -21,22 +21,34 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from knowtrail.graph import errors as ours
+from knowtrail.graph.db.driver import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+__all__ = [
+    "AuthenticationError",
+    "ClientError",
+    "ConnectionBroken",
+    "ConnectionLimit",
+    "ConnectionUnavailable",
+    "DatabaseError",
+    "Neo4jError",
+    "ProtocolError",
+    "ServiceUnavailable",
+    "TransactionFinished",
+    "TransientError",
+    "UniquenessError",
+    "UnsupportedValueError",
+    "WriteServiceUnavailable",
+]
 
 
 class Neo4jError(ours.DatabaseError):
     """The server answered a statement with a status code.
 
-    Args:
-        message: What the server said.
-        code: Status code of Neo4j, such as `Neo.ClientError.Statement.SyntaxError`.
-
-    Attributes:
-        classification: The second part of the code, such as `ClientError`.
-        category: The third part of the code, such as `Statement`.
-        title: The fourth part of the code, such as `SyntaxError`.
+    `classification`, `category` and `title` are the parts of a code such as
+    `Neo.ClientError.Statement.SyntaxError`.
     """
 
     def __init__(self, message: str, code: str = "") -> None:
@@ -53,11 +65,7 @@ class Neo4jError(ours.DatabaseError):
 
     @classmethod
     def split_code(cls, code: str) -> tuple[str, str, str]:
-        """Return classification, category and title of a status code.
-
-        Raises:
-            ValueError: If it is no status code of Neo4j.
-        """
+        """Return classification, category and title of a status code."""
         parts = code.split(".") if isinstance(code, str) else []
         if len(parts) != 4 or parts[0] != "Neo":
             msg = f"{code!r} is no status code of Neo4j: they are Neo.X.Y.Z."
@@ -139,26 +147,27 @@ def translated(where: str = "Neo4j") -> Iterator[None]:
     except ne.Neo4jError as error:
         raise _from_server(error, where) from error
     except (ne.SessionExpired, ne.IncompleteCommit) as error:
-        msg = f"The connection to {where} broke: {_line(error)}."
+        msg = f"The connection to {where} broke: {first_line(error)}."
         raise ConnectionBroken(msg) from error
     except ne.WriteServiceUnavailable as error:
-        msg = f"{where} takes no writes now: {_line(error)}."
+        msg = f"{where} takes no writes now: {first_line(error)}."
         raise WriteServiceUnavailable(msg) from error
     except ne.ServiceUnavailable as error:
-        msg = f"{where} does not answer ({_line(error)}): check that the server runs."
+        detail = first_line(error)
+        msg = f"{where} does not answer ({detail}): check that the server runs."
         raise ServiceUnavailable(msg) from error
     except (ne.TransactionError, ne.ResultError) as error:
         raise TransactionFinished(
-            f"{_line(error)}: begin a new transaction."
+            f"{first_line(error)}: begin a new transaction."
         ) from error
     except ne.ConfigurationError as error:
-        msg = f"The address of {where} cannot be used: {_line(error)}."
+        msg = f"The address of {where} cannot be used: {first_line(error)}."
         raise ours.SettingsError(msg) from error
     except ne.DriverError as error:
         kind = (
             ConnectionLimit if "cquisition" in type(error).__name__ else ProtocolError
         )
-        raise kind(f"The Neo4j driver failed: {_line(error)}.") from error
+        raise kind(f"The Neo4j driver failed: {first_line(error)}.") from error
     except UnicodeEncodeError as error:
         msg = f"A text has half a character at {error.start + 1}: leave it out."
         raise ours.InputError(msg) from error
@@ -166,7 +175,7 @@ def translated(where: str = "Neo4j") -> Iterator[None]:
         msg = "A number does not fit the 64 bits that Neo4j has for it."
         raise ours.InputError(msg) from error
     except (TypeError, ValueError) as error:
-        msg = f"{_line(error)}: give what Neo4j has a type for."
+        msg = f"{first_line(error)}: give what Neo4j has a type for."
         if msg.startswith(_HALF):
             msg = "A key has half a character: leave it out."
         raise UnsupportedValueError(msg) from error
@@ -174,7 +183,7 @@ def translated(where: str = "Neo4j") -> Iterator[None]:
 
 def _from_server(error: Exception, where: str) -> Exception:
     code = str(getattr(error, "code", "") or "")
-    message = str(getattr(error, "message", "") or _line(error))
+    message = str(getattr(error, "message", "") or first_line(error))
     if code in {
         "Neo.ClientError.Security.Unauthorized",
         "Neo.ClientError.Security.AuthenticationRateLimit",
@@ -184,8 +193,3 @@ def _from_server(error: Exception, where: str) -> Exception:
     kinds = {kind.__name__: kind for kind in (ClientError, TransientError)}
     part = code.split(".")[1] if code.count(".") == 3 else ""
     return kinds.get(part, DatabaseError)(message, code)
-
-
-def _line(error: BaseException) -> str:
-    text = (str(error).splitlines() or [type(error).__name__])[0]
-    return text.partition(" (resolved to ")[0].rstrip(".:")

@@ -27,6 +27,55 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.py2neo.database import Graph
 
+__all__ = [
+    "AND",
+    "CONTAINS",
+    "ENDS_WITH",
+    "EQ",
+    "EQUAL_TO",
+    "GE",
+    "GREATER_THAN",
+    "GREATER_THAN_OR_EQUAL_TO",
+    "GT",
+    "IN",
+    "IS_NOT_NULL",
+    "IS_NULL",
+    "LE",
+    "LESS_THAN",
+    "LESS_THAN_OR_EQUAL_TO",
+    "LIKE",
+    "LT",
+    "NE",
+    "NOT_EQUAL_TO",
+    "OR",
+    "STARTS_WITH",
+    "XOR",
+    "And",
+    "Connective",
+    "Contains",
+    "EitherOr",
+    "EndsWith",
+    "EqualTo",
+    "GreaterThan",
+    "GreaterThanOrEqualTo",
+    "In",
+    "IsNotNull",
+    "IsNull",
+    "LessThan",
+    "LessThanOrEqualTo",
+    "Like",
+    "NodeMatch",
+    "NodeMatcher",
+    "NotEqualTo",
+    "Or",
+    "Predicate",
+    "Predicate1",
+    "RelationshipMatch",
+    "RelationshipMatcher",
+    "StartsWith",
+    "identity_function",
+]
+
 E = TypeVar("E", Node, Relationship)
 _FLAGS = {re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x"}
 """Flags of Python's patterns -> letters of the server's."""
@@ -40,9 +89,8 @@ class Predicate:
     def compile(self, subject: str, parameter: Callable[[Any], str]) -> str:
         """Return the condition as Cypher.
 
-        Args:
-            subject: Cypher of the value that is tested.
-            parameter: Makes a parameter of a value, and returns what stands for it.
+        `subject` is the Cypher of the value that is tested; `parameter` makes a
+        parameter of a value, and returns what stands for it.
         """
         return f"{subject} {self.operator}"
 
@@ -63,11 +111,7 @@ class IsNotNull(Predicate):
 
 
 class Predicate1(Predicate):
-    """A condition that compares with a value.
-
-    Args:
-        value: What to compare with.
-    """
+    """A condition that compares with a value."""
 
     def __init__(self, value: Any) -> None:
         if isinstance(value, Predicate) or _is_predicate_class(value):
@@ -140,10 +184,7 @@ class Contains(Predicate1):
 class Like(Predicate1):
     """The whole text matches a regular expression: `x =~ value`.
 
-    The server reads it as Java does.
-
-    Args:
-        value: The expression; of a compiled pattern its flags count too.
+    The server reads it as Java does; of a compiled pattern its flags count too.
     """
 
     operator = "=~"
@@ -164,11 +205,7 @@ class Like(Predicate1):
 
 
 class In(Predicate1):
-    """The value is one of these: `x IN values`.
-
-    Args:
-        value: A list, a set, or anything else that yields values.
-    """
+    """The value is one of these: `x IN values`."""
 
     operator = "IN"
 
@@ -180,14 +217,7 @@ class In(Predicate1):
 
 
 class Connective(Predicate):
-    """Several conditions on one value.
-
-    Args:
-        *values: Predicates, and values that are to be equal.
-
-    Raises:
-        InputError: If there is none.
-    """
+    """Several conditions on one value: predicates, and values that are to be equal."""
 
     def __init__(self, *values: Any) -> None:
         if not values:
@@ -291,11 +321,9 @@ class _Match(Generic[E]):
     def where(self, /, *predicates: Any, **properties: Any) -> Self:
         """Return a match that asks for more.
 
-        Args:
-            *predicates: Cypher with `_` for what is matched, or tuples of such a text
-                and a dictionary of its parameters.
-            **properties: Property keys with the values or predicates that they are to
-                have; None is no value, a tuple or set is one of its members.
+        Predicates are Cypher with `_` for what is matched, or tuples of such a text and
+        a dictionary of its parameters. Properties have the values or predicates that
+        they are to have; None is no value, a tuple or set one of its members.
 
         Raises:
             InputError: If a text or a key is empty.
@@ -306,11 +334,9 @@ class _Match(Generic[E]):
         return self._with(predicates=(*self._predicates, *added))
 
     def order_by(self, *fields: str) -> Self:
-        """Return a match in another order.
+        """Return a match in another order, in place of the one before.
 
-        Args:
-            *fields: Cypher expressions with `_` for what is matched, each with `DESC`
-                behind it where wanted; they take the place of those before.
+        Fields are Cypher with `_` for what is matched, such as `_.name DESC`.
         """
         return self._with(order_by=tuple(map(_checked_field, fields)))
 
@@ -400,13 +426,7 @@ class _Match(Generic[E]):
 
 
 class NodeMatch(_Match[Node]):
-    """A selection of nodes; immutable, evaluated when it is used.
-
-    Args:
-        graph: The graph.
-        labels: Labels that each node has.
-        options: `predicates` as for `where`, `order_by`, `skip` and `limit`.
-    """
+    """A selection of nodes; immutable, evaluated when it is used."""
 
     def __init__(
         self,
@@ -426,12 +446,9 @@ class NodeMatch(_Match[Node]):
 class RelationshipMatch(_Match[Relationship]):
     """A selection of relationships; immutable, evaluated when it is used.
 
-    Args:
-        graph: The graph.
-        nodes: A sequence of start and end node, or a set of one or two nodes in any
-            direction; None stands for any node.
-        r_type: A type, a class of relationships, or several of them; None for any.
-        options: `predicates` as for `where`, `order_by`, `skip` and `limit`.
+    `nodes` is a sequence of start and end node, or a set of one or two nodes in any
+    direction; None stands for any node. `r_type` is a type, a class of relationships,
+    or several of them; None for any.
 
     Raises:
         InputError: If there are more than two nodes, or one is not of the graph.
@@ -565,12 +582,7 @@ class _Matcher(Generic[E]):
     def get(self, identity: str | int) -> E | None:
         """Return the member of an identity; None where there is none.
 
-        Args:
-            identity: What `identity` of a node or relationship says; a whole number is
-                looked up by the server's deprecated `id()`.
-
-        Raises:
-            TypeError: If it is neither.
+        A whole number is looked up by the server's deprecated `id()`.
         """
         found: E | None = self._identified(identity).first()
         return found
@@ -604,11 +616,7 @@ class NodeMatcher(_Matcher[Node]):
     _match = NodeMatch
 
     def match(self, /, *labels: str, **properties: Any) -> NodeMatch:
-        """Return a match by labels and properties.
-
-        Args:
-            *labels: Labels that each node has.
-            **properties: As for `NodeMatch.where`.
+        """Return a match by labels and properties, which are as for `NodeMatch.where`.
 
         Example:
             ```python
@@ -633,10 +641,7 @@ class RelationshipMatcher(_Matcher[Relationship]):
 
 
 def identity_function(identities: Sequence[Any]) -> str:
-    """Return the function of Cypher that gives identities of this kind.
-
-    Args:
-        identities: Element ids, which are texts, or the numbers of `id()`.
+    """Return the function of Cypher that gives identities: element ids, or numbers.
 
     Raises:
         TypeError: If there are other things, or both.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import TextIO
 
+__all__ = ["Table"]
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e]")
 _MARKDOWN = re.compile(r"[\\`*_{}\[\]|~]")
 
@@ -61,18 +62,10 @@ class Table(list[Any]):
         return list(self._keys)
 
     def field(self, key: int | str) -> dict[str, Any]:
-        """Return what is known of the values of a field.
+        """Return what is known of the values of a field, by its name or place.
 
-        Args:
-            key: Name or place of the field.
-
-        Returns:
-            `type`: the class of the values, or a tuple of them; `numeric`: whether all
-            are numbers; `optional`: whether any is None.
-
-        Raises:
-            KeyError: If there is no field of that name.
-            IndexError: If there is no field at that place.
+        `type` is the class of the values, or a tuple of them; `numeric` whether all are
+        numbers; `optional` whether any is None.
         """
         values = [_values(row, self._keys)[self._place(key)] for row in self]
         types = {type(value) for value in values if value is not None}
@@ -113,15 +106,9 @@ class Table(list[Any]):
     ) -> int:
         """Draw the table with aligned columns.
 
-        Args:
-            file: Where to write; standard output without it.
-            header: Whether to write the names of the fields.
-            skip: Records to leave out first.
-            limit: Records to write at most.
-            auto_align: Whether to set numbers to the right.
-            padding: Spaces beside each value.
-            separator: What stands between columns.
-            newline: End of each line.
+        `skip` and `limit` choose the records, `auto_align` sets numbers to the right,
+        `padding` is the spaces beside each value. Without a file it goes to standard
+        output.
 
         Returns:
             How many records were written.

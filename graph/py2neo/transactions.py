@@ -64,15 +64,11 @@ def _lasting(change: F) -> F:
 class Transaction:
     """Statements and changes that take effect together, or not at all.
 
-    `Graph.begin` and `Graph.auto` make one. As a context manager it commits at the end
-    of the block, and rolls back when the block fails. A failed statement finishes it.
-    What a rolled back transaction had created is local again; what it had deleted is
-    bound again. Not to be shared between threads.
-
-    Args:
-        graph: Where the statements run.
-        autocommit: Whether the first statement is all of it.
-        readonly: Whether it may change nothing.
+    `Graph.begin` and `Graph.auto`, whose first statement is all of it, make one. As a
+    context manager it commits at the end of the block, and rolls back when the block
+    fails. A failed statement finishes it. What a rolled back transaction had created is
+    local again; what it had deleted is bound again. Not to be shared between threads.
+    What is no node, relationship, path or subgraph is a `TypeError`.
     """
 
     def __init__(
@@ -126,11 +122,6 @@ class Transaction:
 
     def run(self, cypher: str, parameters: Values = None, **more: Any) -> Cursor:
         """Run a statement and return its rows.
-
-        Args:
-            cypher: The statement.
-            parameters: Its parameters.
-            **more: More of them, which win.
 
         Raises:
             ClientError: If the server refuses the statement or its data.
@@ -213,7 +204,6 @@ class Transaction:
         Raises:
             ClientError: If a value cannot be a property, or an end does not exist.
             InputError: If a label or type is empty.
-            TypeError: If it is no subgraph.
         """
         nodes, edges = _members(subgraph, "create")
         local = [node for node in nodes if not node._bound_to(self.graph)]
@@ -239,7 +229,6 @@ class Transaction:
         Raises:
             ClientError: If a node has no value for its primary key.
             InputError: If a node has no primary label or key.
-            TypeError: If it is no subgraph.
             UniquenessError: If several stored ones are like a local one.
         """
         nodes, edges = _members(subgraph, "merge")
@@ -279,7 +268,6 @@ class Transaction:
         Raises:
             ClientError: If an entity is no longer stored.
             InputError: If nothing of the subgraph is bound to this graph.
-            TypeError: If it is no subgraph.
         """
         nodes, edges = _members(subgraph, "push", self.graph)
         rows = [
@@ -300,13 +288,7 @@ class Transaction:
 
     @_lasting
     def pull(self, subgraph: Subgraph) -> None:
-        """Give local entities the labels and properties of the stored ones.
-
-        Raises:
-            ClientError: If an entity is no longer stored.
-            InputError: If nothing of the subgraph is bound to this graph.
-            TypeError: If it is no subgraph.
-        """
+        """Give local entities what the stored ones have; raises as `push` does."""
         nodes, edges = _members(subgraph, "pull", self.graph)
         rows = [{"identity": node.identity} for node in nodes]
         answers = _answers(self, statement("py2neo/pull_nodes"), nodes, rows)
@@ -320,32 +302,20 @@ class Transaction:
 
     @_lasting
     def delete(self, subgraph: Subgraph) -> None:
-        """Delete the stored entities of a subgraph; the local ones stay, unbound.
-
-        Raises:
-            TypeError: If it is no subgraph.
-        """
+        """Delete the stored entities of a subgraph; the local ones stay, unbound."""
         nodes, edges = _members(subgraph, "delete")
         _delete(self, edges, "py2neo/delete_relationships")
         _delete(self, nodes, "py2neo/delete_nodes")
 
     @_lasting
     def separate(self, subgraph: Subgraph) -> None:
-        """Delete the stored relationships of a subgraph; its nodes stay.
-
-        Raises:
-            TypeError: If it is no subgraph.
-        """
+        """Delete the stored relationships of a subgraph; its nodes stay."""
         _, edges = _members(subgraph, "separate")
         _delete(self, edges, "py2neo/delete_relationships")
 
     @_lasting
     def exists(self, subgraph: Subgraph) -> bool:
-        """Return whether all of a subgraph is stored; what is not bound is not.
-
-        Raises:
-            TypeError: If it is no subgraph.
-        """
+        """Return whether all of a subgraph is stored; what is not bound is not."""
         nodes, edges = _members(subgraph, "find")
         if not all(entity._bound_to(self.graph) for entity in (*nodes, *edges)):
             return False
@@ -590,7 +560,6 @@ class _Hydrant:
 
 
 def _fill(node: Node, labels: Iterable[str], properties: dict[str, Any]) -> None:
-    """Give a node what is stored of it."""
     node._labels = dict.fromkeys(labels)
     node._replace(properties)
     node._stale = None  # last: another thread may look

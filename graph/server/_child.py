@@ -177,7 +177,6 @@ def _raise_open_files() -> None:
 
 
 def _answer(descriptor: int, **fields: str) -> None:
-    """Tell the starter how it went; it may be gone."""
     try:
         with os.fdopen(descriptor, "w") as pipe:
             pipe.write(json.dumps(fields))

@@ -32,17 +32,11 @@ _LOG = logging.getLogger(__name__)
 def server_status(
     home: Path, *, timeout: float = START_TIMEOUT_SECONDS
 ) -> ServerInfo | None:
-    """Return the folder's running server; wait for one that is starting.
+    """Return the folder's running server, None where no server process lives.
 
-    The file that describes it is believed only while the server process holds the
-    folder's lock and something speaks Bolt on its port.
-
-    Args:
-        home: Folder of the server.
-        timeout: Seconds to wait for a server process to answer or to end.
-
-    Returns:
-        Its description, or None where no server process lives.
+    One that is starting is waited for. The file that describes it is believed only
+    while the server process holds the folder's lock and something speaks Bolt on its
+    port.
 
     Raises:
         ServerError: If one lives and does not answer in time.
@@ -53,11 +47,7 @@ def server_status(
 
 
 def answering(folder: ServerFolder, timeout: float) -> RunningServer | None:
-    """Return the server of a folder once it answers, None where no process lives.
-
-    Raises:
-        ServerError: If a process lives and does not answer in `timeout` seconds.
-    """
+    """Return the server of a folder once it answers, None where no process lives."""
     deadline = time.monotonic() + timeout
     while folder.is_alive():
         state = folder.read_state()
@@ -74,14 +64,9 @@ def answering(folder: ServerFolder, timeout: float) -> RunningServer | None:
 
 
 def stop_server(home: Path, *, timeout: float = STOP_TIMEOUT_SECONDS) -> bool:
-    """Stop the folder's server cleanly, whoever uses it.
+    """Stop the folder's server cleanly, or at once when the time is over.
 
-    Args:
-        home: Folder of the server.
-        timeout: Seconds to wait for a clean end; then it is ended at once.
-
-    Returns:
-        Whether there was one to stop.
+    Returns whether there was one to stop, whoever uses it.
 
     Raises:
         ServerError: If it cannot be ended.
@@ -94,21 +79,10 @@ def stop_server(home: Path, *, timeout: float = STOP_TIMEOUT_SECONDS) -> bool:
 
 
 def kill_server(folder: ServerFolder, timeout: float, *, force: bool = False) -> bool:
-    """End the server process and wait for it; the change lock must be held.
+    """End the server process and wait for it; return whether there was one.
 
-    A process that does not end cleanly in time is ended at once, which loses nothing
-    that was committed: Neo4j recovers at the next start.
-
-    Args:
-        folder: The folder.
-        timeout: Seconds to wait for a clean end.
-        force: Whether to end it at once from the beginning.
-
-    Returns:
-        Whether there was one.
-
-    Raises:
-        ServerError: If it cannot be ended.
+    The change lock must be held. A process that does not end cleanly in time is ended
+    at once, which loses nothing that was committed: Neo4j recovers at the next start.
     """
     if not folder.is_alive():
         folder.clear_state()
@@ -149,15 +123,7 @@ def _signal(folder: ServerFolder, number: signal.Signals, timeout: float) -> boo
 
 
 def read_log(home: Path, lines: int) -> list[str]:
-    """Return the last lines of the server's log, oldest first.
-
-    Args:
-        home: Folder of the server.
-        lines: How many.
-
-    Returns:
-        At most that many lines; none where there is no log.
-    """
+    """Return at most that many of the last lines of the server's log, oldest first."""
     log = ServerFolder(Path(home).expanduser().absolute()).log
     try:
         with log.open(encoding="utf-8", errors="replace") as file:

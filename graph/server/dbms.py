@@ -43,15 +43,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DbmsSpec:
-    """How Neo4j is to be set up.
-
-    Attributes:
-        root: Neo4j's own home.
-        version: Neo4j version.
-        port: Loopback port of Bolt; None keeps Bolt closed.
-        page_cache: Size of the page cache.
-        load_csv: `remote` lets LOAD CSV read other machines.
-    """
+    """How Neo4j is to be set up; `root` is its own home, no port keeps Bolt closed."""
 
     root: Path
     version: str
@@ -61,11 +53,7 @@ class DbmsSpec:
 
 
 def choose_port(wanted: int | None, last: int | None = None) -> int:
-    """Return a loopback port for Bolt.
-
-    Args:
-        wanted: The port to use; None takes the last one, 7687, or any that is free.
-        last: The port that the folder's server had before.
+    """Return a port for Bolt: the wanted one, else the last, 7687, or any free one.
 
     Raises:
         PortInUseError: If the wanted port is taken.
@@ -146,11 +134,7 @@ class Dbms:
 
     @classmethod
     def start(cls, spec: DbmsSpec) -> Dbms:
-        """Start Neo4j and return once it takes connections.
-
-        Raises:
-            ServerStartError: With Neo4j's own innermost reason.
-        """
+        """Start Neo4j and return once it takes connections."""
         from jpype import JClass, JException
 
         settings = configuration(spec)

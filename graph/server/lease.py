@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -32,24 +32,8 @@ if TYPE_CHECKING:
     from knowtrail.graph.server.install import Progress
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wish:
-    """What a caller of `join_server` asked for."""
-
-    version: str | None
-    port: int | None
-    stay: bool
-    heap: str
-    page_cache: str
-    load_csv: str
-
-
 class ServerLease:
-    """A hold on a running server; while one is open, nothing stops it by itself.
-
-    Attributes:
-        info: Where the server is and how to log in.
-    """
+    """A hold on a running server; while one is open, nothing stops it by itself."""
 
     def __init__(
         self,
@@ -64,7 +48,6 @@ class ServerLease:
         self._pipe = pipe
 
     def __enter__(self) -> Self:
-        """Return the lease itself."""
         return self
 
     def __exit__(
@@ -73,14 +56,10 @@ class ServerLease:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the lease."""
         self.close()
 
     def close(self) -> None:
-        """Let go; the last one out stops a server that was not started to stay.
-
-        May be called again without effect.
-        """
+        """Let go; the last one out stops a server that was not started to stay."""
         clients, self._clients = self._clients, None
         if clients is None:
             return
@@ -118,24 +97,13 @@ def join_server(
     load_csv: str = "local",
     progress: Progress | None = None,
 ) -> ServerLease:
-    """Join the folder's running server, or start one.
+    """Join the folder's running server, or start one; close the lease after use.
 
     Several processes may call this at once: one starts the server, the others join it.
-
-    Args:
-        home: Folder of the server.
-        version: Neo4j version; None takes the folder's, then the default one.
-        port: Loopback port of Bolt; None takes the folder's last, 7687, or a free one.
-        stay: Whether the server goes on when the last client has left. A running
-            server that would stop is made to stay.
-        timeout: Seconds to wait for the start.
-        heap: Largest Java heap of a server that is started.
-        page_cache: Page cache of a server that is started.
-        load_csv: `local` or `remote`: what LOAD CSV reads in a server that is started.
-        progress: Told of downloads and of the start.
-
-    Returns:
-        A lease to close after use.
+    Without a version it is the folder's, then the default one; without a port the
+    folder's last, 7687, or a free one. With `stay` the server goes on when the last
+    client has left, also one that runs. Heap, page cache and what LOAD CSV may read
+    (`local` or `remote`) are those of a server that is started.
 
     Raises:
         ServerStartError: If the server does not start; with its last log line.
@@ -145,18 +113,19 @@ def join_server(
         StorageError: If the folder cannot be written.
         SettingsError: For an impossible version, memory size or `load_csv`.
     """
-    wish = _Wish(
-        version=None if version is None else check_version(version),
+    folder = ServerFolder(Path(home).expanduser().absolute())
+    wish = ChildSpec(
+        home=str(folder.home),
+        version="" if version is None else check_version(version),
         port=port,
-        stay=stay,
+        stays=stay,
         heap=check_size("heap", heap),
         page_cache=check_size("page_cache", page_cache),
         load_csv=_check_load_csv(load_csv),
     )
-    folder = ServerFolder(Path(home).expanduser().absolute())
     folder.create()
     if not folder.is_alive():
-        _ensure_installed(folder, wish, progress)
+        _ensure_installed(folder, wish.version, progress)
     with folder.changing(timeout):
         clients = folder.lock("clients")
         clients.wait(timeout, shared=True)
@@ -169,7 +138,6 @@ def join_server(
 
 
 def _check_load_csv(value: str) -> str:
-    """Return what LOAD CSV may read."""
     if value not in {"local", "remote"}:
         msg = f"load_csv is {value[:80]!r}: write local or remote."
         raise SettingsError(msg)
@@ -177,16 +145,16 @@ def _check_load_csv(value: str) -> str:
 
 
 def _ensure_installed(
-    folder: ServerFolder, wish: _Wish, progress: Progress | None
+    folder: ServerFolder, wanted: str, progress: Progress | None
 ) -> str:
     """Return the version to start, its jars being there."""
-    version = _choose_version(folder, wish.version)
+    version = _choose_version(folder, wanted)
     if not installed_jars(version):
         install_server(folder.home, version, progress=progress)
     return version
 
 
-def _choose_version(folder: ServerFolder, wanted: str | None) -> str:
+def _choose_version(folder: ServerFolder, wanted: str) -> str:
     """Return the version to start; refuse to cross from one line to another."""
     recorded = folder.recorded_version()
     version = wanted or recorded or DEFAULT_NEO4J
@@ -200,37 +168,27 @@ def _choose_version(folder: ServerFolder, wanted: str | None) -> str:
 
 
 def _join_or_start(
-    folder: ServerFolder, wish: _Wish, timeout: float, progress: Progress | None
+    folder: ServerFolder, wish: ChildSpec, timeout: float, progress: Progress | None
 ) -> tuple[RunningServer, int | None]:
     """Return the running server and the pipe that it watches, if it is ours."""
     running = answering(folder, timeout)
     if running is not None:
         _check_same(folder, running, wish)
-        if wish.stay and not running.stays:
+        if wish.stays and not running.stays:
             running = folder.set_stays(running)
         return running, None
-    version = _ensure_installed(folder, wish, progress)
+    version = _ensure_installed(folder, wish.version, progress)
     if progress:
         progress(f"Starting Neo4j {version}", 0, None)
-    spec = ChildSpec(
-        home=str(folder.home),
-        version=version,
-        port=wish.port,
-        stays=wish.stay,
-        heap=wish.heap,
-        page_cache=wish.page_cache,
-        load_csv=wish.load_csv,
-    )
-    state, pipe = launch(folder, spec, timeout)
+    state, pipe = launch(folder, replace(wish, version=version), timeout)
     if progress:
         progress(f"Starting Neo4j {version}", 1, 1)
     return state, pipe
 
 
-def _check_same(folder: ServerFolder, state: RunningServer, wish: _Wish) -> None:
-    """Refuse a running server that is not the one asked for."""
+def _check_same(folder: ServerFolder, state: RunningServer, wish: ChildSpec) -> None:
     hint = "stop it first (knowtrail server stop) or use another --home"
-    if wish.version is not None and wish.version != state.version:
+    if wish.version not in {"", state.version}:
         msg = f"The server of {folder.home} runs Neo4j {state.version}: {hint}."
         raise ServerError(msg)
     if wish.port is not None and wish.port != state.port:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
+from knowtrail.graph.cli.options import option, options
 from knowtrail.graph.cli.rows import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from knowtrail.graph.settings import Settings
-
-_YES = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
 @click.group(cls=NearGroup)
@@ -37,14 +34,12 @@ def list_(settings: Settings, /, *, as_json: bool) -> None:
 
     with open_connection(settings) as connection:
         rows = list_corpora(connection)
-    if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False))
-        return
-    if not rows:
+    lines = [f"{row['name']}: {', '.join(_told(row))}" for row in rows]
+    if lines or as_json:
+        emit(rows, "\n".join(lines), as_json=as_json)
+    else:
         own = own_command(settings.home)
         click.echo(f"No corpus is stored. Try: {own} quickstart", err=True)
-    for row in rows:
-        click.echo(f"{row['name']}: {', '.join(_told(row))}")
 
 
 def _told(row: dict[str, Any]) -> Iterator[str]:
@@ -80,12 +75,11 @@ def show(settings: Settings, /, *, name: str, digest: bool, as_json: bool) -> No
             row["digest"] = corpus_digest(connection, name).value
     for derived in ("axes", "axesVersion", "linkState"):
         row["settings"].pop(derived, None)
-    if as_json:
-        click.echo(json.dumps(row, ensure_ascii=False, default=str))
-        return
     # The counts win: `terms` is also the name of a setting.
-    for key, value in sorted((row.pop("settings") | row).items()):
-        click.echo(f"{key}: {value}")
+    lines = {**row["settings"], **row}
+    del lines["settings"]
+    told = "\n".join(f"{key}: {value}" for key, value in sorted(lines.items()))
+    emit(row, told, as_json=as_json)
 
 
 @corpus.command()
@@ -100,16 +94,13 @@ def verify(settings: Settings, /, *, name: str, as_json: bool) -> None:
     with open_connection(settings) as connection:
         findings = verify_corpus(connection, name)
     bad = [finding for finding in findings if finding.count]
-    if as_json:
-        click.echo(json.dumps([asdict(f) for f in findings], ensure_ascii=False))
-    else:
-        for finding in bad:
-            click.echo(
-                f"{finding.count} {finding.check}, such as "
-                f"{', '.join(map(str, finding.examples))}"
-            )
-        if not bad:
-            click.echo(f"Corpus {name} is sound: {len(findings)} checks passed.")
+    lines = [
+        f"{finding.count} {finding.check}, such as "
+        f"{', '.join(map(str, finding.examples))}"
+        for finding in bad
+    ]
+    sound = f"Corpus {name} is sound: {len(findings)} checks passed."
+    emit(findings, "\n".join(lines) or sound, as_json=as_json)
     if bad:
         sys.exit(1)
 
@@ -117,8 +108,7 @@ def verify(settings: Settings, /, *, name: str, as_json: bool) -> None:
 @corpus.command()
 @click.argument("name")
 @click.argument("documents", nargs=-1, required=True, metavar="TITLE...")
-@_YES
-@json_option
+@options("yes", "json")
 @click.pass_obj
 def forget(
     settings: Settings,
@@ -148,14 +138,14 @@ def forget(
             written = forget_documents(
                 connection, name, documents, settings=settings, progress=progress
             )
-    record = {"corpus": name, "documents": titles, "written": asdict(written)}
+    record = {"corpus": name, "documents": titles, "written": written}
     done = f"Forgot {told}: {written.nodes_deleted} nodes deleted."
     emit(record, done, as_json=as_json)
 
 
 @corpus.command()
 @click.argument("name")
-@_YES
+@option("yes")
 @click.pass_obj
 def delete(settings: Settings, /, *, name: str, yes: bool) -> None:
     """Delete a corpus with everything in it."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from knowtrail.graph.cli.answers import emit
 from knowtrail.ingest.cli.input import corpus_named, input_options, tell_estimate
 
 if TYPE_CHECKING:
@@ -131,7 +131,6 @@ def _file(
     example: bool,
     limit: int | None,
 ) -> CustodianFile:
-    """Open the file that is meant."""
     from knowtrail.ingest.custodians import CustodianFile, bundled_custodians
 
     if (path is None) != example:
@@ -142,10 +141,7 @@ def _file(
 
 def _tell(report: CustodianReport, *, as_json: bool) -> None:
     """Write the report, and exit 1 where something could not be used."""
-    if as_json:
-        click.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
-    else:
-        _tell_counts(report)
+    emit(report.as_dict(), lambda: _tell_counts(report), as_json=as_json, indent=2)
     if report.failures or (report.documents and not report.documents.complete):
         for line in report.failures:
             click.echo(f"Error: {line}", err=True)
@@ -153,7 +149,6 @@ def _tell(report: CustodianReport, *, as_json: bool) -> None:
 
 
 def _tell_counts(report: CustodianReport) -> None:
-    """Write the report for people."""
     found = report.findings
     click.echo(
         f"Custodians of {report.source} in {report.corpus}: {report.added} added, "

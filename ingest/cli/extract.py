@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.answers import json_option
+from knowtrail.graph.cli.answers import emit
+from knowtrail.graph.cli.options import MODELS, option
 from knowtrail.graph.cli.rows import cell_text, counted
 from knowtrail.graph.models.ollama_client import MOST_CONTEXT
 from knowtrail.graph.settings import own_command
@@ -34,7 +34,7 @@ SHOWN_FAILURES = 5
 
 
 @click.command()
-@click.option("--corpus", help="Corpus to read; needed where there are several.")
+@option("corpus", help="Corpus to read; needed where there are several.")
 @click.option(
     "--variant",
     type=click.Choice(VARIANT_NAMES),
@@ -55,7 +55,7 @@ SHOWN_FAILURES = 5
     show_default=True,
     help="What is read at a time.",
 )
-@click.option("--limit", type=click.IntRange(1), help="Read this many and stop.")
+@option("limit")
 @click.option(
     "--search",
     "searches",
@@ -76,13 +76,7 @@ SHOWN_FAILURES = 5
     metavar="QUESTION",
     help="Tell the model what the knowledge is wanted for.",
 )
-@click.option(
-    "--model",
-    "model_name",
-    metavar="NAME",
-    help="Model that reads (KNOWTRAIL_LANGUAGE_MODEL): Ollama's, "
-    "openai:MODEL[@URL], anthropic:MODEL or langchain:CLASS:MODEL.",
-)
+@option("model", help=f"Model that reads (KNOWTRAIL_LANGUAGE_MODEL): {MODELS}.")
 @click.option(
     "--concurrency",
     type=int,
@@ -112,7 +106,7 @@ SHOWN_FAILURES = 5
     help="Tokens of text and answer together at most, where the model offers as many.",
 )
 @click.option("--retry-failed", is_flag=True, help="Try again what failed before.")
-@json_option
+@option("json")
 @click.pass_obj
 def extract(
     settings: Settings,
@@ -168,10 +162,8 @@ def extract(
                 options=chosen,
                 progress=progress,
             )
-    if as_json:
-        click.echo(json.dumps(report.as_dict(), ensure_ascii=False))
-    else:
-        _show(report, own_command(settings.home))
+    own = own_command(settings.home)
+    emit(report.as_dict(), lambda: _show(report, own), as_json=as_json)
     _tell_limits(report, chosen.tokens)
 
 

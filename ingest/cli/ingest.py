@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.groups import NearGroup
 from knowtrail.ingest.cli.input import corpus_named, input_options, tell_estimate
 from knowtrail.ingest.options import IngestOptions
@@ -273,10 +273,7 @@ def _options(connection: Any, name: str, given: dict[str, Any]) -> IngestOptions
 
 def _tell(report: IngestReport, *, as_json: bool) -> None:
     """Write the report, and exit 1 where something could not be used."""
-    if as_json:
-        click.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
-    else:
-        _tell_counts(report)
+    emit(report.as_dict(), lambda: _tell_counts(report), as_json=as_json, indent=2)
     for line in report.unclear_links:
         click.echo(f"Warning: {line}", err=True)
     if report.unclear > len(report.unclear_links):
@@ -289,7 +286,6 @@ def _tell(report: IngestReport, *, as_json: bool) -> None:
 
 
 def _tell_counts(report: IngestReport) -> None:
-    """Write the report for people."""
     click.echo(
         f"Corpus {report.corpus}: {report.added} added, {report.updated} updated, "
         f"{report.skipped} skipped, {report.deleted} deleted, {report.failed} failed"

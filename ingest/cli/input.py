@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.answers import json_option
+from knowtrail.graph.cli.answers import emit
+from knowtrail.graph.cli.options import option, stacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from knowtrail.ingest.records import Source
 
 _OPTIONS = (
-    click.option("--corpus", help="Name of the corpus (KNOWTRAIL_CORPUS)."),
+    option("corpus", help="Name of the corpus (KNOWTRAIL_CORPUS)."),
     click.option(
         "--cleanup",
         type=click.Choice(["none", "incremental", "full"]),
@@ -30,35 +29,26 @@ _OPTIONS = (
         help="Changed documents are kept as stored (none) or replaced (incremental); "
         "full also deletes all documents of the corpus that this input does not have.",
     ),
-    click.option(
-        "--limit",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Read the first N documents alone.",
-    ),
+    option("limit", metavar="N", help="Read the first N documents alone."),
     click.option(
         "--dry-run",
         is_flag=True,
         help="Store nothing; tell what there is, and about how much time and space "
         "it takes.",
     ),
-    json_option,
+    option("json"),
 )
 
 
 def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every command that ingests."""
-    return reduce(lambda done, option: option(done), reversed(_OPTIONS), command)
+    return stacked(*_OPTIONS)(command)
 
 
 def corpus_named(
     settings: Settings, corpus: str | None, *, cleanup: str, limit: int | None
 ) -> str:
-    """Return the name of the corpus.
-
-    Raises:
-        UsageError: If there is none, or a limit would have the rest deleted.
-    """
+    """Return the name of the corpus; refuse a limit that would delete the rest."""
     if limit is not None and cleanup == "full":
         msg = "--limit with --cleanup full would delete what is not read: drop one."
         raise click.UsageError(msg)
@@ -84,10 +74,11 @@ def tell_estimate(
     found = estimate_ingest(source, corpus=corpus, options=options, embedder=name)
     for line in found.failures:
         click.echo(f"Warning: {line}", err=True)
-    if as_json:
-        click.echo(json.dumps(found.as_dict(), ensure_ascii=False, indent=2))
-    else:
+
+    def tell() -> None:
         _tell_counts(source, found, themes=options.themes, embedder=name)
+
+    emit(found.as_dict(), tell, as_json=as_json, indent=2)
     if found.failures:
         sys.exit(1)
 
@@ -95,7 +86,6 @@ def tell_estimate(
 def _tell_counts(
     source: Source, found: Estimate, *, themes: str, embedder: str | None
 ) -> None:
-    """Write an estimate for people."""
     from knowtrail.graph.cli.rows import counted
 
     much = "about" if found.documents > found.read else "at least"

@@ -30,12 +30,9 @@ _PARAMETERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What one title led to.
+    """What one title led to: redirects and the article, or why there is none.
 
-    Attributes:
-        items: Redirects on the way and the article, or why there is none; nothing
-            where the article was given before.
-        is_article: Whether the title leads to an article.
+    Nothing where the article was given before.
     """
 
     items: tuple[Item, ...]
@@ -89,11 +86,7 @@ class ArticleReader:
         self._redirects: set[str] = set()
 
     def read(self, titles: Sequence[str]) -> list[Found]:
-        """Return what each title leads to, in order.
-
-        Raises:
-            SourceError: If the wiki does not answer.
-        """
+        """Return what each title leads to, in order."""
         answer = _Answer()
         joined = _SEPARATOR.join([
             "",
@@ -104,11 +97,7 @@ class ArticleReader:
         return [self._found(repaired(title), answer) for title in titles]
 
     def search(self, topic: str, count: int) -> Iterator[str]:
-        """Yield titles of articles on a topic, the most relevant first.
-
-        Raises:
-            SourceError: If the wiki does not answer.
-        """
+        """Yield titles of articles on a topic, the most relevant first."""
         parameters = {
             "list": "search",
             "srsearch": repaired(topic),

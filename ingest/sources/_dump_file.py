@@ -50,17 +50,11 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
 class BrokenFileError(Exception):
     """The compressed data ends early or is corrupt; caught by the dump source.
 
-    Attributes:
-        corrupt: Whether what was read last may be wrong, too.
+    Where it is corrupt, what was read last may be wrong, too.
     """
 
     def __init__(self, reason: str, *, corrupt: bool) -> None:
-        """Say what is wrong with the data.
-
-        Args:
-            reason: A few words.
-            corrupt: Whether what was read last may be wrong, too.
-        """
+        """Say in a few words what is wrong with the data."""
         super().__init__(reason)
         self.corrupt = corrupt
 
@@ -76,17 +70,10 @@ codecs.register_error("knowtrail-invalid", _mark_invalid)
 
 
 class DumpFile:
-    """One open dump file, read as text in pieces of bounded size.
-
-    Attributes:
-        bytes_read: Decompressed bytes read so far.
-    """
+    """One open dump file, read as text in pieces of bounded size."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file and look at its first bytes.
-
-        Args:
-            path: An XML file, plain or compressed with bzip2 or gzip.
+        """Open an XML file, plain or compressed, and look at its first bytes.
 
         Raises:
             SourceError: If it is missing, empty or plainly something else.
@@ -202,11 +189,7 @@ class DumpFile:
         return head
 
     def _encoding(self) -> str:
-        """Return the encoding that the first bytes show, UTF-8 by default.
-
-        Raises:
-            SourceError: If the XML declaration names an unknown encoding.
-        """
+        """Return the encoding that the first bytes show, UTF-8 by default."""
         for start, encoding in _BOMS:
             if self._head.startswith(start):
                 return encoding

@@ -54,17 +54,7 @@ class Site:
 
 @dataclass(slots=True)
 class Page:
-    """One page of a dump.
-
-    Attributes:
-        title: Title with its namespace.
-        ns: Number of the namespace, as text.
-        id: Id of the page, as text.
-        revision: Id of the revision, as text.
-        text: Wikitext of the last revision in the file, up to the limit.
-        length: Length of that wikitext, also beyond the limit.
-        redirect: Target, where the page is one.
-    """
+    """One page of a dump; the text is cut at the limit, its length is the whole one."""
 
     title: str = ""
     ns: str = "0"
@@ -92,19 +82,10 @@ class _Field:
 
 
 class PageReader:
-    """Turns pieces of XML text into pages.
-
-    Attributes:
-        site: Filled when the head of the dump has been read.
-        title: Title of the page that is being read, empty between pages.
-    """
+    """Turns pieces of XML text into pages; the title is that of the page being read."""
 
     def __init__(self, *, max_page_chars: int) -> None:
-        """Prepare a parser.
-
-        Args:
-            max_page_chars: Longest wikitext to keep; a longer one is only counted.
-        """
+        """Prepare a parser; of a longer wikitext than that only the length is kept."""
         self.site = Site()
         self.started = False
         self._limit = max_page_chars

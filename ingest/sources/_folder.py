@@ -27,13 +27,9 @@ class Passed(NamedTuple):
 def walk(folder: Path, patterns: Sequence[str]) -> Iterator[Path | Trouble | Passed]:
     """Yield the files below a folder, sorted by path; those that do not match as such.
 
-    Names that begin with a dot are passed over, too. Links to folders elsewhere are
-    followed; those that lead back into the folder, or above it, are trouble, because
-    their files would come twice or without end.
-
-    Args:
-        folder: Where to look, to any depth.
-        patterns: Shell patterns of file names, in any case.
+    Patterns of names hold in any case. Names that begin with a dot are passed over,
+    too. Links to folders elsewhere are followed; those that lead back into the folder,
+    or above it, are trouble, because their files would come twice or without end.
     """
     lowered = [pattern.lower() for pattern in patterns]
     yield from _walk(folder, lowered, (folder.resolve(),))

@@ -51,14 +51,7 @@ _RST: dict[str, Any] = {
 
 
 def read_rst(source: str) -> Page:
-    """Read reStructuredText; directives that docutils does not know are left out.
-
-    Args:
-        source: The text of the file.
-
-    Returns:
-        Its title, text, links and sections.
-    """
+    """Read reStructuredText; directives that docutils does not know are left out."""
     from docutils.core import publish_string
 
     plain = _ROLE.sub(r"\1", source)
@@ -66,14 +59,7 @@ def read_rst(source: str) -> Page:
 
 
 def read_html(source: str) -> Page:
-    """Read HTML of any version, however it is broken.
-
-    Args:
-        source: The text of the file; what it declares of its encoding is not looked at.
-
-    Returns:
-        Its title, text, links, sections and language.
-    """
+    """Read HTML of any version, however it is broken; its encoding is known before."""
     from lxml import etree
 
     parser = etree.HTMLParser(

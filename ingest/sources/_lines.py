@@ -32,11 +32,7 @@ class LineFile:
     """
 
     def __init__(self, path: Path, *, limit: int) -> None:
-        """Open the file.
-
-        Args:
-            path: The file; `-` is standard input.
-            limit: Longest line in bytes; of a longer one nothing is kept.
+        """Open a file, `-` for standard input; a line beyond the limit is not kept.
 
         Raises:
             SourceError: If the file is missing or cannot be opened.

@@ -27,14 +27,7 @@ _WIKI = re.compile(r"(!?)\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]+))?\]\]")
 
 
 def read_markdown(source: str) -> Page:
-    """Read CommonMark with tables, YAML front matter and `[[wiki]]` links.
-
-    Args:
-        source: The text of the file.
-
-    Returns:
-        Its title, text, links and sections.
-    """
+    """Read CommonMark with tables, YAML front matter and `[[wiki]]` links."""
     from markdown_it import MarkdownIt
 
     front = _FRONT.match(source)

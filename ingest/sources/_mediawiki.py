@@ -102,13 +102,7 @@ class MediaWikiApi:
             self._client.close()
 
     def query(self, parameters: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-        """Yield every part of the answer to a query, following its continuations.
-
-        Args:
-            parameters: Parameters of `action=query`.
-
-        Yields:
-            The `query` object of each response.
+        """Yield the `query` object of each response to a query and its continuations.
 
         Raises:
             SourceError: If the wiki cannot be reached, refuses or answers nonsense.
@@ -137,11 +131,7 @@ class MediaWikiApi:
         raise SourceError(msg)
 
     def _get(self, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """Ask once, and again while the server is busy.
-
-        Raises:
-            UnreachableError: If no attempt gave an answer.
-        """
+        """Ask once, and again while the server is busy."""
         from tenacity import Retrying, retry_if_exception_type
 
         retrying = Retrying(

@@ -23,13 +23,10 @@ Piece = tuple[str, str]
 class Page:
     """What a file says.
 
-    Attributes:
-        title: What the file calls itself, else its first heading, else None.
-        text: Paragraphs separated by a blank line, without headings.
-        links: Places in the text and where they lead: an address as it is written,
-            or for `[[Page]]` the page's name behind `wiki:`.
-        sections: Headings, without the one of level 1 that is the title.
-        language: BCP 47 code, where the file tells it.
+    The title is what the file calls itself, else its first heading, else None;
+    paragraphs of the text are separated by a blank line, without headings. Links are
+    places in it and where they lead: an address as it is written, or for `[[Page]]` the
+    page's name behind `wiki:`.
     """
 
     title: str | None
@@ -70,12 +67,7 @@ class PageWriter:
         return True
 
     def page(self, title: str | None = None, language: str | None = None) -> Page:
-        """Return what was put together.
-
-        Args:
-            title: What the file calls itself.
-            language: Its language, where it tells one.
-        """
+        """Return what was put together, with title and language where it has them."""
         headings = self._sections
         if headings and headings[0].level == 1:
             title = title or headings[0].title

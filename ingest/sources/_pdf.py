@@ -21,12 +21,6 @@ def read_pdf(data: bytes) -> Page:
 
     Words parted at the end of a line are joined. Pictures are not looked at.
 
-    Args:
-        data: The file.
-
-    Returns:
-        The title that the file tells of itself, its text, and where its pages begin.
-
     Raises:
         PdfError: If it is no PDF, locked, or has pictures of text alone.
     """

@@ -27,17 +27,9 @@ _Made = TypeVar("_Made")
 def document_of(
     record: dict[str, Any], *, key: str, place: str, source: str, language: str
 ) -> RawDocument | LeftOut:
-    """Return the document that a record describes.
+    """Return the document that a record describes, or that its text is blank.
 
-    Args:
-        record: The decoded JSON object.
-        key: Id where the record has neither id nor title.
-        place: Title where it has neither, such as `file.jsonl:12`.
-        source: Name of the file.
-        language: Language where the record names none.
-
-    Returns:
-        The document, or that it was left out because its text is blank.
+    Where it has neither id nor title, `key` is its id and `place` its title.
 
     Raises:
         BadValueError: If a value is not what its key asks for.

@@ -26,11 +26,7 @@ def repaired(text: str) -> str:
 
 
 def as_text(value: object, name: str) -> str | None:
-    """Return a string value, or None where there is none.
-
-    Raises:
-        BadValueError: If it is neither a string nor missing.
-    """
+    """Return a string value, or None where there is none."""
     if value is None:
         return None
     if not isinstance(value, str):
@@ -83,11 +79,7 @@ def metadata_value(value: object, name: str) -> Metadata:
 
 
 def _scalar(value: object, name: str) -> Scalar:
-    """Return one metadata value as a plain Python scalar.
-
-    Raises:
-        BadValueError: If Neo4j cannot store it as a single value.
-    """
+    """Return one metadata value as a plain Python scalar."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str):

@@ -105,11 +105,7 @@ class DumpSource:
         return self._read_all()
 
     def _probe(self, path: Path) -> None:
-        """Read a file up to its outermost element.
-
-        Raises:
-            SourceError: If it is no dump.
-        """
+        """Read a file up to its outermost element; refuse what is no dump."""
         reader = PageReader(max_page_chars=self._max_page_chars)
         with DumpFile(path) as file:
             try:
@@ -261,15 +257,7 @@ def _first_cause(file: DumpFile, error: Exception) -> Exception:
 def _damage(
     file: DumpFile, pages: int, last: str, inside: str, error: Exception
 ) -> str:
-    """Say where a file breaks off.
-
-    Args:
-        file: The file, where it was left.
-        pages: Complete pages before the damage.
-        last: Title of the last one.
-        inside: Title of the page that is incomplete, if known.
-        error: What is wrong.
-    """
+    """Say where a file breaks off: behind so many pages, in or after which."""
     where = f"after {pages} complete page{'' if pages == 1 else 's'}"
     if last:
         where += f", the last one {last[:100]!r}"

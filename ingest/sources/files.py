@@ -167,11 +167,7 @@ class FilesSource:
         return self._read_all(found)
 
     def _listed(self, named: Path) -> Iterator[Path | Trouble | Passed]:
-        """Yield what a path or pattern stands for.
-
-        Raises:
-            SourceError: If that is nothing.
-        """
+        """Yield what a path or pattern stands for; refuse one that leads nowhere."""
         text = str(named)
         if named.is_dir():
             yield from walk(named, self._patterns)
@@ -227,13 +223,7 @@ class FilesSource:
         )
 
     def _page(self, path: Path, kind: str) -> Page:
-        """Return what a file says.
-
-        Raises:
-            _UnreadableError: If it cannot be read, or is no text.
-            _OtherError: If its ending says nothing, and it is no text.
-            PdfError: If it is a PDF of no use.
-        """
+        """Return what a file says, or raise why it cannot be read or is left out."""
         if kind == ".pdf":
             return read_pdf(_bytes(path, limit=10 * self._max_file))
         data = _bytes(path, limit=self._max_file)
@@ -320,11 +310,7 @@ def _moved(root: str) -> bool:
 
 
 def _known(encoding: str | None) -> str | None:
-    """Return the name of an encoding.
-
-    Raises:
-        SettingsError: If Python knows none of that name.
-    """
+    """Return the name of an encoding."""
     try:
         return encoding and codecs.lookup(encoding).name
     except LookupError as error:
@@ -344,11 +330,7 @@ def _declared(data: bytes, kind: str) -> str | None:
 
 
 def _bytes(path: Path, *, limit: int) -> bytes:
-    """Read a file.
-
-    Raises:
-        _UnreadableError: If it is no regular file, or too large.
-    """
+    """Read a file that is a regular one, and not too large."""
     try:
         if not path.is_file():
             msg = "not a regular file"
@@ -365,16 +347,7 @@ def _bytes(path: Path, *, limit: int) -> bytes:
 
 
 def _text(data: bytes, encoding: str | None, *, named: str | None) -> str:
-    """Return the text of a file.
-
-    Args:
-        data: What it holds.
-        encoding: How it is encoded, as it is known.
-        named: What the user said of files that are no UTF-8.
-
-    Raises:
-        _UnreadableError: If it is no text.
-    """
+    """Return the text of a file, by its encoding if known, or by what the user said."""
     try:
         text = _decoded(data, encoding)
     except UnicodeError as error:

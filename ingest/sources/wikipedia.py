@@ -201,11 +201,7 @@ def _batches(titles: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _check_numbers(articles_per_topic: int, attempts: int, interval: float) -> None:
-    """Check the numbers of a source.
-
-    Raises:
-        SettingsError: If one is out of range.
-    """
+    """Check the numbers of a source."""
     if min(articles_per_topic, attempts) < 1 or interval < 0:
         msg = (
             f"articles_per_topic {articles_per_topic}, attempts {attempts} and "

@@ -37,13 +37,7 @@ _WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff]$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A piece of a page.
-
-    Attributes:
-        kind: A heading, a paragraph or list, or a table written as sentences.
-        text: Lines, with marks for links.
-        level: Level of a heading, 2 being the top.
-    """
+    """A piece of a page, with marks for links; 2 is the top level of headings."""
 
     kind: Literal["heading", "text", "table"]
     text: str
@@ -51,15 +45,11 @@ class Block:
 
 
 def read_blocks(text: str, language: str) -> list[Block]:
-    """Return the pieces of a page that a reader reads.
+    """Return the pieces of a page (without templates, links, HTML) that a reader reads.
 
     Sections that hold only references or links are left out, each up to the next
-    heading of its own or a higher level; so are tables, except on a page where they
-    are more than half of the text.
-
-    Args:
-        text: Wikitext without templates, links and HTML.
-        language: Language of the wiki.
+    heading of its own or a higher level; so are tables, except on a page where they are
+    more than half of the text.
     """
     blocks: list[Block] = []
     for piece in find_tables(_SWITCH.sub("", text)):

@@ -80,11 +80,7 @@ def superscript(text: str) -> str:
 
 
 def readable_formula(tex: str) -> str:
-    """Return a short formula as text; empty for matrices, cases and long ones.
-
-    Args:
-        tex: Content of a math tag.
-    """
+    """Return a short formula as text; empty for matrices, cases and long ones."""
     tex = tex.strip().removesuffix("\\\\").strip()
     if len(tex) > _LIMIT or _ENVIRONMENT.search(tex):
         return ""

@@ -150,12 +150,7 @@ _HEADINGS = {code: frozenset(names.split("|")) for code, names in _TRAILING.item
 
 
 def is_trailing_heading(title: str, language: str) -> bool:
-    """Say whether a section holds only references, links or pictures.
-
-    Args:
-        title: Heading as it reads.
-        language: Language of the wiki; English headings are known in every one.
-    """
+    """Say whether a section, in English or the wiki's language, only has references."""
     name = " ".join(title.casefold().split()).rstrip(":. ")
     base = language.lower().partition("-")[0]
     return name in _HEADINGS["en"] or name in _HEADINGS.get(base, ())

@@ -41,10 +41,8 @@ _Kind: TypeAlias = Literal["template", "parameter", "link"]
 class Links:
     """Collects the links and categories of a page.
 
-    Attributes:
-        language: Language of the wiki.
-        targets: Titles that anchors point to; the number in a mark is the index.
-        categories: Names of categories in order of appearance.
+    The number in a mark is the index of the title that it points to; categories are in
+    order of appearance.
     """
 
     def __init__(self, language: str) -> None:
@@ -54,12 +52,7 @@ class Links:
         self.categories: dict[str, None] = {}
 
     def render(self, parts: list[str], trail: str) -> tuple[str, bool]:
-        """Return what a link shows and whether the letters after it belong to it.
-
-        Args:
-            parts: Target and what follows it, as they were separated by `|`.
-            trail: Letters that directly follow the link.
-        """
+        """Return what a link shows and whether the letters behind it belong to it."""
         target = unguard(_MARKS.sub("", parts[0])).replace("_", " ").strip()
         label = "|".join(parts[1:]).replace("\n", " ").strip()
         if len(target) > 1000 or not _NOT_IN_TITLES.isdisjoint(target):
@@ -119,13 +112,7 @@ def strip_external_links(text: str) -> str:
 
 @dataclass(slots=True)
 class _Frame:
-    """An opening bracket that waits for its closing one.
-
-    Attributes:
-        kind: What it opens.
-        start: Place in the output of the first piece after the bracket.
-        bars: Places in the output of the `|` that belong to it.
-    """
+    """An opening bracket that waits for its other half, with the places of its `|`."""
 
     kind: _Kind
     start: int
@@ -135,12 +122,8 @@ class _Frame:
 def expand_brackets(text: str, links: Links) -> str:
     """Replace templates by what they show and links by marked anchors.
 
-    A bracket without its other half stays in the text, for later passes to remove;
-    what it seemed to enclose is kept. Beyond 40 levels nothing is shown.
-
-    Args:
-        text: Wikitext without comments and extension tags.
-        links: Collects links and categories.
+    A bracket without its other half stays in the text, for later passes to remove; what
+    it seemed to enclose is kept. Beyond 40 levels nothing is shown.
     """
     return _Brackets(text, links).run()
 

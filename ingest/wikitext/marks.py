@@ -37,12 +37,9 @@ _MARKUP = {
 
 
 def clean_input(text: str) -> str:
-    """Remove controls, invisible characters and the private planes.
+    """Remove controls, invisible characters, the private planes, lone surrogates.
 
     The joiners U+200C and U+200D stay: Persian, Indic scripts and emoji need them.
-
-    Args:
-        text: Any text, also one with lone surrogates.
     """
     text = _FOREIGN.sub("", _LINE_ENDS.sub("\n", text))
     return unicodedata.normalize("NFC", text)

@@ -74,11 +74,7 @@ _REDIRECT = re.compile(
 
 
 def is_disambiguation(raw: str) -> bool:
-    """Say whether a page only tells the meanings of its title apart.
-
-    Args:
-        raw: Wikitext; templates inside comments do not count.
-    """
+    """Say whether a page only tells the meanings of its title apart."""
     return _is_marked(raw) and _is_marked(strip_extensions(raw))
 
 

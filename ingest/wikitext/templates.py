@@ -39,18 +39,11 @@ _MONTHS = [
 class Arguments:
     """Positional and named arguments, white space around them removed.
 
-    Attributes:
-        positional: The positional ones; `2=text` sets the second.
-        language: Language of the wiki.
+    `2=text` sets the second positional one.
     """
 
     def __init__(self, parts: list[str], language: str) -> None:
-        """Sort the arguments.
-
-        Args:
-            parts: Name of the template, then its arguments as written.
-            language: Language of the wiki.
-        """
+        """Sort the arguments behind the name of the template."""
         self.positional: list[str] = []
         self.language = language
         self._named: dict[str, str] = {}
@@ -77,12 +70,7 @@ class Arguments:
 
 
 def render_template(parts: list[str], language: str) -> str:
-    """Return what a template shows within a sentence, mostly nothing.
-
-    Args:
-        parts: Name and arguments, already rendered inside.
-        language: Language of the wiki.
-    """
+    """Return what a template, rendered inside, shows in a sentence, mostly nothing."""
     name = _SPACES.sub(" ", parts[0]).strip().lower().removeprefix("template:")
     if name in CONSTANTS:
         if len(parts) > 1 and name in {"yes", "no", "partial", "won", "nom", "n/a"}:

@@ -57,9 +57,7 @@ _ANY_MARK = re.compile(MARKS)
 def tidy(text: str, language: str) -> str:
     """Return a block with its white space and punctuation as a reader expects.
 
-    Args:
-        text: Lines of a block, with marks.
-        language: Language of the wiki; French keeps spaces before high punctuation.
+    French keeps spaces before high punctuation.
     """
     text = _EMPTIED.sub("", text.replace(BREAK, " "))
     text = _LEFTOVER.sub("", text)
@@ -103,12 +101,7 @@ def _brackets(text: str) -> str:
 
 
 def locate_links(marked: str, targets: list[str]) -> tuple[str, tuple[Link, ...]]:
-    """Take the marks out of a text and say where the anchors are.
-
-    Args:
-        marked: Tidied text.
-        targets: Titles by the number of their mark.
-    """
+    """Take the marks out of a text and say where the anchors are."""
     pieces: list[str] = []
     links: list[Link] = []
     opened: list[tuple[int, str]] = []

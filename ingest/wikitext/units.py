@@ -35,12 +35,7 @@ _SPACE_GROUPS = frozenset({
 
 
 def with_separators(number: str, language: str = "en") -> str:
-    """Return a plain number with its thousands apart, anything else as it is.
-
-    Args:
-        number: Digits, with a sign and a decimal point or without.
-        language: Language whose habit to follow.
-    """
+    """Return a plain number with its thousands apart, anything else as it is."""
     match = _PLAIN_NUMBER.fullmatch(number.strip())
     if match is None or len(match[2]) < 4 or len(match[2]) > 60:
         return number.strip()
@@ -56,10 +51,8 @@ def with_separators(number: str, language: str = "en") -> str:
 def measure(values: list[str], language: str = "en") -> str:
     """Return a quantity such as `10 km`, `5 ft 8 in` or `3 to 4 m`.
 
-    Args:
-        values: Arguments of the convert template: numbers, words of a range, the
-            unit, then what to convert to, which is not shown.
-        language: Language whose separators to use.
+    The values are those of the convert template: numbers, words of a range, the unit,
+    then what to convert to, which is not shown.
     """
     if not values:
         return ""

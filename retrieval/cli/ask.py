@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.answers import json_option
+from knowtrail.graph.cli.answers import emit
+from knowtrail.graph.cli.options import option
 from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.cli.tables import write_wrapped
 from knowtrail.graph.settings import DEFAULT_LANGUAGE_MODEL, as_typed, own_command
@@ -35,12 +35,7 @@ if TYPE_CHECKING:
 @click.argument("question", required=False)
 @algorithm_option
 @walk_options
-@click.option(
-    "--record/--no-record",
-    default=True,
-    show_default=True,
-    help="Store the walk in the graph.",
-)
+@option("record")
 @click.option(
     "--seconds",
     type=float,
@@ -73,7 +68,7 @@ if TYPE_CHECKING:
     help="Refuse where a template would leave a word of QUESTION out of account.",
 )
 @click.option("--forget", is_flag=True, help="Delete that conversation instead.")
-@json_option
+@option("json")
 @click.pass_obj
 def ask(
     settings: Settings,
@@ -149,10 +144,8 @@ def _model(name: str | None, settings: Settings) -> LanguageModel | None:
 
 def _show(answer: Answer, settings: Settings, *, as_json: bool) -> None:
     """Write what comes after the text of an answer, or all of it as JSON."""
-    if as_json:
-        click.echo(json.dumps(answer.as_dict(), ensure_ascii=False, indent=2))
-    else:
-        _show_sources(answer)
+    shown = answer.as_dict()
+    emit(shown, lambda: _show_sources(answer), as_json=as_json, indent=2)
     if answer.note:
         # Whole: a terminal breaks it, and a command in it can still be copied.
         click.echo(as_typed(answer.note, settings.home), err=True)
@@ -193,11 +186,7 @@ def _by_template(
 
 
 def _shown(pieces: Iterator[str | Answer], *, streams: bool) -> Answer:
-    """Write an answer's text as it comes; return the answer.
-
-    Text of a model is written as it is, but for control characters, which a terminal
-    would obey.
-    """
+    """Write an answer's text as it comes, so that it steers no terminal; return it."""
     wrote = False
     for piece in pieces:
         if not isinstance(piece, str):

@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from knowtrail.graph.cli.options import option
 from knowtrail.graph.extras import extra
 from knowtrail.retrieval.cli.serve import address_of, rules_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from knowtrail.graph.settings import Settings
+
+_OVER = "With --http: "
 
 
 @click.command()
-@click.option("--corpus", help="Corpus that is asked where a call names none.")
+@option("corpus", help="Corpus that is asked where a call names none.")
 @click.option("--write", is_flag=True, help="Let agents store and forget documents.")
 @click.option("--http", is_flag=True, help="Answer over HTTP in place of stdio.")
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="With --http: address to listen on; another than loopback needs a key.",
-)
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=7476,
-    show_default=True,
-    help="With --http: port to listen on; 0 takes a free one.",
-)
-@click.option(
-    "--key-file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="With --http: file with the key that clients must show.",
-)
-@click.option(
-    "--allowed-host",
-    "hosts",
-    multiple=True,
-    metavar="NAME",
-    help="With --http: name under which clients reach this server; repeatable.",
-)
+@option("host", help=f"{_OVER}address to listen on; another than loopback needs a key.")
+@option("port", default=7476, help=f"{_OVER}port to listen on; 0 takes a free one.")
+@option("key-file", help=f"{_OVER}file with the key that clients must show.")
+@option("allowed-host", help=f"{_OVER}name of this server for clients; repeatable.")
 @click.pass_obj
 def mcp(
     settings: Settings,

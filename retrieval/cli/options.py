@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.cli.options import MODELS, option, stacked
 from knowtrail.graph.errors import FilterError
 from knowtrail.retrieval.budgets import BUDGETS
 
@@ -45,7 +45,7 @@ algorithm_option = click.option(
 )
 
 _OPTIONS = (
-    click.option("--corpus", help="Corpus to ask; needed where there are several."),
+    option("corpus", help="Corpus to ask; needed where there are several."),
     *(
         click.option(
             f"--{name.replace('_', '-')}",
@@ -74,28 +74,21 @@ _OPTIONS = (
         show_default=True,
         help="Read the database, its snapshot, or the snapshot where it is current.",
     ),
-    click.option(
-        "--model",
-        "model_name",
-        metavar="NAME",
+    option(
+        "model",
         help="Language model of llm_guided_traversal, and of ask "
-        "(KNOWTRAIL_LANGUAGE_MODEL): Ollama's, openai:MODEL[@URL], anthropic:MODEL or "
-        "langchain:CLASS:MODEL.",
+        f"(KNOWTRAIL_LANGUAGE_MODEL): {MODELS}.",
     ),
 )
 
 
 def walk_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every command that walks."""
-    return reduce(lambda done, option: option(done), reversed(_OPTIONS), command)
+    return stacked(*_OPTIONS)(command)
 
 
 def read_filter(text: str | None) -> Any:
-    """Read a filter from the command line; None where there is none.
-
-    Raises:
-        FilterError: If it is not JSON.
-    """
+    """Read a filter from the command line; None where there is none."""
     if text is None:
         return None
     try:
@@ -111,13 +104,7 @@ def read_filter(text: str | None) -> Any:
 
 
 def tell_unknown_fields(connection: Connection, corpus: str, given: Any) -> None:
-    """Say on stderr which properties of a filter the corpus seems not to have.
-
-    Args:
-        connection: The database.
-        corpus: Name of the corpus.
-        given: The filter as it was read, None for none.
-    """
+    """Say on stderr which properties of a filter the corpus seems not to have."""
     from knowtrail.retrieval.filter_clauses import fields_of
     from knowtrail.retrieval.filters import parse_filter
 
@@ -147,12 +134,7 @@ def tell_unknown_fields(connection: Connection, corpus: str, given: Any) -> None
 
 
 def load_model(name: str | None, settings: Settings) -> LanguageModel | None:
-    """Return the language model of a name, None where none is named.
-
-    Raises:
-        ModelError: If it is not there.
-        MissingExtraError: If the packages for language models are missing.
-    """
+    """Return the language model of a name, None where none is named."""
     if name is None:
         return None
     from knowtrail.graph.models.language_models import check_there, load_language_model

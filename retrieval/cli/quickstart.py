@@ -122,11 +122,6 @@ def _ingest(connection: Connection, settings: Settings, embedder: Embedder) -> N
 
 
 def _draw(connection: Connection, walk: Walk, picture: Path) -> None:
-    """Write the picture of the walk.
-
-    Raises:
-        StorageError: If the file cannot be written.
-    """
     from knowtrail.graph.files import write_file
     from knowtrail.retrieval.picture import considered_chunks, walk_html
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.answers import json_option
+from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
     load_model,
@@ -85,10 +84,8 @@ def search(
             **options,
         )
         tell_unknown_fields(connection, result.walk.corpus, options["filter"])
-    if as_json:
-        click.echo(json.dumps(_as_dict(result), ensure_ascii=False, indent=2))
-    else:
-        show_result(result, sys.stdout)
+    shown = _as_dict(result)
+    emit(shown, lambda: show_result(result, sys.stdout), as_json=as_json, indent=2)
 
 
 def _as_dict(result: SearchResult) -> dict[str, Any]:

@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from knowtrail.graph.cli.options import options
 from knowtrail.graph.extras import extra
 
 if TYPE_CHECKING:
     import socket
+    from pathlib import Path
 
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.serve.guard import Rules
 
 
 @click.command()
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="Address to listen on; another than loopback needs a key.",
-)
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=7475,
-    show_default=True,
-    help="Port to listen on; 0 takes a free one.",
-)
-@click.option(
-    "--key-file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File with the key that clients must show, or NAME KEY a line.",
-)
-@click.option(
-    "--allowed-host",
-    "hosts",
-    multiple=True,
-    metavar="NAME",
-    help="Name under which clients may reach this server; may be repeated.",
-)
+@options("host", "port", "key-file", "allowed-host")
 @click.option(
     "--concurrency",
     type=click.IntRange(1, 64),

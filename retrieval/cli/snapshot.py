@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.answers import json_option
+from knowtrail.graph.cli.answers import emit, json_option
 
 if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
@@ -65,7 +64,6 @@ def _build(
     full: bool,
     as_json: bool,
 ) -> None:
-    """Make the snapshot and say what it holds."""
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.retrieval.snapshot.blocks import CorpusSource
     from knowtrail.retrieval.snapshot.build import build_snapshot
@@ -87,21 +85,18 @@ def _build(
         "built": report.built,
         "seconds": round(report.seconds, 3),
     }
-    if as_json:
-        click.echo(json.dumps(row, ensure_ascii=False))
-        return
     held = (
         f"version {facts.version}, {facts.documents:,} documents, {facts.chunks:,} "
         f"chunks, {facts.sentences:,} sentences, {facts.edges:,} edges, "
         f"{row['bytes'] / 1e6:,.1f} MB"
     )
-    if not report.built:
-        click.echo(f"The snapshot of corpus {facts.corpus} is current: {held}.")
-        return
-    click.echo(
-        f"Made the snapshot of corpus {facts.corpus} in {report.seconds:.1f} s: "
-        f"{held}; {report.read:,} documents read, {report.kept:,} kept."
-    )
+    told = f"The snapshot of corpus {facts.corpus} is current: {held}."
+    if report.built:
+        told = (
+            f"Made the snapshot of corpus {facts.corpus} in {report.seconds:.1f} s: "
+            f"{held}; {report.read:,} documents read, {report.kept:,} kept."
+        )
+    emit(row, told, as_json=as_json)
 
 
 def _verify(
@@ -115,25 +110,21 @@ def _verify(
     found = need_snapshot(settings.home, info.name, mark.version, stamp=mark.stamp)
     found.snapshot.verify()
     facts = found.snapshot.facts
-    if as_json:
-        row = {"corpus": facts.corpus, "version": facts.version, "sound": True}
-        click.echo(json.dumps(row, ensure_ascii=False))
-        return
-    click.echo(
+    row = {"corpus": facts.corpus, "version": facts.version, "sound": True}
+    told = (
         f"The snapshot of corpus {facts.corpus} is sound and current: version "
         f"{facts.version}, {len(facts.checksums)} files checked."
     )
+    emit(row, told, as_json=as_json)
 
 
 def _delete(settings: Settings, name: str, *, as_json: bool) -> None:
-    """Delete the snapshot."""
     from knowtrail.retrieval.snapshot.build import delete_snapshot
 
     deleted = delete_snapshot(settings.home, name)
-    if as_json:
-        row = {"corpus": name, "deleted": deleted}
-        click.echo(json.dumps(row, ensure_ascii=False))
-    elif deleted:
-        click.echo(f"Deleted the snapshot of corpus {name}.")
-    else:
-        click.echo(f"Corpus {name} has no snapshot.")
+    told = (
+        f"Deleted the snapshot of corpus {name}."
+        if deleted
+        else f"Corpus {name} has no snapshot."
+    )
+    emit({"corpus": name, "deleted": deleted}, told, as_json=as_json)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from knowtrail.graph.cli.answers import json_option
+from knowtrail.graph.cli.answers import emit, json_option
+from knowtrail.graph.cli.options import option
 from knowtrail.graph.settings import own_command
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
@@ -28,12 +28,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.traverse import TraverseResult
     from knowtrail.retrieval.walk import RankedChunk
 
-_RECORD = click.option(
-    "--record/--no-record",
-    default=True,
-    show_default=True,
-    help="Store the walk in the graph.",
-)
 _TRACE = click.option(
     "--trace", is_flag=True, help="Store (and write as JSON) every chunk considered."
 )
@@ -43,7 +37,7 @@ _TRACE = click.option(
 @click.argument("question")
 @algorithm_option
 @walk_options
-@_RECORD
+@option("record")
 @_TRACE
 @json_option
 @click.pass_obj
@@ -84,10 +78,8 @@ def traverse(
             **options,
         )
         tell_unknown_fields(connection, result.walk.corpus, options["filter"])
-    if as_json:
-        click.echo(_json(_as_dict(result, trace=trace)))
-    else:
-        show_walk(result.walk, sys.stdout)
+    shown = _as_dict(result, trace=trace)
+    emit(shown, lambda: show_walk(result.walk, sys.stdout), as_json=as_json, indent=2)
     if result.warning:
         click.echo(f"Warning: {result.warning}", err=True)
     elif result.traversal_id is not None and result.walk.steps and not as_json:
@@ -105,7 +97,7 @@ def traverse(
     help="Compare these, once each; without it all, llm_guided_traversal with --model.",
 )
 @walk_options
-@_RECORD
+@option("record")
 @_TRACE
 @json_option
 @click.pass_obj
@@ -163,25 +155,26 @@ def _show_comparison(
     from knowtrail.retrieval.display import show_comparison
     from knowtrail.retrieval.traverse import overlaps
 
-    if as_json:
-        click.echo(
-            _json({
-                "question": results[0].walk.question,
-                "corpus": results[0].walk.corpus,
-                "walks": [_as_dict(result, trace=trace) for result in results],
-                "overlaps": [
-                    {
-                        "algorithm": overlap.left,
-                        "other": overlap.right,
-                        "shared": overlap.shared,
-                        "either": overlap.either,
-                    }
-                    for overlap in overlaps(results)
-                ],
-            })
-        )
-    else:
-        show_comparison(results, overlaps(results), sys.stdout)
+    shared = overlaps(results)
+    shown = {
+        "question": results[0].walk.question,
+        "corpus": results[0].walk.corpus,
+        "walks": [_as_dict(result, trace=trace) for result in results],
+        "overlaps": [
+            {
+                "algorithm": overlap.left,
+                "other": overlap.right,
+                "shared": overlap.shared,
+                "either": overlap.either,
+            }
+            for overlap in shared
+        ],
+    }
+
+    def show() -> None:
+        show_comparison(results, shared, sys.stdout)
+
+    emit(shown, show, as_json=as_json, indent=2)
     for result in results:
         if said := result.error or result.warning:
             click.echo(f"{result.walk.algorithm}: {said}", err=True)
@@ -206,11 +199,6 @@ def _tell_saved(settings: Settings, traversal: str, *, trace: bool) -> None:
     click.echo(f"  {own} view path --traversal {traversal}")
 
 
-def _json(value: Any) -> str:
-    """Return a value as readable JSON."""
-    return json.dumps(value, ensure_ascii=False, indent=2)
-
-
 def _as_dict(result: TraverseResult, *, trace: bool) -> dict[str, Any]:
     """Return a result as JSON values; with `trace` also what was considered."""
     walk = result.walk.as_dict()
@@ -227,5 +215,4 @@ def _as_dict(result: TraverseResult, *, trace: bool) -> dict[str, Any]:
 
 
 def _ranked(chunks: Sequence[RankedChunk]) -> list[dict[str, Any]]:
-    """Return chunks that were considered as JSON values."""
     return [{"chunkId": chunk.id, "score": chunk.score} for chunk in chunks]

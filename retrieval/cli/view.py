@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from knowtrail.graph.cli.groups import NearGroup
+from knowtrail.graph.cli.options import option, stacked
+from knowtrail.graph.files import check_output, write_file
+from knowtrail.graph.session import open_connection
 from knowtrail.retrieval.cli.options import complete_algorithm
 
 if TYPE_CHECKING:
@@ -34,16 +37,18 @@ def _output(default: str, kinds: str) -> Callable[[_F], _F]:
     )
 
 
-_CORPUS = click.option("--corpus", help="Corpus; needed where there are several.")
-_TRAVERSAL = click.option(
-    "--traversal", metavar="ID", help="A recorded walk, in place of a question."
-)
-_ALGORITHM = click.option(
-    "--algorithm",
-    default="auto",
-    show_default=True,
-    shell_complete=complete_algorithm,
-    help="How to walk for QUESTION.",
+_WALKED = stacked(
+    click.option(
+        "--traversal", metavar="ID", help="A recorded walk, in place of a question."
+    ),
+    click.option(
+        "--algorithm",
+        default="auto",
+        show_default=True,
+        shell_complete=complete_algorithm,
+        help="How to walk for QUESTION.",
+    ),
+    option("corpus"),
 )
 
 
@@ -54,7 +59,7 @@ def view() -> None:
 
 @view.command()
 @click.argument("document")
-@_CORPUS
+@option("corpus")
 @_output("knowtrail-matrix.html", ".html, .png or .svg")
 @click.pass_obj
 def matrix(
@@ -64,8 +69,6 @@ def matrix(
 
     DOCUMENT is a title, an alias or an id.
     """
-    from knowtrail.graph.files import check_output
-    from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.views.matrix import matrix_of
 
     suffix = check_output(output, _STATIC)
@@ -78,9 +81,7 @@ def matrix(
 
 @view.command()
 @click.argument("question", required=False)
-@_TRAVERSAL
-@_ALGORITHM
-@_CORPUS
+@_WALKED
 @click.option(
     "--layout",
     type=click.Choice(["global", "sequential", "windowed"]),
@@ -94,34 +95,27 @@ def path(
     settings: Settings,
     /,
     *,
-    question: str | None,
-    traversal: str | None,
-    algorithm: str,
-    corpus: str | None,
     layout: str,
     output: Path,
+    **asked: Any,
 ) -> None:
     """Draw a walk over the similarities of the documents that it visited.
 
     The walk is that of QUESTION, or a recorded one.
     """
-    from knowtrail.graph.files import check_output
-    from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.views.matrix import path_of
 
     suffix = check_output(output, _STATIC)
-    _check_asked(question, traversal)
+    _check_asked(**asked)
     with open_connection(settings) as connection:
-        walk = _walk(connection, settings, question, traversal, algorithm, corpus)
+        walk = _walk(connection, settings, **asked)
         picture = path_of(connection, walk.walk, layout=layout, suffix=suffix)
     _write(output, picture)
 
 
 @view.command()
 @click.argument("question", required=False)
-@_TRAVERSAL
-@_ALGORITHM
-@_CORPUS
+@_WALKED
 @click.option(
     "--cypher", "statement", help="Draw what a reading statement returns instead."
 )
@@ -152,23 +146,20 @@ def graph(
     settings: Settings,
     /,
     *,
-    question: str | None,
-    traversal: str | None,
-    algorithm: str,
-    corpus: str | None,
     statement: str | None,
     output: Path,
-    **limits: Any,
+    chunks: int,
+    edges: int,
+    projection: str,
+    **asked: Any,
 ) -> None:
     """Draw the chunks of a corpus in space, with the walk of QUESTION if given.
 
     With --cypher, draw the nodes and relationships that a statement returns.
     """
-    from knowtrail.graph.files import check_output
-    from knowtrail.graph.session import open_connection
-
     suffix = check_output(output, _PAGE if statement is not None else _STATIC)
-    if statement is not None and (question is not None or traversal is not None):
+    walks = asked["question"] is not None or asked["traversal"] is not None
+    if statement is not None and walks:
         msg = "Give --cypher, or a question, or --traversal: one of them."
         raise click.UsageError(msg)
     with open_connection(settings) as connection:
@@ -181,20 +172,26 @@ def graph(
         from knowtrail.retrieval.views.space import space_of
 
         walk = None
-        if question is not None or traversal is not None:
-            _check_asked(question, traversal)
-            walk = _walk(connection, settings, question, traversal, algorithm, corpus)
-        name = (
-            find_corpus(connection, corpus or settings.corpus).name
-            if walk is None
-            else walk.walk.corpus
+        if walks:
+            _check_asked(**asked)
+            walk = _walk(connection, settings, **asked)
+            name = walk.walk.corpus
+        else:
+            name = find_corpus(connection, asked["corpus"] or settings.corpus).name
+        picture = space_of(
+            connection,
+            name,
+            walk,
+            chunks=chunks,
+            edges=edges,
+            projection=projection,
+            suffix=suffix,
         )
-        picture = space_of(connection, name, walk, suffix=suffix, **limits)
     _write(output, picture)
 
 
 @view.command()
-@_CORPUS
+@option("corpus")
 @click.option(
     "--documents",
     type=click.IntRange(0, 1_000),
@@ -223,7 +220,6 @@ def index(
 ) -> None:
     """Draw all of a corpus into a folder: space, links, walks, documents, one page."""
     from knowtrail.graph.cli.progress import progress_bars
-    from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.corpora import find_corpus
     from knowtrail.retrieval.views.index import write_index
 
@@ -246,7 +242,6 @@ def index(
 )
 def style(*, bloom: Path | None, grass: Path | None) -> None:
     """Write a Bloom perspective and a Browser style that fit the graph."""
-    from knowtrail.graph.files import check_output
     from knowtrail.retrieval.views.bloom import grass_text, perspective_text
 
     if bloom is None and grass is None:
@@ -292,7 +287,6 @@ def uml(
     output: Path,
 ) -> None:
     """Draw the classes of heritage, shaded by how specific they are to a question."""
-    from knowtrail.graph.files import check_output
     from knowtrail.retrieval.specificity.class_scores import diagram
 
     suffix = check_output(output, (".svg", ".html"))
@@ -302,7 +296,7 @@ def uml(
     _write(output, picture)
 
 
-def _check_asked(question: str | None, traversal: str | None) -> None:
+def _check_asked(*, question: str | None, traversal: str | None, **_: Any) -> None:
     """Refuse both and neither of a question and a recorded walk."""
     if (question is None) == (traversal is None):
         msg = "Give one of them: a question, or --traversal ID of a recorded walk."
@@ -312,12 +306,12 @@ def _check_asked(question: str | None, traversal: str | None) -> None:
 def _walk(
     connection: Connection,
     settings: Settings,
+    *,
     question: str | None,
     traversal: str | None,
     algorithm: str,
     corpus: str | None,
 ) -> PicturedWalk:
-    """Return the walk that was asked for."""
     from knowtrail.retrieval.views.walks import ask_walk, read_walk
 
     if traversal is not None:
@@ -333,7 +327,5 @@ def _walk(
 
 def _write(output: Path, picture: bytes | str) -> None:
     """Write a picture and say where it is."""
-    from knowtrail.graph.files import write_file
-
     write_file(output, picture)
     click.echo(str(output))

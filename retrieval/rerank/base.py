@@ -47,12 +47,7 @@ RERANKERS: Mapping[str, tuple[str, str]] = {
 
 
 class BaseReranker(ABC):
-    """Scores documents for a query.
-
-    Attributes:
-        name: What messages and results call it.
-        concurrency: Queries that may be scored side by side.
-    """
+    """Scores documents for a query, so many queries side by side."""
 
     name: str = ""
     concurrency: int = 1
@@ -64,12 +59,7 @@ class BaseReranker(ABC):
 
     @abstractmethod
     async def score(self, query: str, documents: Sequence[str]) -> list[float]:
-        """Return one finite number a document, in their order.
-
-        Args:
-            query: What is asked.
-            documents: Texts, never none of them.
-        """
+        """Return one finite number a document, of at least one, in their order."""
 
     def score_sync(self, query: str, documents: Sequence[str]) -> list[float]:
         """Do as `score` does where nothing is awaited, also inside a running loop.
@@ -90,17 +80,9 @@ class BaseReranker(ABC):
         """Score every document of a file of queries and write the annotated file.
 
         What was scored is kept beside the target as it comes, so that the same call
-        continues where an interrupted one ended; the target appears when it is whole.
-
-        Args:
-            source: Queries with documents, see `knowtrail.retrieval.rerank.datasets`.
-            target: Where the annotated file goes; it may be the source.
-            document_limit: Take the first so many documents of each query, in the
-                order of the file, and leave the others out; None takes all.
-            progress: Told of each query.
-
-        Returns:
-            How many queries were written.
+        continues where an interrupted one ended; the target, which may be the source,
+        appears when it is whole. With a limit the first so many documents of each query
+        are taken. Returns how many queries were written.
 
         Raises:
             InputError: If the limit or the source is no good.
@@ -136,11 +118,7 @@ class BaseReranker(ABC):
             return pool.submit(asyncio.run, work).result()
 
     def as_compressor(self, *, top_n: int | None = None) -> RerankCompressor:
-        """Return a LangChain document compressor that reranks with this.
-
-        Args:
-            top_n: Documents that it returns at most; None returns all.
-        """
+        """Return a LangChain document compressor of the `top_n` best, None for all."""
         from knowtrail.retrieval.rerank.compressor import RerankCompressor
 
         return RerankCompressor(reranker=self, top_n=top_n)

@@ -47,9 +47,6 @@ def words(text: str) -> list[str]:
     difference. A word is a run of letters, digits and the marks that belong to them. In
     scripts without spaces between words, each two neighbouring characters are one, as
     is usual for searching them.
-
-    Args:
-        text: Any text.
     """
     folded = unicodedata.normalize("NFKC", text).casefold()
     if folded.isascii():
@@ -129,17 +126,7 @@ class Bm25Reranker(LocalReranker):
 def bm25_scores(
     query: str, documents: Sequence[str], *, k1: float = K1, b: float = B
 ) -> list[float]:
-    """Return the BM25 of each document among these.
-
-    Args:
-        query: What is asked; a query without a word that any document has gives 0.
-        documents: Texts; one without words gets 0.
-        k1: How much more a word counts that comes again.
-        b: How much long documents are held back.
-
-    Returns:
-        Numbers from 0, in the order of the documents.
-    """
+    """Return the BM25 of each document among these, 0 where no word is shared."""
     import bm25s  # type: ignore[import-untyped]
 
     _LOG.setLevel(logging.NOTSET)

@@ -20,16 +20,12 @@ if TYPE_CHECKING:
 
 
 class RerankCompressor(BaseDocumentCompressor):
-    """Puts Documents in a reranker's order, best first.
+    """Puts the `top_n` best Documents (None: all) in a reranker's order, best first.
 
     Each Document that comes out is a copy whose metadata has the number as
     `relevance_score`. Documents with the same number stand in the order of their ids,
     those without an id last and as they came. Works as the compressor of LangChain's
     `ContextualCompressionRetriever`.
-
-    Attributes:
-        reranker: What scores.
-        top_n: Documents that come out at most; None for all.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -43,13 +39,7 @@ class RerankCompressor(BaseDocumentCompressor):
         query: str,
         callbacks: Callbacks | None = None,
     ) -> Sequence[Document]:
-        """Return the best Documents, best first.
-
-        Args:
-            documents: What was found.
-            query: What is asked.
-            callbacks: Of LangChain; nothing is told to them.
-        """
+        """Return the best Documents, best first; callbacks are told nothing."""
         texts = [document.page_content for document in documents]
         return self._ranked(documents, checked_scores(self.reranker, query, texts))
 

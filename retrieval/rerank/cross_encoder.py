@@ -30,13 +30,8 @@ class CrossEncoderReranker(LocalReranker):
 
     A folder needs no network. A name is looked for in the cache of the hub, and where
     it is not there it is fetched; without a network that is an error which says so.
-    Code that a model brings along is never run.
-
-    Args:
-        place: Model name or folder.
-        batch_size: Pairs in one pass of the model.
-        max_length: Tokens of a pair that are read, the rest is cut; None takes the
-            model's own.
+    Code that a model brings along is never run. Of a pair `max_length` tokens are read;
+    None takes the model's own limit.
     """
 
     def __init__(
@@ -55,12 +50,7 @@ class CrossEncoderReranker(LocalReranker):
 
     @property
     def model(self) -> Any:
-        """Return the loaded `CrossEncoder`.
-
-        Raises:
-            ModelError: If the files are neither here nor to be fetched, or are no
-                cross-encoder.
-        """
+        """Return the loaded `CrossEncoder`."""
         if self._model is None:
             with _LOADING:
                 if self._model is None:
@@ -68,11 +58,7 @@ class CrossEncoderReranker(LocalReranker):
         return self._model
 
     def score_sync(self, query: str, documents: Sequence[str]) -> list[float]:
-        """Return the model's number for each pair, as the library gives it.
-
-        Raises:
-            ModelError: If the model gives more than one number a pair.
-        """
+        """Return the model's number for each pair, as the library gives it."""
         scores = self.model.predict(
             [(query, text) for text in documents],
             batch_size=self._batch_size,

@@ -29,12 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What is asked.
-
-    Attributes:
-        id: Its id, unique in a file.
-        query: Its text.
-    """
+    """What is asked; its id is unique in a file."""
 
     id: str
     query: str
@@ -42,13 +37,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A candidate.
-
-    Attributes:
-        id: Its id, unique in a query.
-        content: Its text.
-        metadata: Whatever is known about it, as JSON.
-    """
+    """A candidate; its id is unique in a query, `metadata` any JSON."""
 
     id: str
     content: str
@@ -57,11 +46,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatedDocument(Document):
-    """A candidate with a score.
-
-    Attributes:
-        score: How relevant it is, a finite number; higher is more.
-    """
+    """A candidate with a score, a finite number; higher is more relevant."""
 
     score: float
 
@@ -85,12 +70,6 @@ class AnnotatedQueryDocuments:
 def read_queries(path: str | Path) -> Iterator[QueryDocuments]:
     """Yield the queries of a file, annotated or not, with their documents.
 
-    Args:
-        path: A file in UTF-8.
-
-    Yields:
-        One query a line; scores are passed over.
-
     Raises:
         SourceError: If the file cannot be read or a line is no good; the message has
             the file's name, the line's number and what is wrong.
@@ -102,12 +81,6 @@ def read_queries(path: str | Path) -> Iterator[QueryDocuments]:
 
 def read_annotated(path: str | Path) -> Iterator[AnnotatedQueryDocuments]:
     """Yield the queries of an annotated file with their scored documents.
-
-    Args:
-        path: A file in UTF-8.
-
-    Yields:
-        One query a line.
 
     Raises:
         SourceError: If the file cannot be read or a line is no good, such as a
@@ -124,14 +97,7 @@ def read_annotated(path: str | Path) -> Iterator[AnnotatedQueryDocuments]:
 
 
 def write_queries(path: str | Path, items: Iterable[QueryDocuments]) -> int:
-    """Write queries with their documents, whole or not at all.
-
-    Args:
-        path: Where the file goes; what is there is replaced at the end.
-        items: The queries, taken one at a time.
-
-    Returns:
-        How many queries were written.
+    """Write queries with their documents, whole or not at all; return how many.
 
     Raises:
         InputError: If an id comes twice or a score is no finite number.

@@ -25,11 +25,7 @@ BLANK = "-"
 
 
 class EmbeddingReranker(LocalReranker):
-    """Cosine of the query's vector and each document's.
-
-    Args:
-        embedder: The model; its query prompt is put before the query.
-    """
+    """Cosine of the query's vector and each document's."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
@@ -49,16 +45,10 @@ class EmbeddingReranker(LocalReranker):
 def query_and_documents(
     embedder: Embedder, query: str, documents: Sequence[str]
 ) -> tuple[Vector, Vector]:
-    """Return a query's vector and its documents', in float64.
+    """Return a query's vector (n,) and its documents' (documents, n), in float64.
 
-    Args:
-        embedder: The model.
-        query: What is asked.
-        documents: At least one text, each different one embedded once; one that is
-            blank is embedded as a dash, as some models have no vector for nothing.
-
-    Returns:
-        An array of shape (dimensions,) and one of shape (documents, dimensions).
+    Each different text is embedded once; one that is blank is embedded as a dash, as
+    some models have no vector for nothing.
 
     Raises:
         VectorError: If a vector is not finite, zero or of another length.

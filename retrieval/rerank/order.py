@@ -39,11 +39,6 @@ def checked_scores(
 ) -> list[float]:
     """Return the scores of documents, checked; none where there are no documents.
 
-    Args:
-        reranker: What scores; it is not asked where there is nothing to score.
-        query: What is asked.
-        documents: Texts; one that is empty is scored like any other.
-
     Raises:
         InputError: If a text is none.
         ModelError: If a score is missing or no finite number.
@@ -65,10 +60,7 @@ async def achecked_scores(
 
 
 def _texts(query: object, documents: Sequence[object]) -> tuple[str, list[str]]:
-    """Return the query and the documents, which must be texts.
-
-    Half characters, which JSON can bring and no tokenizer takes, are replaced.
-    """
+    """Return query and documents, which must be texts, without half characters."""
     if isinstance(documents, str):
         msg = "The documents are one text: give a list of texts."
         raise InputError(msg)
@@ -106,10 +98,6 @@ def best_first(scores: Sequence[float], ids: Sequence[str | None]) -> list[int]:
 
     Equal scores go by id, so that the order never depends on what came first; those
     without an id follow in the order in which they came.
-
-    Args:
-        scores: Finite numbers.
-        ids: One for each, None where there is none.
     """
     return sorted(
         range(len(scores)),

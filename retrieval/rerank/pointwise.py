@@ -56,19 +56,7 @@ def width(dimensions: int) -> int:
 
 
 def features(embedder: Embedder, query: str, documents: Sequence[str]) -> Vector:
-    """Return a row of numbers for each document.
-
-    Args:
-        embedder: The model of the vectors.
-        query: What is asked.
-        documents: At least one text.
-
-    Returns:
-        Float64 array of shape (documents, `width`).
-
-    Raises:
-        VectorError: If the embedder gives a vector that cannot be used.
-    """
+    """Return a row of numbers a document, float64 of shape (documents, `width`)."""
     asked, found = query_and_documents(embedder, query, documents)
     asked = asked / np.linalg.norm(asked)
     found = found / np.linalg.norm(found, axis=1, keepdims=True)
@@ -84,18 +72,11 @@ def features(embedder: Embedder, query: str, documents: Sequence[str]) -> Vector
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PointwiseModel:
-    """A linear model of `features`.
+    """A linear model of `features` by the named embedder.
 
-    A document's score is the product of its row, less `mean` and divided by `scale`,
-    with `weights`.
-
-    Attributes:
-        embedder: Name of the embedder whose vectors it knows.
-        dimensions: Length of these vectors.
-        mean: Float64 array, one number a feature.
-        scale: The same; every number above 0.
-        weights: The same.
-        trained: How it was made, as JSON.
+    A document's score is the product of its row, less `mean` and divided by `scale`
+    (all above 0), with `weights`: float64, one number a feature. `trained` tells how it
+    was made, as JSON.
     """
 
     embedder: str
@@ -106,11 +87,7 @@ class PointwiseModel:
     trained: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check that the parts fit each other.
-
-        Raises:
-            InputError: If they do not.
-        """
+        """Check that the parts fit each other."""
         wanted = (width(self.dimensions),)
         for name in ("mean", "scale", "weights"):
             array = getattr(self, name)
@@ -138,15 +115,7 @@ class PointwiseModel:
 
 
 def write_model(path: str | Path, model: PointwiseModel) -> None:
-    """Write a model, whole or not at all; the same model gives the same bytes.
-
-    Args:
-        path: Where the file goes; what is there is replaced.
-        model: The model.
-
-    Raises:
-        StorageError: If it cannot be written.
-    """
+    """Write a model, whole or not at all; the same model gives the same bytes."""
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -168,9 +137,6 @@ def write_model(path: str | Path, model: PointwiseModel) -> None:
 
 def read_model(path: str | Path) -> PointwiseModel:
     """Read a model that `write_model` wrote.
-
-    Args:
-        path: The file.
 
     Raises:
         ModelError: If there is no file.
@@ -248,11 +214,6 @@ def _refusal(path: str | Path, why: str) -> str:
 class PointwiseReranker(LocalReranker):
     """Scores each document by a linear model of embedding and BM25 features.
 
-    Args:
-        model: The model, see `read_model`.
-        embedder: The embedder that it names.
-        name: What results call it.
-
     Raises:
         InputError: If the embedder is another one. Its dimensions are checked when it
             first scores, as asking for them can load a model.
@@ -278,11 +239,7 @@ class PointwiseReranker(LocalReranker):
         return f"pointwise {self._model.fingerprint}"
 
     def score_sync(self, query: str, documents: Sequence[str]) -> list[float]:
-        """Return the model's number for each document.
-
-        Raises:
-            InputError: If the embedder's vectors have another length.
-        """
+        """Return the model's number for each document."""
         if not self._checked:
             self._check_dimensions()
         rows = features(self._embedder, query, documents)

@@ -40,15 +40,7 @@ _LOADING = threading.Lock()
 
 
 def check_open(name: str, settings: Settings | None) -> None:
-    """Refuse a reranker that a caller of a procedure may not name.
-
-    Args:
-        name: What the caller wants.
-        settings: The server's, whose `reranker` is allowed too.
-
-    Raises:
-        InputError: If it is another one.
-    """
+    """Refuse a reranker that a caller of a procedure may not name."""
     own = None if settings is None else settings.reranker
     allowed = [*OPEN, *([own] if own else [])]
     if name not in allowed:
@@ -61,13 +53,7 @@ def check_open(name: str, settings: Settings | None) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reranked:
-    """What reranking did to a search.
-
-    Attributes:
-        name: The reranker.
-        candidates: Hits that were scored.
-        milliseconds: How long that took.
-    """
+    """What reranking did to a search: how many hits were scored, and in what time."""
 
     name: str
     candidates: int
@@ -76,13 +62,10 @@ class Reranked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """How the hits of a search are reranked.
+    """How so many hits of a search are reranked.
 
-    Attributes:
-        name: The reranker.
-        reranker: What scores; None for the cosines that hits bring along, which are
-            those of the corpus's own vectors.
-        candidates: Hits that are scored.
+    Without a reranker by the cosines that hits bring along, which are those of the
+    corpus's own vectors.
     """
 
     name: str
@@ -100,12 +83,7 @@ def stage_of(
 ) -> Stage | None:
     """Return the stage that a caller asks for, before anything is searched.
 
-    Args:
-        rerank: A reranker or its name, see `load_reranker`; None for no stage.
-        candidates: Hits to score; as many as `k` where that is more.
-        k: Hits wanted; no more than may be scored.
-        settings: Where models and keys are found.
-        embedder: The caller's embedder, for a reranker that needs one.
+    As many hits are scored as are wanted (`k`), where that is more.
 
     Raises:
         InputError: If there is no such reranker, or the number is no good.
@@ -152,15 +130,10 @@ def _kept(name: str, settings: Settings | None) -> BaseReranker:
 def rerank_hits(
     stage: Stage | None, task: Task, hits: tuple[Hit, ...]
 ) -> tuple[tuple[Hit, ...], Reranked | None]:
-    """Return the best hits in the reranker's order.
+    """Return the best hits in the reranker's order; without a stage as they are.
 
     A chunk is scored by its whole text. Each hit then has those of its sentences that
     no better hit has; a chunk of which none is left is left out.
-
-    Args:
-        stage: How to score; None leaves the hits as they are.
-        task: The question, and how many hits or sentences are wanted.
-        hits: The candidates.
 
     Raises:
         ModelError: If the reranker gives no usable scores.

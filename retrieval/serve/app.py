@@ -72,14 +72,10 @@ def create_app(
     seconds: float = 60.0,
     templates: TemplateDoor | None = None,
 ) -> Guard:
-    """Return the ASGI application.
+    """Return the ASGI application of what runs the procedures, for who may ask.
 
-    Args:
-        backend: What runs the procedures.
-        rules: Who may ask; None serves this machine without a key.
-        places: Calls that run at once; four times as many may wait.
-        seconds: How long a call may take.
-        templates: What answers by templates; None answers nothing by them.
+    Without rules it serves this machine without a key, without templates nothing by
+    them.
     """
     app = FastAPI(
         title="Knowtrail",

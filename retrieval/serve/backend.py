@@ -36,12 +36,7 @@ NOT_LOADED = "not loaded, see the log"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredQuestion:
-    """The question of a stored Query.
-
-    Attributes:
-        text: What is asked.
-        corpus: The corpus it was asked of; None where the node does not say.
-    """
+    """The question of a stored Query, and its corpus where the node says one."""
 
     text: str
     corpus: str | None
@@ -49,11 +44,7 @@ class StoredQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """Whether calls can be answered.
-
-    Attributes:
-        parts: What each part says; `ok` where it is ready.
-    """
+    """Whether calls can be answered: what each part says, `ok` where it is ready."""
 
     parts: Mapping[str, str]
 
@@ -91,13 +82,7 @@ class GraphBackend:
     """The procedures over one connection, which is left open."""
 
     def __init__(self, connection: AsyncConnection, settings: Settings) -> None:
-        """Make a backend.
-
-        Args:
-            connection: The database, for every request.
-            settings: Where models and snapshots are found, and the corpus of requests
-                that name none.
-        """
+        """Make a backend for all requests to one database."""
         self._connection = connection
         self._settings = settings
         self._models = "loading"
@@ -129,11 +114,7 @@ class GraphBackend:
     async def call(
         self, name: str, arguments: Mapping[str, Any], options: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
-        """Run a procedure and return its rows.
-
-        Raises:
-            KnowtrailError: Whatever the procedure raises.
-        """
+        """Run a procedure and return its rows."""
         return await acall(
             name,
             self._connection,
@@ -145,11 +126,7 @@ class GraphBackend:
     async def stream(
         self, name: str, arguments: Mapping[str, Any], options: Mapping[str, Any]
     ) -> AsyncGenerator[str | dict[str, Any]]:
-        """Yield the text of an answer as the model gives it, then the row.
-
-        Raises:
-            KnowtrailError: Whatever the procedure raises.
-        """
+        """Yield the text of an answer as the model gives it, then the row."""
         options = self._with_corpus(options)
         asked = keywords(name, arguments, options, settings=self._settings)
         pieces = aask_stream(self._connection, settings=self._settings, **asked)
@@ -230,13 +207,11 @@ class TemplateDoor:
         self._connection: Any = None
 
     async def answer(self, call: Asked, caller: str) -> dict[str, Any]:
-        """Answer a request; see `TemplatePipeline.forward`.
+        """Answer a request of the named caller; see `TemplatePipeline.forward`.
 
-        Args:
-            call: `question`, and if wanted `conversation`, `language`, `k`, `strict`
-                and `corpus`, whose institutions alone are found; without it those of
-                the corpus that is served, or else all.
-            caller: Name of the key; a conversation is found by who began it alone.
+        The call has `question`, and if wanted `conversation` (found by who began it
+        alone), `language`, `k`, `strict` and `corpus`, whose institutions alone are
+        found; without it those of the corpus that is served, or else all.
 
         Raises:
             InputError: If a parameter is unknown or no good.
@@ -313,11 +288,7 @@ class TemplateDoor:
 
 
 def metrics_response() -> tuple[bytes, str]:
-    """Return the metrics of this process with their media type.
-
-    Raises:
-        MissingExtraError: If the extra `templates` is not installed.
-    """
+    """Return the metrics of this process with their media type."""
     from knowtrail.retrieval.specificity.monitoring import CONTENT_TYPE, metrics_text
 
     return metrics_text(), CONTENT_TYPE

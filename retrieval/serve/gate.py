@@ -38,19 +38,13 @@ class Threads(ThreadPoolExecutor):
 
 
 class Gate:
-    """Places for calls that run at once; a few more may wait for one.
+    """Places for calls that run at once; four times as many may wait for one.
 
-    Attributes:
-        seconds: How long a call may take, waiting included.
+    A call may take so many seconds, waiting included.
     """
 
     def __init__(self, *, places: int, seconds: float) -> None:
-        """Make a gate.
-
-        Args:
-            places: Calls that may run at once; four times as many may wait.
-            seconds: How long a call may take.
-        """
+        """Make a gate."""
         self.seconds = seconds
         self._free = asyncio.Semaphore(places)
         self._most = places * (1 + WAITING_EACH)
@@ -60,10 +54,8 @@ class Gate:
     async def place(self) -> AsyncIterator[float]:
         """Hold a place; yield the loop's time at which the call must be done.
 
-        A place is free again once none of the call's `Threads` works any more.
-
-        Raises:
-            HTTPException: 503 if too many wait, or none became free in time.
+        A place is free again once none of the call's `Threads` works any more. A 503 if
+        too many wait, or none became free in time.
         """
         if self._inside >= self._most:
             raise _busy(self._inside)
@@ -98,16 +90,7 @@ class Gate:
 
 
 async def within(end: float, seconds: float, work: Awaitable[T]) -> T:
-    """Await something until a time of the loop; then it is cancelled.
-
-    Args:
-        end: The loop's time.
-        seconds: How long the whole call may take, for the message.
-        work: What to await.
-
-    Raises:
-        HTTPException: 504 if the time is over.
-    """
+    """Await something until a time of the loop; then cancel it, with a 504."""
     limit = asyncio.timeout_at(end)
     try:
         async with limit:
@@ -126,14 +109,9 @@ async def within(end: float, seconds: float, work: Awaitable[T]) -> T:
 async def until_gone(
     work: Coroutine[Any, Any, T], receive: Callable[[], Awaitable[Any]]
 ) -> T:
-    """Await something as long as the client is there; then it is cancelled.
+    """Await something as long as the client is there; then cancel it and raise.
 
-    Args:
-        work: What to do; the request's body must have been read.
-        receive: The server's channel, on which it says that the client has gone.
-
-    Raises:
-        HTTPException: If the client has gone.
+    The request's body must have been read, for the channel to say that it has gone.
     """
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_gone(receive))

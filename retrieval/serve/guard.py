@@ -56,14 +56,7 @@ _STATUSES: tuple[tuple[type[KnowtrailError], HTTPStatus], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A refusal or a failure, as RFC 9457 words it.
-
-    Attributes:
-        status: HTTP status.
-        detail: What was wrong, the value, what to do.
-        error: Name of the error's kind, for programs.
-        headers: Headers that the answer needs besides.
-    """
+    """A refusal or a failure, as RFC 9457 words it; `error` names its kind."""
 
     status: HTTPStatus
     detail: str
@@ -71,11 +64,7 @@ class Problem:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self, request_id: str) -> dict[str, Any]:
-        """Return the body of the answer.
-
-        Args:
-            request_id: The id under which the log has the request.
-        """
+        """Return the body of the answer, with the id that the log has too."""
         return {
             "type": "about:blank",
             "title": self.status.phrase,
@@ -127,9 +116,7 @@ FILE_NAME = "serve.key"
 def check_key(key: str, where: str) -> str:
     """Return a key that can be sent in a header and is not guessed.
 
-    Args:
-        key: The key.
-        where: Where it comes from, for the message, which does not repeat it.
+    The message says where it comes from and does not repeat it.
 
     Raises:
         SettingsError: If it is too short or has other characters.
@@ -168,10 +155,9 @@ def read_keys(path: Path) -> dict[str, str]:
 
 
 def stored_keys(home: Path) -> tuple[dict[str, str], Path]:
-    """Return the keys of a home folder with their file; the first call makes one.
+    """Return the keys of a home folder with their file, readable by its user only.
 
-    Args:
-        home: The folder; the file in it is readable by its user only.
+    The first call makes one.
 
     Raises:
         SettingsError: If the file is no good.
@@ -193,12 +179,7 @@ def stored_keys(home: Path) -> tuple[dict[str, str], Path]:
 
 
 def shown_key(authorization: str) -> str | None:
-    """Return the key in an `Authorization` header; None where it has none.
-
-    Args:
-        authorization: `Bearer KEY`, or `Basic ...` whose password is the key; the user
-            name may be anything.
-    """
+    """Return the key of `Bearer KEY`, or the password of `Basic ...`; or None."""
     scheme, _, value = authorization.strip().partition(" ")
     if scheme.lower() == "bearer":
         return value.strip()
@@ -212,12 +193,7 @@ def shown_key(authorization: str) -> str | None:
 
 
 def caller_of(shown: str | None, keys: Mapping[str, str]) -> str | None:
-    """Return whose key a client shows, None for no key, in a time that tells nothing.
-
-    Args:
-        shown: What it shows.
-        keys: The keys by name.
-    """
+    """Return whose key a client shows, or None, in a time that tells nothing."""
     digest = _digest(shown or "")
     fits = [n for n, key in keys.items() if hmac.compare_digest(digest, _digest(key))]
     return fits[0] if fits else None
@@ -251,13 +227,9 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Who may ask, and how much at once.
+    """Who may ask (by the callers' names, anyone where there is none), and how much.
 
-    Attributes:
-        keys: What clients must show, by the callers' names; empty where none is
-            needed. Not in the repr.
-        hosts: Names in the `Host` header that are served; None serves any.
-        body_bytes: The longest body that is read.
+    `hosts` are the names in the `Host` header that are served; None serves any.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -108,12 +108,7 @@ BACKLOG = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much is done at once.
-
-    Attributes:
-        places: Calls that run at once.
-        seconds: How long a call may take.
-    """
+    """How many calls run at once, and how many seconds each may take."""
 
     places: int = 4
     seconds: float = 60.0
@@ -122,11 +117,7 @@ class Limits:
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens, so that a taken port is known at once.
 
-    Who connects before the server is there waits for it.
-
-    Args:
-        host: Address or name of this machine.
-        port: Port; 0 takes a free one.
+    Who connects before the server is there waits for it. Port 0 takes a free one.
 
     Raises:
         PortInUseError: If the port is taken.
@@ -166,13 +157,6 @@ async def serve(
 ) -> None:
     """Serve until SIGTERM or Ctrl-C; then finish what runs, for five seconds.
 
-    Args:
-        settings: Which database, corpus and models.
-        bound: The socket; it is closed at the end.
-        rules: Who may ask.
-        limits: How much is done at once.
-        started: Called once requests are answered.
-
     Raises:
         DatabaseError: If the database does not answer at the start.
     """
@@ -201,10 +185,7 @@ async def run_app(
 ) -> None:
     """Answer requests by an ASGI application until SIGTERM or Ctrl-C.
 
-    Args:
-        app: The application; it is told of no start and end.
-        bound: The socket; it is closed at the end.
-        started: Called once requests are answered.
+    It is told of no start and end; the socket is closed at the end.
     """
     server = _Server(
         uvicorn.Config(

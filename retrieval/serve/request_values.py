@@ -29,14 +29,7 @@ SHOWN = 80
 
 
 def read_query(query: bytes) -> dict[str, list[str]]:
-    """Return the parameters of a URL, each with its texts in order.
-
-    Args:
-        query: What follows the question mark, percent-encoded UTF-8.
-
-    Raises:
-        InputError: If it is not UTF-8 or has too many fields.
-    """
+    """Return the parameters of a URL, in UTF-8, each with its texts in order."""
     found: dict[str, list[str]] = {}
     try:
         pairs = parse_qsl(
@@ -57,11 +50,7 @@ def read_query(query: bytes) -> dict[str, list[str]]:
 
 
 def read_body(body: bytes) -> dict[str, Any]:
-    """Return the JSON object of a request's body; nothing for an empty one.
-
-    Raises:
-        InputError: If it is something else.
-    """
+    """Return the JSON object of a request's body; nothing for an empty one."""
     if not body.strip():
         return {}
     try:
@@ -85,11 +74,7 @@ def read_values(
     """Return the parameters of a call by name, not yet checked.
 
     A parameter of the URL whose text is empty, and one that is null in the body, is as
-    if it were not given.
-
-    Args:
-        query: Parameters of the URL; a list is one text with commas, or several.
-        body: Parameters of the body.
+    if it were not given. A list in the URL is one text with commas, or several.
 
     Raises:
         InputError: If one is given twice or cannot be read as its type.
@@ -119,12 +104,7 @@ BODY_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a client gave, not yet checked.
-
-    Attributes:
-        query: Parameters of the URL.
-        body: Parameters of the body.
-    """
+    """What a client gave in URL and body, not yet checked."""
 
     query: dict[str, list[str]]
     body: dict[str, Any]
@@ -136,12 +116,7 @@ class Asked:
 
 
 async def asked(request: Request) -> Asked:
-    """Return the parameters of a request.
-
-    Raises:
-        InputError: If URL or body cannot be read.
-        HTTPException: If the body does not come, or is of another kind.
-    """
+    """Return the parameters of a request."""
     try:
         async with asyncio.timeout(BODY_SECONDS):
             body = await request.body()

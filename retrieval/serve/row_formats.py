@@ -42,12 +42,8 @@ def csv_text(
     """Return rows as CSV with a header, lines ending as RFC 4180 has them.
 
     Null is an empty field, the empty text a quoted one, so that LOAD CSV tells them
-    apart; lists and maps are JSON, booleans `true` and `false`.
-
-    Args:
-        columns: Names of the columns, in order.
-        rows: Values by column.
-        escaped: Whether the reader takes a backslash in a quoted field for an escape.
+    apart; lists and maps are JSON, booleans `true` and `false`. `escaped` is for
+    readers that take a backslash in a quoted field for an escape.
     """
     lines = [",".join(_cell(name, escaped) for name in columns)]
     lines += [
@@ -57,12 +53,7 @@ def csv_text(
 
 
 def escapes_for(user_agent: str, asked: str | None) -> bool:
-    """Return whether backslashes are escaped for a reader.
-
-    Args:
-        user_agent: What the client calls itself.
-        asked: `neo4j` or `rfc4180` where the client says it; None where it does not.
-    """
+    """Return whether backslashes are escaped for a reader, by its name or its wish."""
     if asked is None:
         return user_agent.startswith(LOAD_CSV_AGENT)
     return asked == "neo4j"
@@ -90,12 +81,8 @@ async def started(
     """Yield a line for each piece: `{"token": ...}` for text, `{"row": ...}` for rows.
 
     What fails before the first line is raised, since the status can still say it; what
-    fails later is the last line, `{"error": ...}`.
-
-    Args:
-        pieces: What is made; closed at the end.
-        gate: Whose place is held all the time.
-        request_id: For the description of a failure.
+    fails later is the last line, `{"error": ...}`. The gate's place is held all the
+    time.
     """
     any_line = False
     async with gate.place() as end, aclosing(pieces):

@@ -96,12 +96,7 @@ _PROBLEM = {
 
 
 def get_description(procedure: Procedure, media_type: str) -> dict[str, Any]:
-    """Return what OpenAPI says of a GET of a procedure.
-
-    Args:
-        procedure: The procedure.
-        media_type: What it answers with.
-    """
+    """Return what OpenAPI says of a GET of a procedure."""
     needed = {field.name for field in procedure.arguments} - {"question"}
     return {
         "parameters": [
@@ -143,11 +138,7 @@ def metrics_description() -> dict[str, Any]:
 
 
 def template_description(method: str) -> dict[str, Any]:
-    """Return what OpenAPI says of questions that are answered by templates.
-
-    Args:
-        method: `GET` or `POST`.
-    """
+    """Return what OpenAPI says of questions that are answered by templates."""
     answer = {"application/json": {"schema": {"type": "object"}}}
     said: dict[str, Any] = {
         "responses": {
@@ -175,11 +166,7 @@ def template_description(method: str) -> dict[str, Any]:
 
 
 def with_keys(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return a document that says how a key is shown, where the server asks for one.
-
-    Args:
-        make: Makes the document.
-    """
+    """Return a document that says how a key is shown, where the server asks for one."""
     document = make()
     schemes = {name: {"type": "http", "scheme": name} for name in ("bearer", "basic")}
     document.setdefault("components", {})["securitySchemes"] = schemes
@@ -289,11 +276,7 @@ $columns
 
 
 def page(procedures: Iterable[Procedure]) -> str:
-    """Return the page as HTML.
-
-    Args:
-        procedures: What it shows, in order.
-    """
+    """Return the page as HTML, with the procedures in order."""
     return _PAGE.substitute(sections="".join(map(_section, procedures)))
 
 

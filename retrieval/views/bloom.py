@@ -166,7 +166,6 @@ def grass_text() -> str:
 
 
 def _category(number: int, style: NodeStyle) -> dict[str, Any]:
-    """Return how Bloom draws a label."""
     return {
         "id": number,
         "name": style.label,
@@ -189,7 +188,6 @@ def _category(number: int, style: NodeStyle) -> dict[str, Any]:
 
 
 def _relationship(style: RelationshipStyle) -> dict[str, Any]:
-    """Return how Bloom draws a type."""
     key = style.caption or style.type
     return {
         "id": style.type,
@@ -209,7 +207,6 @@ def _relationship(style: RelationshipStyle) -> dict[str, Any]:
 
 
 def _caption(key: str, kind: str) -> dict[str, Any]:
-    """Return what is written on a node or relationship."""
     return {
         "key": key,
         "type": kind,
@@ -221,7 +218,6 @@ def _caption(key: str, kind: str) -> dict[str, Any]:
 
 
 def _template(number: int, text: str, name: str) -> dict[str, Any]:
-    """Return a search phrase."""
     record = statement_record(name)
     return {
         "id": f"tmpl:{_CREATED + number}",
@@ -236,7 +232,6 @@ def _template(number: int, text: str, name: str) -> dict[str, Any]:
 
 
 def _parameter(name: str) -> dict[str, Any]:
-    """Return a parameter of a search phrase."""
     label, key = _SUGGESTIONS[name]
     return {
         "name": f"${name}",
@@ -250,12 +245,10 @@ def _parameter(name: str) -> dict[str, Any]:
 
 
 def _rule(selector: str, declarations: dict[str, str]) -> str:
-    """Return a rule of a style sheet."""
     lines = "".join(f"  {name}: {value};\n" for name, value in declarations.items())
     return f"{selector} {{\n{lines}}}\n"
 
 
 def _darker(color: str) -> str:
-    """Mix a colour with black, for borders."""
     parts = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(part * 0.75):02x}" for part in parts)

@@ -50,11 +50,7 @@ _DPI = 150
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Load matplotlib, set it up for one picture, tell of missing letters.
-
-    Raises:
-        MissingExtraError: If the extra `view` is not installed.
-    """
+    """Load matplotlib, set it up for one picture, tell of missing letters."""
     with extra("view", "A picture as PNG or SVG"):
         import matplotlib as mpl
         from matplotlib import font_manager
@@ -91,18 +87,7 @@ def empty_figure(
     *,
     projection: str | None = None,
 ) -> tuple[Figure, list[Axes]]:
-    """Begin a figure with its heading and empty axes.
-
-    Args:
-        heading: What stands above it.
-        size: Width and height in inches.
-        rows: Rows of axes.
-        columns: Axes in a row.
-        projection: `3d` for axes in space.
-
-    Returns:
-        The figure and its axes, row by row.
-    """
+    """Begin a figure of a size in inches: its heading, and empty axes row by row."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -125,12 +110,7 @@ def empty_figure(
 
 
 def picture_bytes(figure: Figure, suffix: str) -> bytes:
-    """Return a figure as a file's content.
-
-    Args:
-        figure: What was drawn.
-        suffix: `.png` or `.svg`.
-    """
+    """Return a figure as a file's content."""
     file = io.BytesIO()
     kind = suffix.removeprefix(".")
     metadata = {"Date" if kind == "svg" else "Software": None}

@@ -25,14 +25,7 @@ MAX_CELLS = 800
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """A run of neighbouring chunks of one document along the side of a matrix.
-
-    Attributes:
-        document: Id of the document.
-        title: Its title.
-        first: Index of its first chunk in the document.
-        length: How many chunks.
-    """
+    """A run of neighbouring chunks of one document, of which `first` is the number."""
 
     document: str
     title: str
@@ -42,13 +35,9 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Grid:
-    """A square matrix of cosines, perhaps of means.
+    """A square matrix of cosines, float32; where chunks are `pooled`, of means.
 
-    Attributes:
-        values: `(m, m)`, float32.
-        segments: What lies along a side, in order.
-        starts: The cell at which each segment begins, and the end.
-        pooled: Chunks to a cell.
+    `starts` are the cells at which each segment begins, and the end.
     """
 
     values: Matrix
@@ -57,10 +46,7 @@ class Grid:
     pooled: int
 
     def place(self, document: str, index: int) -> float | None:
-        """Return where a chunk lies along a side, in cells; None if it is not there.
-
-        The middle of cell `n` is `n`.
-        """
+        """Return where a chunk lies, in cells from the middle of the first; or None."""
         for segment, start in zip(self.segments, self.starts, strict=False):
             offset = index - segment.first
             if segment.document == document and 0 <= offset < segment.length:
@@ -79,16 +65,10 @@ class Grid:
 def similarity_grid(
     vectors: Matrix, segments: Sequence[Segment], *, most: int = MAX_CELLS
 ) -> Grid:
-    """Compare chunks with each other.
+    """Compare chunks, one a row in the order of the segments, none of them zero.
 
-    Args:
-        vectors: One a row, in the order of the segments; float32, none zero.
-        segments: What the rows are.
-        most: Cells on a side; where there are more chunks, neighbouring chunks of a
-            segment share a cell, which then has their mean.
-
-    Returns:
-        The grid.
+    Where there are more than `most`, neighbouring chunks of a segment share a cell,
+    which then has their mean.
     """
     lengths = [segment.length for segment in segments]
     pooled = _pooled(lengths, most)

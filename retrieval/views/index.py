@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from html import escape
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.progress import silent
@@ -16,6 +14,7 @@ from knowtrail.graph.files import check_output, write_file
 from knowtrail.retrieval.views.labels import plain
 from knowtrail.retrieval.views.matrix import matrix_of, path_of
 from knowtrail.retrieval.views.network import network_page
+from knowtrail.retrieval.views.page import rendered
 from knowtrail.retrieval.views.reading import read_documents
 from knowtrail.retrieval.views.space import space_of
 from knowtrail.retrieval.views.walks import read_walk
@@ -50,21 +49,10 @@ def write_index(
     walks: int,
     progress: Progress = silent,
 ) -> Path:
-    """Draw a corpus, its latest walks and its documents into a folder.
+    """Draw a corpus, its latest walks and its documents into a folder; return its page.
 
     Files are named by kind and number, so that the same corpus fills the same ones
     again. A picture that cannot be made is left out with a warning.
-
-    Args:
-        connection: The database.
-        corpus: Name of the corpus.
-        folder: Where the pictures go; it is made where it is not there.
-        documents: Documents drawn at most, by title.
-        walks: Recorded walks drawn at most, the last ones.
-        progress: Told of each picture.
-
-    Returns:
-        The page, `index.html`.
 
     Raises:
         InputError: If the folder cannot be made, or nothing could be drawn.
@@ -99,8 +87,6 @@ def write_index(
 def _pictures(
     connection: Connection, corpus: str, documents: int, walks: int
 ) -> Iterator[_Picture]:
-    """Yield what there is to draw."""
-
     def space(suffix: str) -> bytes | str:
         return space_of(connection, corpus, None, suffix=suffix, **_LIMITS)
 
@@ -149,25 +135,8 @@ def _pictures(
 
 def _page(corpus: str, pictures: list[_Picture]) -> str:
     """Return the page: images as they are, pages as links."""
-    body = [f"<h1>{escape(plain(corpus))}</h1>"]
-    section = ""
+    sections: dict[str, list[tuple[str, str]]] = {}
     for picture in pictures:
-        if picture.section != section:
-            section = picture.section
-            body.append(f"<h2>{escape(section)}</h2>")
-        said = escape(plain(picture.title))
-        image = f'<img src="{picture.file}" alt="{said}" loading="lazy">'
-        shown = image if picture.file.endswith(".png") else ""
-        body.append(
-            f'<figure><a href="{picture.file}">{shown}<span dir="auto">{said}</span>'
-            "</a></figure>"
-        )
-    page = (
-        resources
-        .files("knowtrail.retrieval.views")
-        .joinpath("index.html")
-        .read_text("utf-8")
-    )
-    return page.replace("__TITLE__", escape(plain(corpus))).replace(
-        "__BODY__", "\n".join(body)
-    )
+        shown = (picture.file, plain(picture.title))
+        sections.setdefault(picture.section, []).append(shown)
+    return rendered("index.html", title=plain(corpus), sections=sections)

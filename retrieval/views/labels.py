@@ -45,11 +45,7 @@ def cut(text: str, most: int) -> str:
 
 
 def cut_apart(texts: Sequence[str], most: int) -> list[str]:
-    """Return texts cut as by `cut`, so that different ones stay different.
-
-    Those that would look alike are cut in the middle, and numbered if that is not
-    enough.
-    """
+    """Return texts cut as by `cut`, or so that different ones do not look alike."""
     whole = [plain(text) for text in texts]
     found = [cut(text, most) for text in whole]
     same = _alike(whole, found)
@@ -78,7 +74,6 @@ def _alike(texts: Sequence[str], labels: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _middle(text: str, most: int) -> str:
-    """Return beginning and end of a text."""
     if width(text) <= most:
         return text
     end = _begun(text[::-1], (most - 1) // 2)[::-1]
@@ -113,5 +108,4 @@ def wrapped(text: str, *, columns: int = 64, lines: int = 6) -> str:
 
 
 def _lines(parts: Iterable[str]) -> str:
-    """Join escaped lines."""
     return "<br>".join(markup(part) for part in parts)

@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """What stands above a picture.
-
-    Attributes:
-        title: Title or question.
-        about: What is seen, in a sentence or two.
-    """
+    """What stands above a picture: a title or question, and what is seen."""
 
     title: str
     about: str
@@ -58,12 +53,9 @@ def rows_of(panels: int) -> tuple[int, int]:
 
 
 def spread(places: Sequence[float], gap: float, side: float) -> list[float]:
-    """Move labels apart along a side, as little as may be.
+    """Move labels, ascending, apart along a side, as little as may be.
 
-    Args:
-        places: Where they should stand, ascending.
-        gap: Distance to keep.
-        side: Length of the side; the gap shrinks where they do not fit.
+    The gap shrinks where they do not fit.
     """
     gap = min(gap, side / max(1, len(places)))
     moved: list[float] = []
@@ -84,16 +76,11 @@ def numbers_beside(
     side: float,
     hops: Sequence[tuple[float, float]] = (),
 ) -> list[tuple[float, float]]:
-    """Return where the numbers of places on a diagonal stand, in the matrix.
+    """Return where the numbers of ascending places on a diagonal stand, in the matrix.
 
     A number stands on its place, or as near to it as it covers no other number; it
-    covers another place, or a hop, only where it must.
-
-    Args:
-        places: The places, ascending.
-        gap: Distance that numbers keep.
-        side: Cells on a side of the matrix.
-        hops: Start and end of each hop, which leads along the row of its start.
+    covers another place, or a hop (from start to end, along the row of its start), only
+    where it must.
     """
     turns = np.arange(16) * np.pi / 8
     around = np.stack([np.cos(turns), np.sin(turns)], axis=1)
@@ -140,12 +127,7 @@ def _near(
 
 
 def ticks(grid: Grid, *, most: int = 10) -> tuple[list[float], list[str]]:
-    """Return places and names of ticks for the chunks, which each document counts.
-
-    Args:
-        grid: The matrix.
-        most: About how many are wanted on a side.
-    """
+    """Return places and names of about `most` ticks for the chunks of each document."""
     side = len(grid.values)
     whole = max(1, math.ceil(side * grid.pooled / most))
     power = 10 ** math.floor(math.log10(whole))

@@ -5,23 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError
-from knowtrail.retrieval.views.grid import similarity_grid
-from knowtrail.retrieval.views.interactive import matrix_page, path_page
 from knowtrail.retrieval.views.layout import Heading, pooling
 from knowtrail.retrieval.views.path import (
     global_panel,
+    panel_of,
     read_visited,
     sequential_panels,
     windowed_panels,
 )
 from knowtrail.retrieval.views.reading import (
     MAX_CHUNKS,
+    Passages,
     find_document,
     read_passages,
     read_sample,
-    segments_of,
 )
-from knowtrail.retrieval.views.static import matrix_picture, path_picture
+from knowtrail.retrieval.views.static import path_picture
 from knowtrail.retrieval.views.walks import heading
 
 if TYPE_CHECKING:
@@ -36,13 +35,7 @@ _LAYOUTS = {"sequential": sequential_panels, "windowed": windowed_panels}
 def matrix_of(
     connection: Connection, document: str, *, corpus: str | None, suffix: str
 ) -> bytes | str:
-    """Draw the similarity matrix of a document.
-
-    Args:
-        connection: The database.
-        document: Title, alias or id.
-        corpus: Where to look; None looks everywhere.
-        suffix: `.html`, `.png` or `.svg`.
+    """Draw the similarity matrix of a document, by its title, alias or id.
 
     Raises:
         InputError: If there is no such document, or it has no chunks or too many.
@@ -59,47 +52,30 @@ def matrix_of(
     if not passages.rows:
         msg = f"{found.title!r} has no chunks with vectors: ingest it first."
         raise InputError(msg)
-    grid = similarity_grid(passages.vectors, segments_of(passages.rows))
+    panel = panel_of(passages)
     said = Heading(
         title=found.title,
         about=(
             f"How similar its {len(passages.rows)} chunks are to each other, in the "
-            f"order of the text.{pooling(grid)}"
+            f"order of the text.{pooling(panel.grid)}"
         ),
     )
-    if suffix != ".html":
-        return matrix_picture(grid, said, suffix)
-    texts = {(row.document, row.index): row.text for row in passages.rows}
-    spans = [grid.span(cell) for cell in range(len(grid.values))]
-    return matrix_page(
-        grid, [texts[segment.document, first] for segment, first, _ in spans], said
-    )
+    return path_picture([panel], said, suffix)
 
 
 def chunks_of(
     connection: Connection, ids: Sequence[str], heading: Heading, *, suffix: str
-) -> bytes:
-    """Draw how similar some chunks are to each other, in the order given.
-
-    Args:
-        connection: The database.
-        ids: Ids of the chunks; those that are gone are left out.
-        heading: What stands above the picture.
-        suffix: `.png` or `.svg`.
-
-    Raises:
-        InputError: If none is left.
-        MissingExtraError: If the extra `view` is not installed.
-    """
+) -> bytes | str:
+    """Draw how similar to each other those of some chunks are that are left."""
     found = read_passages(connection, ids)
     order = {key: place for place, key in enumerate(ids)}
     sort = sorted(range(len(found.rows)), key=lambda n: order[found.rows[n].id])
     if not sort:
         msg = "None of these chunks is left to draw: make the contexts again."
         raise InputError(msg)
-    rows = [found.rows[n] for n in sort]
-    grid = similarity_grid(found.vectors[sort], segments_of(rows))
-    return matrix_picture(grid, heading, suffix)
+    rows = tuple(found.rows[n] for n in sort)
+    panel = panel_of(Passages(rows=rows, vectors=found.vectors[sort]))
+    return path_picture([panel], heading, suffix)
 
 
 def path_of(
@@ -107,11 +83,8 @@ def path_of(
 ) -> bytes | str:
     """Draw a walk over the similarities of the documents that it visited.
 
-    Args:
-        connection: The database.
-        walk: The walk.
-        layout: `global`, `sequential` or `windowed`.
-        suffix: `.html`, `.png` or `.svg`.
+    The layout is `global`, `sequential` or `windowed`, the suffix `.html`, `.png` or
+    `.svg`.
 
     Raises:
         InputError: If no chunk of the walk is left, or its documents are too long.
@@ -127,6 +100,4 @@ def path_of(
     else:
         panels = (global_panel(walk, visited),)
         said = heading(walk, pooling(panels[0].grid))
-    if suffix == ".html":
-        return path_page(panels, said)
     return path_picture(panels, said, suffix)

@@ -12,6 +12,7 @@ import numpy as np
 from knowtrail.graph.cli.rows import counted
 from knowtrail.graph.db.user_statements import run_statement
 from knowtrail.graph.errors import InputError
+from knowtrail.graph.extras import extra
 from knowtrail.retrieval.views.labels import cut, markup, plain, width, wrapped
 from knowtrail.retrieval.views.layout import Heading
 from knowtrail.retrieval.views.page import BASE_LAYOUT, page_of
@@ -49,18 +50,10 @@ def network_page(
     *,
     title: str | None = None,
 ) -> str:
-    """Draw what a statement returns.
+    """Draw the nodes, paths and relationships, with ends, that a statement returns.
 
-    Args:
-        connection: The database.
-        statement: Cypher that reads; nodes, relationships and paths among its values,
-            at any depth, are drawn. Ends of relationships are drawn too.
-        params: Its parameters.
-        title: What stands above; None shows the statement.
-
-    Returns:
-        A page that needs no network. Of more than 2,000 nodes the first are drawn,
-        and a warning is logged.
+    They may be at any depth of its values. Of more than 2,000 nodes the first are
+    drawn, and a warning is logged. Without a title the statement is shown.
 
     Raises:
         InputError: If the statement would write, cannot be understood or returns no
@@ -104,28 +97,14 @@ def network_page(
 
 
 def _places(count: int, ends: Sequence[tuple[int, int]]) -> _Places:
-    """Return where nodes stand: those that are connected near, all others apart.
-
-    Nodes repel each other and relationships pull, ever less (Fruchterman and Reingold);
-    from the same places at first, so that a picture is the same every time.
-    """
-    turn = np.arange(count) * 2.399963  # the golden angle: no two in one line
-    places = np.sqrt(np.arange(count) + 0.5) * np.array([np.cos(turn), np.sin(turn)])
-    pairs = np.array([(a, b) for a, b in ends if a != b], dtype=int).reshape(-1, 2).T
-    rounds = max(40, min(300, 60_000 // count))
-    for heat in np.linspace(2.0, 0.02, rounds):
-        apart = places[:, :, None] - places[:, None, :]
-        squares = (apart**2).sum(axis=0) + 1e-6
-        moves = (apart / squares).sum(axis=2) * 1.5 - 0.02 * places
-        pull = places[:, pairs[1]] - places[:, pairs[0]]
-        pull *= np.sqrt((pull**2).sum(axis=0)) / 4
-        for axis in range(2):
-            np.add.at(moves[axis], pairs[0], pull[axis])
-            np.add.at(moves[axis], pairs[1], -pull[axis])
-        lengths = np.sqrt((moves**2).sum(axis=0)) + 1e-9
-        places = places + moves / lengths * np.minimum(lengths, heat)
-    found: _Places = places.round(3)
-    return found
+    """Return where nodes stand: those that are connected near, all others apart."""
+    with extra("view", "An interactive picture"):
+        import networkx as nx  # type: ignore[import-untyped,unused-ignore]
+    graph = nx.empty_graph(count)
+    graph.add_edges_from(ends)
+    rounds = max(20, min(50, 30_000 // count))
+    at = nx.spring_layout(graph, method="energy", seed=0, iterations=rounds)
+    return np.array([at[n] for n in range(count)]).T.round(4)
 
 
 def _fetch(
@@ -188,7 +167,6 @@ def _entities(
 
 
 def _label(node: neo4j.graph.Node) -> str:
-    """Return the label that a node is drawn by."""
     labels = sorted(node.labels)
     return next(
         (label for label in labels if label in _NODE_STYLES), (labels or [""])[0]
@@ -202,13 +180,7 @@ def _color(label: str) -> str:
 
 
 def _apart(texts: Sequence[str], places: _Places, letter: float) -> list[str]:
-    """Return texts of which none covers another; those that would are left empty.
-
-    Args:
-        texts: What stands below each node, in lines.
-        places: Where the nodes stand.
-        letter: Width of a letter, in pixels.
-    """
+    """Return texts (of lines, below nodes) of which none covers another, or empty."""
     pixel = float(np.ptp(places, axis=1).max()) / _SIDE
     kept: list[tuple[float, float, float, float]] = []
     shown = []
@@ -327,7 +299,6 @@ def _ends(one: neo4j.graph.Relationship) -> tuple[str, str]:
 
 
 def _name(node: neo4j.graph.Node) -> str:
-    """Return what names a node."""
     label = _label(node)
     style = _NODE_STYLES.get(label)
     names = [style.caption] if style else ["title", "name", "text", "id"]
@@ -343,7 +314,6 @@ def _caption(one: neo4j.graph.Relationship) -> str:
 
 
 def _told(kind: str, entity: neo4j.graph.Node | neo4j.graph.Relationship) -> _Cells:
-    """Return what the panel says of a node or relationship."""
     return [("", plain(kind)), *_properties(entity).items()]
 
 

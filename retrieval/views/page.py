@@ -1,13 +1,12 @@
-"""A page that holds a Plotly picture and all it needs: it never asks the network.
+"""Pages that hold a picture and all it needs: they never ask the network.
 
-The page builds itself from JSON. Headings and texts become text nodes; Plotly's own
-labels are escaped before (`labels.markup`). A policy in the page forbids every
-connection.
+They are made of the templates beside this file, in which everything is escaped. What
+changes is drawn from JSON, whose texts become text nodes; Plotly's own labels are
+escaped before (`labels.markup`). A policy in each page forbids every connection.
 """
 
 from __future__ import annotations
 
-import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -33,52 +32,62 @@ BASE_LAYOUT: dict[str, Any] = {
 """What all interactive pictures have in common."""
 
 
+def rendered(
+    template: str, *, folder: str = "knowtrail.retrieval.views", **values: Any
+) -> str:
+    """Return the page that a template beside this file, or elsewhere, makes."""
+    from jinja2 import Environment
+
+    text = resources.files(folder).joinpath(template)
+    page = Environment(autoescape=True).from_string(text.read_text("utf-8"))
+    return page.render(**values)
+
+
+def svg_page(
+    heading: Heading,
+    svg: str,
+    panels: Sequence[Mapping[str, Any]],
+    *,
+    height: int | None,
+) -> str:
+    """Return a page with a picture over matrices, that tells what is pointed at.
+
+    `#matrix-N` of the picture is the Nth panel, `#step-N` a step of it; a height in
+    pixels is for pictures that are higher than the window.
+    """
+    from markupsafe import Markup
+
+    return rendered(
+        "page.html",
+        data={**_said(heading), "height": height, "panels": panels},
+        svg=Markup(svg[svg.index("<svg") :]),  # noqa: S704  (matplotlib's)
+    )
+
+
 def page_of(
     heading: Heading,
     traces: Sequence[Mapping[str, Any]],
     layout: Mapping[str, Any],
     *,
     cells: Mapping[int, Sequence[Any]] | None = None,
-    hint: str = "Point at a cell to read its two chunks.",
-    height: int | None = None,
+    hint: str = "",
 ) -> str:
-    """Return a page with a picture.
+    """Return a page with Plotly's traces and layout, which fill the window.
 
-    Args:
-        heading: What stands above it.
-        traces: Plotly's traces, as JSON values.
-        layout: Plotly's layout.
-        cells: What a panel tells of what is pointed at, by the place of its trace: of
-            a heat map name and text of each row, of points a list of them each.
-        hint: What the panel says at first.
-        height: Height of the picture in pixels; None fills the window.
+    `cells` are what a panel tells of the points of each trace, by its place; `hint` is
+    what it says at first.
 
     Raises:
         MissingExtraError: If the extra `view` is not installed.
     """
+    from markupsafe import Markup
+
     with extra("view", "An interactive picture"):
         from plotly.offline import get_plotlyjs  # type: ignore[import-untyped,unused-ignore]
-    data = json.dumps(
-        {
-            "title": plain(heading.title),
-            "about": plain(heading.about),
-            "traces": traces,
-            "layout": layout,
-            "cells": cells,
-            "hint": hint,
-            "height": height,
-        },
-        ensure_ascii=True,
-        allow_nan=False,
-    )
-    page = (
-        resources
-        .files("knowtrail.retrieval.views")
-        .joinpath("page.html")
-        .read_text("utf-8")
-    )
-    head, rest = page.split("__DATA__")
-    middle, tail = rest.split("__PLOTLY__")
-    # `<` occurs in JSON only inside strings, where its escape means the same.
-    script: str = get_plotlyjs()
-    return head + data.replace("<", "\\u003c") + middle + script + tail
+    data: dict[str, Any] = {**_said(heading), "traces": traces, "layout": layout}
+    data |= {"cells": cells, "hint": hint}
+    return rendered("page.html", data=data, plotly=Markup(get_plotlyjs()))  # noqa: S704
+
+
+def _said(heading: Heading) -> dict[str, str]:
+    return {"title": plain(heading.title), "about": plain(heading.about)}

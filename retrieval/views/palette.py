@@ -74,13 +74,7 @@ HEAT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """How a document is drawn.
-
-    Attributes:
-        color: As `#rrggbb`.
-        mark: Name of a Plotly symbol.
-        named: Whether it has an entry of its own in the legend.
-    """
+    """How a document is drawn, with a mark of Plotly's, and whether a legend has it."""
 
     color: str
     mark: str
@@ -90,15 +84,9 @@ class Style:
 def style_documents(
     walked: Iterable[str], sizes: Mapping[str, int]
 ) -> dict[str, Style]:
-    """Give each document a style of its own, as far as styles go.
+    """Give each document (id -> chunks) a style of its own, as far as styles go.
 
-    Args:
-        walked: Ids of the documents of a walk, in its order.
-        sizes: Chunks of every document that is drawn, by id.
-
-    Returns:
-        The styles by id: the documents of the walk first, then the longest. Where
-        there are more than styles, the rest is grey.
+    The documents of the walk come first, then the longest; the rest is grey.
     """
     first = dict.fromkeys(walked)
     rest = sorted((d for d in sizes if d not in first), key=lambda d: (-sizes[d], d))
@@ -106,7 +94,6 @@ def style_documents(
 
 
 def _style(number: int) -> Style:
-    """Return the style of a place in the order."""
     pair, color = divmod(number, len(COLORS))
     tone, mark = divmod(pair, len(MARKS))
     if tone >= TONES:
@@ -115,6 +102,5 @@ def _style(number: int) -> Style:
 
 
 def _lighter(color: str, share: float) -> str:
-    """Mix a colour with white."""
     parts = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(p + (255 - p) * share):02x}" for p in parts)

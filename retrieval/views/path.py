@@ -49,16 +49,7 @@ _APART = 0.033
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A step at its place of the diagonal, and where its number stands.
-
-    Attributes:
-        place: Where the step is, in cells.
-        step: The step.
-        at: `(x, y)` of its number: the place, or beside it, where the number would
-            cover that of another step, or a hop.
-        anchor: Whether the walk started here.
-        stop: Whether it ended here.
-    """
+    """A step at its place of the diagonal, in cells, and where its number is `at`."""
 
     place: float
     step: Step
@@ -83,15 +74,10 @@ class Hop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One matrix with the part of a walk that lies on it.
+    """One matrix with the part of a walk that lies on it, if any.
 
-    Attributes:
-        grid: The matrix.
-        texts: The beginning of the first chunk of each cell.
-        marks: The steps.
-        hops: The hops between them.
-        arrival: Cosine of the first chunk to the last of the panel before; None for
-            the first panel, or where no edge leads here.
+    `texts` are the beginnings of the first chunk of each cell; `arrival` is the cosine
+    of the first chunk to the last of the panel before, None where no edge leads here.
     """
 
     grid: Grid
@@ -113,11 +99,7 @@ def lines_drawn(panels: Sequence[Panel]) -> set[str]:
 
 
 def read_visited(connection: Connection, walk: Walk) -> Passages:
-    """Return all chunks of the documents that a walk visited, in its order.
-
-    Raises:
-        InputError: If none is left, or they are more than a matrix is made of.
-    """
+    """Return all chunks of the documents that a walk visited, in its order."""
     ids = list(
         dict.fromkeys(
             step.chunk.document_id for step in walk.steps if step.chunk.index != GONE
@@ -144,33 +126,17 @@ def read_visited(connection: Connection, walk: Walk) -> Passages:
 
 
 def global_panel(walk: Walk, visited: Passages, *, most: int = MAX_CELLS) -> Panel:
-    """Return the whole walk over the whole of its documents.
-
-    Args:
-        walk: The walk.
-        visited: All chunks of its documents, see `read_visited`.
-        most: Cells on a side at most.
-    """
-    return _panel(visited, walk.steps, range(len(walk.steps)), most=most)
+    """Return the whole walk over the whole of its documents."""
+    return panel_of(visited, walk.steps, range(len(walk.steps)), most=most)
 
 
 def sequential_panels(walk: Walk, visited: Passages) -> tuple[Panel, ...]:
-    """Return the walk window by window, as far as it stays near.
-
-    Args:
-        walk: The walk.
-        visited: All chunks of its documents, see `read_visited`.
-    """
+    """Return the walk window by window, as far as it stays near."""
     return _panels(walk, visited, _windows(walk.steps))
 
 
 def windowed_panels(walk: Walk, visited: Passages) -> tuple[Panel, ...]:
-    """Return the part of each document that the walk has seen, in its order.
-
-    Args:
-        walk: The walk.
-        visited: All chunks of its documents, see `read_visited`.
-    """
+    """Return the part of each document that the walk has seen, in its order."""
     parts: dict[str, list[int]] = {}
     for number, step in enumerate(walk.steps):
         if step.chunk.index != GONE:
@@ -207,7 +173,7 @@ def _panels(
             rows=tuple(visited.rows[i] for i in window), vectors=visited.vectors[window]
         )
         apart = 1 / _WINDOW if len(windows) > 1 else _APART
-        panels.append(_panel(part, walk.steps, numbers, arrival=arrival, apart=apart))
+        panels.append(panel_of(part, walk.steps, numbers, arrival=arrival, apart=apart))
         last, before = rows.get((document, steps[-1].index)), numbers[-1]
     return tuple(panels)
 
@@ -232,10 +198,10 @@ def _windows(steps: Sequence[Step]) -> list[list[int]]:
     return windows
 
 
-def _panel(
+def panel_of(
     passages: Passages,
-    steps: tuple[Step, ...],
-    numbers: Sequence[int],
+    steps: tuple[Step, ...] = (),
+    numbers: Sequence[int] = (),
     *,
     most: int = MAX_CELLS,
     arrival: float | None = None,
@@ -296,6 +262,5 @@ def _marks(
 
 
 def _cosine(passages: Passages, one: int, other: int) -> float:
-    """Return the cosine of two rows."""
     a, b = passages.vectors[one], passages.vectors[other]
     return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))

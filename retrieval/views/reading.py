@@ -38,15 +38,7 @@ class PicturedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A chunk, with the beginning of its text.
-
-    Attributes:
-        id: Id of the chunk.
-        document: Id of its document.
-        title: Title of the document.
-        index: Its place in the document.
-        text: At most 400 characters of it.
-    """
+    """A chunk, its place in its document, and at most 400 characters of its text."""
 
     id: str
     document: str
@@ -79,8 +71,7 @@ def find_document(
     """Find the document that a person names by title, alias or id.
 
     Raises:
-        InputError: If there is none, or several and no corpus is named; the message
-            suggests near titles.
+        InputError: If there is none (the message suggests near titles), or several.
     """
     rows = connection.read(
         "retrieval/view_document", corpus=corpus, document=name, limit=20
@@ -118,13 +109,7 @@ def read_documents(connection: Connection, corpus: str) -> tuple[PicturedDocumen
 def read_sample(
     connection: Connection, documents: Sequence[str], *, every: int = 1
 ) -> Passages:
-    """Return every so many-th chunk of documents, by document and place.
-
-    Args:
-        connection: The database.
-        documents: Ids of the documents.
-        every: 1 for all chunks; with n those whose place is divisible by n.
-    """
+    """Return the chunks of documents whose place `every` divides, in order."""
     return _passages(
         row
         for ids in _batches(documents, 50)
@@ -178,7 +163,6 @@ def segments_of(passages: Sequence[Passage]) -> tuple[Segment, ...]:
 
 
 def _passages(rows: Iterable[Any]) -> Passages:
-    """Keep rows with their vectors."""
     passages, vectors = [], []
     for row in rows:
         passages.append(
@@ -196,6 +180,5 @@ def _passages(rows: Iterable[Any]) -> Passages:
 
 
 def _batches(ids: Sequence[str], size: int) -> Iterator[list[str]]:
-    """Yield parts of a list."""
     for start in range(0, len(ids), size):
         yield list(ids[start : start + size])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from knowtrail.retrieval.views.labels import cut, markup, wrapped
 from knowtrail.retrieval.views.palette import ANCHOR, JUMP, OTHERS, PATH, STOP
 from knowtrail.retrieval.views.walks import has_edge, is_anchor
@@ -12,7 +14,6 @@ from knowtrail.retrieval.views.walks import has_edge, is_anchor
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     import numpy.typing as npt
 
     from knowtrail.retrieval.views.palette import Style
@@ -25,17 +26,10 @@ _DENSE = 1_200
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scene:
-    """Everything that is seen.
+    """Everything that is seen: chunks at points `(n, 3)`, in the order of the legend.
 
-    Attributes:
-        rows: The chunks.
-        points: Where they are, `(n, 3)`.
-        edges: Similarities between them.
-        styles: How each document is drawn, by its id, in the order of the legend.
-        walk: The walk, if there is one.
-        query: Where the question is, if that is known.
-        scores: Cosine of each chunk to the question, if that is known.
-        axes: Names of the three axes.
+    The query is where the question is and the scores are cosines to it, if that is
+    known.
     """
 
     rows: tuple[Passage, ...]
@@ -48,7 +42,17 @@ class Scene:
     axes: tuple[str, str, str]
 
 
-def rounded(values: npt.NDArray[np.float64]) -> list[float]:
+def coordinates(points: npt.NDArray[np.float64]) -> dict[str, list[float | None]]:
+    """Return points `(n, 3)`, or lines `(n, 2, 3)` with gaps behind, for Plotly."""
+    if points.ndim == 2:
+        return {name: rounded(points[:, n]) for n, name in enumerate("xyz")}
+    return {
+        name: [value for line in points for value in (*rounded(line[:, n]), None)]
+        for n, name in enumerate("xyz")
+    }
+
+
+def rounded(values: npt.NDArray[np.float64]) -> list[float | None]:
     """Return coordinates with as many digits as a screen shows."""
     return [round(float(value), 4) for value in values]
 
@@ -79,12 +83,7 @@ def scene_traces(scene: Scene) -> list[dict[str, Any]]:
 def hops_of(
     scene: Scene, places: Mapping[str, int]
 ) -> dict[bool, list[tuple[int, int]]]:
-    """Return the edges that the walk followed, those to another document by True.
-
-    Args:
-        scene: What is seen.
-        places: Row of each chunk, by its id.
-    """
+    """Return the edges that the walk followed as rows, those that jump by True."""
     steps = () if scene.walk is None else scene.walk.steps
     hops: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
     for n in range(1, len(steps)):
@@ -121,20 +120,10 @@ def _line(
     rank: int = 2_000,
 ) -> dict[str, Any]:
     """Return lines between pairs of points."""
-    x, y, z = (
-        [
-            value
-            for a, b in pairs
-            for value in (*rounded(scene.points[[a, b], axis]), None)
-        ]
-        for axis in range(3)
-    )
     return {
         "type": "scatter3d",
         "mode": "lines",
-        "x": x,
-        "y": y,
-        "z": z,
+        **coordinates(scene.points[np.array(pairs)]),
         "name": name,
         "legendrank": rank,
         "line": dict(line),
@@ -143,7 +132,6 @@ def _line(
 
 
 def _document(scene: Scene, numbers: Sequence[int], style: Style) -> dict[str, Any]:
-    """Return the chunks of a document."""
     walked = scene.walk is None or any(
         step.chunk.document_id == scene.rows[numbers[0]].document
         for step in scene.walk.steps
@@ -173,21 +161,17 @@ def _others(scene: Scene, numbers: Sequence[int]) -> dict[str, Any]:
 
 
 def _points(scene: Scene, numbers: Sequence[int]) -> dict[str, Any]:
-    """Return chunks as points with their hover labels."""
     rows = list(numbers)
     return {
         "type": "scatter3d",
         "mode": "markers",
-        "x": rounded(scene.points[rows, 0]),
-        "y": rounded(scene.points[rows, 1]),
-        "z": rounded(scene.points[rows, 2]),
+        **coordinates(scene.points[rows]),
         "hovertext": [_hover(scene, n) for n in rows],
         "hoverinfo": "text",
     }
 
 
 def _hover(scene: Scene, number: int) -> str:
-    """Return what is said about a chunk."""
     row = scene.rows[number]
     score = (
         ""
@@ -215,7 +199,6 @@ def _considered(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]
 
 
 def _hops(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return the edges that the walk followed."""
     hops = hops_of(scene, places)
     return [
         _line(scene, pairs, name, line, rank=3)
@@ -228,7 +211,6 @@ def _hops(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
 
 
 def _steps(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return the visited chunks with their numbers."""
     steps = () if scene.walk is None else scene.walk.steps
     drawn = [step for step in steps if step.chunk.id in places]
     if not drawn:
@@ -264,21 +246,16 @@ def _steps(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
 
 
 def _found(step: Step) -> str:
-    """Say what a step found and how it was chosen."""
     reason = f"<br><i>{markup(cut(step.reason, 80))}</i>" if step.reason else ""
     return f"{reason}<br>{len(step.sentences)} new sentences"
 
 
 def _question(scene: Scene) -> dict[str, Any]:
-    """Return the question as a point."""
-    at = [] if scene.query is None else rounded(scene.query)
     text = "" if scene.walk is None else wrapped(scene.walk.question)
     return {
         "type": "scatter3d",
         "mode": "markers",
-        "x": at[:1],
-        "y": at[1:2],
-        "z": at[2:],
+        **coordinates(np.array([scene.query], dtype=np.float64)),
         "name": "question",
         "legendrank": 2,
         "hovertext": [f"<b>Question</b><br>{text}"],

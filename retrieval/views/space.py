@@ -56,15 +56,8 @@ def space_of(
 ) -> bytes | str:
     """Draw the chunks of a corpus, and a walk if there is one.
 
-    Args:
-        connection: The database.
-        corpus: Name of the corpus.
-        pictured: The walk, or None.
-        chunks: Chunks shown at most, beside those of the walk.
-        edges: Similarities shown at most.
-        projection: `pca` or `umap`.
-        suffix: `.html` for a page that can be turned and needs no network, `.png` or
-            `.svg`.
+    At most so many chunks, beside those of the walk, and similarities are shown. The
+    projection is `pca` or `umap`; `.html` is a page that can be turned.
 
     Raises:
         InputError: If the corpus has no chunks.
@@ -131,16 +124,10 @@ def _scene(
 def stride(
     documents: Sequence[PicturedDocument], most: int
 ) -> tuple[tuple[PicturedDocument, ...], int]:
-    """Choose documents and how many of their chunks to skip.
+    """Choose documents and n, so that of every n-th chunk of each not too many show.
 
-    Args:
-        documents: All documents of a corpus.
-        most: Chunks that may be shown.
-
-    Returns:
-        The documents to show and n, for every n-th chunk of each: the least n with
-        which all documents fit. Where even one chunk of each is too much, every
-        so many-th document.
+    It is the least n with which all documents fit. Where even one chunk of each is too
+    much, every so many-th document is chosen.
     """
     held = [document for document in documents if document.chunks]
     if len(held) > most:
@@ -186,7 +173,6 @@ def _walked(pictured: PicturedWalk | None) -> list[str]:
 
 
 def _joined(sample: Passages, kept: Passages) -> Passages:
-    """Add the chunks of a walk to a sample."""
     known = {row.id for row in sample.rows}
     new = [n for n, row in enumerate(kept.rows) if row.id not in known]
     if not sample.rows:
@@ -224,7 +210,6 @@ def _points(
 
 
 def _umap(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return points made by UMAP with a fixed seed."""
     with extra("umap", "--projection umap", otherwise="; or use --projection pca"):
         import umap  # type: ignore[import-not-found,import-untyped,unused-ignore]
     if len(vectors) < 6:
@@ -244,7 +229,6 @@ def _umap(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def _scores(
     sample: Passages, query: npt.NDArray[np.float64] | None
 ) -> npt.NDArray[np.float64] | None:
-    """Return the cosine of each chunk to the question."""
     if query is None:
         return None
     vectors = sample.vectors.astype(np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 from knowtrail.retrieval.views.labels import cut, markup
 from knowtrail.retrieval.views.page import BASE_LAYOUT
 from knowtrail.retrieval.views.palette import JUMP, LEADER, PATH
-from knowtrail.retrieval.views.scene import rounded
+from knowtrail.retrieval.views.scene import coordinates, rounded
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -89,16 +89,11 @@ def _camera(scene: Scene) -> dict[str, Any]:
 
 def leaders(scene: Scene) -> dict[str, Any]:
     """Return the lines from labels to their points, which are no edges: dotted."""
-    ends = [rounded(at) for at, *_ in _labels(scene)]
-    starts = [rounded(point) for _, point, *_ in _labels(scene)]
-    pairs = list(zip(starts, ends, strict=True))
+    lines = [(point, at) for at, point, *_ in _labels(scene)]
     return {
         "type": "scatter3d",
         "mode": "lines",
-        **{
-            name: [value for one, two in pairs for value in (one[n], two[n], None)]
-            for n, name in enumerate("xyz")
-        },
+        **coordinates(np.array(lines).reshape(-1, 2, 3)),
         "line": {"color": LEADER, "width": 2, "dash": "dot"},
         "hoverinfo": "skip",
         "showlegend": False,
@@ -106,11 +101,7 @@ def leaders(scene: Scene) -> dict[str, Any]:
 
 
 def _labels(scene: Scene) -> list[tuple[_Point, _Point, str, str]]:
-    """Return where labels stand, their points, texts and colours.
-
-    They are the numbers of the steps and the question mark; neighbours lie to other
-    sides, as the camera sees them at first.
-    """
+    """Return where labels of steps and question stand, points, texts and colours."""
     places = {row.id: n for n, row in enumerate(scene.rows)}
     steps = () if scene.walk is None else scene.walk.steps
     at: dict[int, list[int]] = {}
@@ -165,9 +156,7 @@ def _titles(scene: Scene) -> list[dict[str, Any]]:
         numbers = members[document]
         middle = rounded(scene.points[numbers].mean(axis=0))
         found.append({
-            "x": middle[0],
-            "y": middle[1],
-            "z": middle[2],
+            **dict(zip("xyz", middle, strict=True)),
             "text": markup(cut(scene.rows[numbers[0]].title, 28)),
             "showarrow": False,
             "bgcolor": "rgba(255,255,255,0.8)",

@@ -1,14 +1,16 @@
-"""Similarity matrices and walks over them as PNG and SVG; see `drawing`."""
+"""What is drawn by matplotlib: matrices, walks over them, and space from one side."""
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from knowtrail.retrieval.views.drawing import drawing, empty_figure, picture_bytes
-from knowtrail.retrieval.views.labels import cut
+from knowtrail.retrieval.views.labels import cut, plain
 from knowtrail.retrieval.views.layout import Heading, rows_of, spread, ticks
+from knowtrail.retrieval.views.page import svg_page
 from knowtrail.retrieval.views.palette import (
     ANCHOR,
     BOXES,
@@ -56,74 +58,79 @@ _MARKERS = {
 """Plotly's names of marks -> those of matplotlib, whose filled ones are seen better."""
 
 
-def matrix_picture(grid: Grid, heading: Heading, suffix: str) -> bytes:
-    """Draw the similarity matrix of a document.
-
-    Args:
-        grid: The matrix.
-        heading: What stands above it.
-        suffix: `.png` or `.svg`.
-
-    Raises:
-        MissingExtraError: If the extra `view` is not installed.
-    """
+def path_picture(panels: Sequence[Panel], heading: Heading, suffix: str) -> bytes | str:
+    """Draw a walk over one matrix, or one for each window; or a matrix without one."""
+    page = suffix == ".html"
     with drawing():
-        figure, (axes,) = empty_figure(heading, (9.4, 9.4), 1, 1)
-        _heat(figure, axes, grid)
-        return picture_bytes(figure, suffix)
+        said = Heading(title="", about="") if page else heading
+        figure = _whole(panels[0], said) if len(panels) == 1 else _windows(panels, said)
+        if any(panel.marks for panel in panels):
+            _legend(figure, lines_drawn(panels))
+        picture = picture_bytes(figure, ".svg" if page else suffix)
+    if not page:
+        return picture
+    rows, _ = rows_of(len(panels))
+    told = [_told(panel) for panel in panels]
+    height = None if rows == 1 else 330 * rows + 60
+    return svg_page(heading, picture.decode(), told, height=height)
 
 
-def path_picture(panels: Sequence[Panel], heading: Heading, suffix: str) -> bytes:
-    """Draw a walk over one matrix, or over one for each window.
+def _whole(panel: Panel, heading: Heading) -> Figure:
+    """Draw one matrix with its documents along the side."""
+    documents = {segment.document for segment in panel.grid.segments}
+    size = (9.4, 9.8 if panel.marks else 9.4) if len(documents) == 1 else (10.4, 9.2)
+    figure, (axes,) = empty_figure(heading, size, 1, 1)
+    axes.set_gid("matrix-0")
+    _heat(figure, axes, panel.grid)
+    if len(documents) == 1 and panel.marks:
+        axes.set_title(cut(panel.grid.segments[0].title, 60), fontsize=10)
+    _walk(axes, panel)
+    return figure
 
-    Args:
-        panels: The matrices, in the order of the walk.
-        heading: What stands above them.
-        suffix: `.png` or `.svg`.
 
-    Raises:
-        MissingExtraError: If the extra `view` is not installed.
-    """
-    with drawing():
-        if len(panels) == 1:
-            documents = {s.document for s in panels[0].grid.segments}
-            size = (10.4, 9.2) if len(documents) > 1 else (9.4, 9.8)
-            figure, (axes,) = empty_figure(heading, size, 1, 1)
-            _heat(figure, axes, panels[0].grid)
-            if len(documents) == 1:
-                axes.set_title(cut(panels[0].grid.segments[0].title, 60), fontsize=10)
-            _walk(axes, panels[0])
-        else:
-            rows, columns = rows_of(len(panels))
-            size = (3.5 * columns + 0.8, 3.4 * rows + 1.7)
-            figure, cells = empty_figure(heading, size, rows, columns)
-            for place, axes in enumerate(cells):
-                _window(axes, panels, place)
-            drawn = cells[0].images[0]
-            figure.colorbar(
-                drawn,
-                ax=cells,
-                label="cosine",
-                aspect=22,
-                pad=0.03,
-                shrink=min(1.0, 1.5 / rows),
-                anchor=(0.0, 1.0),
-            )
-        _legend(figure, lines_drawn(panels))
-        return picture_bytes(figure, suffix)
+def _windows(panels: Sequence[Panel], heading: Heading) -> Figure:
+    """Draw a small matrix for each window of a walk."""
+    rows, columns = rows_of(len(panels))
+    size = (3.5 * columns + 0.8, 3.4 * rows + 1.7)
+    figure, cells = empty_figure(heading, size, rows, columns)
+    for place, axes in enumerate(cells):
+        axes.set_gid(f"matrix-{place}")
+        _window(axes, panels, place)
+    figure.colorbar(
+        cells[0].images[0],
+        ax=cells,
+        label="cosine",
+        aspect=22,
+        pad=0.03,
+        shrink=min(1.0, 1.5 / rows),
+        anchor=(0.0, 1.0),
+    )
+    return figure
+
+
+def _told(panel: Panel) -> dict[str, Any]:
+    """Return what a page says of the cells and steps that are pointed at."""
+    values = np.ascontiguousarray(panel.grid.values, dtype="<f4")
+    names = []
+    for cell, text in enumerate(panel.texts):
+        segment, first, last = panel.grid.span(cell)
+        run = f"chunk {first}" if first == last else f"chunks {first} to {last}"
+        names.append((f"{cut(segment.title, 80)}, {run}: ", plain(text)))
+    steps = {}
+    for mark in panel.marks:
+        step = mark.step
+        reason = f"{cut(step.reason, 80)}: " if step.reason else ""
+        steps[f"step-{step.index}"] = (
+            f"Step {step.index}. {cut(step.chunk.title, 60)}, chunk "
+            f"{step.chunk.index}, cosine to the question {step.score:.3f}",
+            f"{reason}{cut(step.chunk.text, 400)}",
+        )
+    bits = base64.b64encode(values.tobytes()).decode("ascii")
+    return {"values": bits, "names": names, "steps": steps}
 
 
 def scene_picture(scene: Scene, heading: Heading, suffix: str) -> bytes:
-    """Draw chunks as points in space, with the walk through them.
-
-    Args:
-        scene: What is seen.
-        heading: What stands above it.
-        suffix: `.png` or `.svg`.
-
-    Raises:
-        MissingExtraError: If the extra `view` is not installed.
-    """
+    """Draw chunks as points in space, with the walk through them."""
     with drawing():
         figure, cells = empty_figure(heading, (10.4, 9.2), 1, 1, projection="3d")
         axes: Any = cells[0]
@@ -174,7 +181,6 @@ def _cloud(axes: Any, scene: Scene) -> None:
 
 
 def _stroke(axes: Any, ends: npt.NDArray[np.float64], *, jump: bool) -> None:
-    """Draw a hop in space."""
     axes.plot(
         *ends.T,
         color=JUMP if jump else PATH,
@@ -187,11 +193,7 @@ def _stroke(axes: Any, ends: npt.NDArray[np.float64], *, jump: bool) -> None:
 def _numbers(
     axes: Any, points: npt.NDArray[np.float64], steps: Sequence[Step], scene: Scene
 ) -> bool:
-    """Write the numbers of the steps at their points, as seen, or beside them.
-
-    Returns:
-        Whether any stands beside its point, where a dotted line leads to it.
-    """
+    """Number the steps at their points; return whether any number stands beside."""
     last = None if scene.walk is None else scene.walk.steps[-1]
     seen = _seen(axes, points)
     order = np.argsort(-seen[:, 1], kind="stable")
@@ -220,14 +222,12 @@ def _numbers(
 
 
 def _seen(axes: Any, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return where points of space are seen."""
     turned = np.insert(points, 3, 1.0, axis=1) @ axes.get_proj().T
     found: npt.NDArray[np.float64] = turned[:, :2] / turned[:, 3:]
     return found
 
 
 def _box(*, anchor: bool, stop: bool) -> dict[str, Any]:
-    """Return how the box of a step's number looks."""
     return {
         "boxstyle": "round,pad=0.28",
         "facecolor": ANCHOR if anchor else "white",
@@ -237,7 +237,6 @@ def _box(*, anchor: bool, stop: bool) -> dict[str, Any]:
 
 
 def _image(axes: Axes, grid: Grid) -> Any:
-    """Draw the cells."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return axes.imshow(
@@ -397,11 +396,11 @@ def _mark(axes: Axes, mark: Mark, size: float) -> None:
         color="#000000",
         zorder=6,
         bbox=_box(anchor=mark.anchor, stop=mark.stop),
+        gid=f"step-{mark.step.index}",
     )
 
 
 def _legend(figure: Figure, drawn: set[str]) -> None:
-    """Say what the signs mean."""
     from matplotlib.lines import Line2D
 
     def box(face: str, edge: str, label: str) -> Line2D:

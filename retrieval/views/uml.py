@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.views.page import rendered
 from knowtrail.retrieval.views.palette import FAINT, HEAT, INK
 from knowtrail.retrieval.views.uml_layout import DROP, Place, lay_out
 
@@ -33,7 +33,6 @@ SCORE = 38
 NARROWEST = 480
 """So broad are the legend and most titles."""
 DARK = "#56616c"
-_FONT = "system-ui, Noto Sans, DejaVu Sans, sans-serif"
 _WORDS = re.compile(r"[A-Z]?[^A-Z_\s-]+[_\s-]*|[A-Z]+(?![^A-Z_\s-])[_\s-]*|.")
 _NARROW = frozenset("fijlrtI.,:;'|!()[] ")
 _BROAD = frozenset("mwMWQOGD@%&\u2026")
@@ -41,29 +40,18 @@ _BROAD = frozenset("mwMWQOGD@%&\u2026")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Box:
-    """A class at its place."""
+    """A class at its place, with its texts as they fit and the colours of its parts."""
 
     item: ClassScores
     score: float
     kept: bool
     name: tuple[str, ...]
+    lines: tuple[str, ...]
     place: Place
+    head: int
     height: float
-
-    @property
-    def x(self) -> float:
-        """Return its left edge."""
-        return self.place.x
-
-    @property
-    def y(self) -> float:
-        """Return its upper edge."""
-        return self.place.y
-
-    @property
-    def bottom(self) -> float:
-        """Return its lower edge."""
-        return self.y + self.height
+    fill: str
+    ink: str
 
 
 def uml_svg(
@@ -74,14 +62,9 @@ def uml_svg(
     threshold: float = 0.5,
     only_kept: bool = False,
 ) -> str:
-    """Return the class diagram as SVG.
+    """Return the class diagram as SVG; classes scored below the threshold are faint.
 
-    Args:
-        classes: The classes, by name.
-        scores: Score of each.
-        title: What stands above it.
-        threshold: Classes below it are faint.
-        only_kept: Leave those out, but for parents of classes that are kept.
+    With `only_kept` they are left out, but for parents of classes that are kept.
 
     Raises:
         InputError: If no class would be left.
@@ -91,47 +74,42 @@ def uml_svg(
         msg = f"No class has a score of {threshold:g} or more: lower --threshold."
         raise InputError(msg)
     boxes = _placed({n: c for n, c in classes.items() if n in shown}, scores, threshold)
-    right = max(box.x for box in boxes.values()) + WIDTH + MARGIN
-    width = max(right, NARROWEST, _width(title, 18, bold=True) + 2 * MARGIN)
-    height = max(box.bottom for box in boxes.values()) + MARGIN
-    kept = sum(scores[name] >= threshold for name in classes)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
-        f'width="{width:g}" height="{height:g}" font-family="{_FONT}" '
-        f'font-size="{BODY}" role="img">',
-        f"<title>{escape(title)}</title>",
-        f'<rect width="{width:g}" height="{height:g}" fill="#ffffff"/>',
-        _text(MARGIN, 32, title, size=18, weight=600),
-        _text(
-            MARGIN,
-            52,
-            f"{kept} of {len(classes)} classes have a score of {threshold:g} or more",
-            color=DARK,
-        ),
-        *_legend(threshold),
-        *(
-            _arrow(box, boxes[box.item.parent])
-            for box in sorted(boxes.values(), key=lambda b: b.kept)
+    right = max(box.place.x for box in boxes) + WIDTH + MARGIN
+    at = {box.item.name: box for box in boxes}
+    shades = [(n + 0.5) / 10 if n / 10 >= threshold - 1e-9 else None for n in range(10)]
+    return rendered(
+        "uml.svg",
+        title=title,
+        width=max(right, NARROWEST, _width(title, 18, bold=True) + 2 * MARGIN),
+        height=max(box.place.y + box.height for box in boxes) + MARGIN,
+        threshold=threshold,
+        kept=sum(scores[name] >= threshold for name in classes),
+        count=len(classes),
+        shades=["#ffffff" if score is None else _fill(score) for score in shades],
+        arrows=[
+            (box, at[box.item.parent])
+            for box in sorted(boxes, key=lambda b: b.kept)
             if box.item.parent
-        ),
-        *(_box(box) for box in boxes.values()),
-        "</svg>",
-    ]
-    return "\n".join(parts) + "\n"
+        ],
+        boxes=boxes,
+        ink=INK,
+        dark=DARK,
+        faint=FAINT,
+        box_width=WIDTH,
+        drop=DROP,
+        head=HEAD,
+        pad=PAD,
+        line_height=LINE,
+        name_size=NAME,
+        body_size=BODY,
+    )
 
 
 def uml_page(svg: str, title: str) -> str:
     """Return a page that holds a diagram and can reach nothing."""
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n"
-        "<style>body{margin:0;background:#fff}"
-        "svg{display:block;margin:0 auto}</style>\n"
-        f"</head>\n<body>\n{svg}</body>\n</html>\n"
-    )
+    from markupsafe import Markup
+
+    return rendered("uml.html", title=title, svg=Markup(svg))  # noqa: S704  (escaped)
 
 
 def _shown(
@@ -149,7 +127,7 @@ def _shown(
 
 def _placed(
     classes: Mapping[str, ClassScores], scores: Mapping[str, float], threshold: float
-) -> dict[str, _Box]:
+) -> list[_Box]:
     """Return the classes at their places: kinds below a parent, best first."""
     children: dict[str | None, list[str]] = {}
     for name, item in classes.items():
@@ -157,60 +135,30 @@ def _placed(
     for names in children.values():
         names.sort(key=lambda n: (n not in children, -scores[n], n))
     titles = {name: _name_lines(name) for name in classes}
+    heads = {name: HEAD + LINE * (len(title) - 1) for name, title in titles.items()}
     heights = {
-        name: _head(titles[name]) + LINE * min(len(item.attributes), ATTRIBUTES + 1) + 4
+        name: heads[name] + LINE * min(len(item.attributes), ATTRIBUTES + 1) + 4
         for name, item in classes.items()
     }
-    places = lay_out(heights, children, width=WIDTH)
-    return {
-        name: _Box(
-            item=classes[name],
-            score=scores[name],
-            kept=scores[name] >= threshold,
-            name=titles[name],
-            place=place.moved(MARGIN, TOP),
-            height=heights[name],
+    boxes = []
+    for name, place in lay_out(heights, children, width=WIDTH).items():
+        kept = scores[name] >= threshold
+        fill = _fill(scores[name]) if kept else "#ffffff"
+        boxes.append(
+            _Box(
+                item=classes[name],
+                score=scores[name],
+                kept=kept,
+                name=titles[name],
+                lines=tuple(_lines(classes[name])),
+                place=place.moved(MARGIN, TOP),
+                head=heads[name],
+                height=heights[name],
+                fill=fill,
+                ink=_ink(fill) if kept else "#7a8793",
+            )
         )
-        for name, place in places.items()
-    }
-
-
-def _box(box: _Box) -> str:
-    """Return a class as a rectangle with its name, score and attributes."""
-    fill = _fill(box.score) if box.kept else "#ffffff"
-    ink = _ink(fill) if box.kept else "#7a8793"
-    border = INK if box.kept else FAINT
-    dash = "" if box.kept else ' stroke-dasharray="4 3"'
-    style = ' font-style="italic"' if box.item.abstract else ""
-    about = f"{box.item.name}: {box.item.description} Score {box.score:.2f}."
-    parts = [
-        "<g>",
-        f"<title>{escape(about)}</title>",
-        f'<rect x="{box.x:g}" y="{box.y:g}" width="{WIDTH}" height="{box.height:g}" '
-        f'rx="3" fill="{fill}" stroke="{border}"{dash}/>',
-        *(
-            f'<text x="{box.x + PAD:g}" y="{box.y + 16 + LINE * n:g}" fill="{ink}" '
-            f'font-weight="600" font-size="{NAME}"{style}>{escape(text)}</text>'
-            for n, text in enumerate(box.name)
-        ),
-        f'<text x="{box.x + WIDTH - PAD:g}" y="{box.y + 16:g}" fill="{ink}" '
-        f'text-anchor="end">{box.score:.2f}</text>',
-    ]
-    head = box.y + _head(box.name)
-    if box.item.attributes:
-        parts.append(
-            f'<path d="M{box.x:g} {head - 1:g}h{WIDTH}" stroke="{ink}" '
-            f'stroke-opacity="0.45" fill="none"{dash}/>'
-        )
-    for n, text in enumerate(_lines(box.item)):
-        short = _cut(text, WIDTH - 2 * PAD, size=BODY)
-        parts.append(_text(box.x + PAD, head + LINE * (n + 1) - 3, short, color=ink))
-    return "\n".join([*parts, "</g>"])
-
-
-def _head(name: tuple[str, ...]) -> int:
-    """Return the height of the part of a box that has its name."""
-    return HEAD + LINE * (len(name) - 1)
+    return boxes
 
 
 def _name_lines(name: str) -> tuple[str, ...]:
@@ -233,65 +181,18 @@ def _name_lines(name: str) -> tuple[str, ...]:
 def _lines(item: ClassScores) -> Iterator[str]:
     """Yield the attributes of a class, and how many more there are."""
     for name, kind in item.attributes[:ATTRIBUTES]:
-        yield f"{name}: {kind}"
+        yield _cut(f"{name}: {kind}", WIDTH - 2 * PAD, size=BODY)
     if len(item.attributes) > ATTRIBUTES:
         yield f"and {len(item.attributes) - ATTRIBUTES} more"
 
 
-def _arrow(box: _Box, parent: _Box) -> str:
-    """Return an arrow with an open head from a class up to its parent."""
-    x, line, tip = parent.x + DROP, box.place.line, parent.bottom
-    color = DARK if box.kept else FAINT
-    way = f"V{box.place.trunk:g}H{x:g}" if line != x else ""
-    return (
-        f'<path d="M{box.x:g} {box.y + HEAD / 2:g}H{line:g}{way}V{tip + 10:g}" '
-        f'stroke="{color}" fill="none"/>'
-        f'<path d="M{x:g} {tip:g}l-6 10h12z" stroke="{DARK}" fill="#ffffff"/>'
-    )
-
-
-def _legend(threshold: float) -> list[str]:
-    """Return what the shades mean."""
-    parts = [_text(MARGIN, 74, "0", color=DARK)]
-    step = 18
-    for n in range(10):
-        x = MARGIN + 14 + n * step
-        score = (n + 0.5) / 10
-        fill = _fill(score) if n / 10 >= threshold - 1e-9 else "#ffffff"
-        parts.append(
-            f'<rect x="{x}" y="64" width="{step}" height="12" fill="{fill}" '
-            f'stroke="{FAINT}"/>'
-        )
-    end = MARGIN + 14 + 10 * step + 6
-    parts.append(_text(end, 74, "1", color=DARK))
-    parts.append(_text(end + 26, 74, "dashed: below the threshold", color=DARK))
-    return parts
-
-
 def _fill(score: float) -> str:
-    """Return the shade of a score."""
     return HEAT[min(round(score * (len(HEAT) - 1)), len(HEAT) - 1)]
 
 
 def _ink(fill: str) -> str:
-    """Return the colour of text that can be read on a shade."""
     red, green, blue = (int(fill[i : i + 2], 16) for i in (1, 3, 5))
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
-
-
-def _text(
-    x: float,
-    y: float,
-    text: str,
-    *,
-    color: str = INK,
-    size: float | None = None,
-    weight: int | None = None,
-) -> str:
-    """Return a line of text."""
-    more = "" if size is None else f' font-size="{size:g}"'
-    more += "" if weight is None else f' font-weight="{weight}"'
-    return f'<text x="{x:g}" y="{y:g}" fill="{color}"{more}>{escape(text)}</text>'
 
 
 def _width(text: str, size: float, *, bold: bool = False) -> float:

@@ -32,13 +32,10 @@ _STEP = 1.12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a box stands.
+    """Where a box stands: its left and upper edge, and where the line to it runs.
 
-    Attributes:
-        x: Its left edge, in px right of the picture's.
-        y: Its upper edge.
-        line: Left of it, where the line from its parent comes down; None without one.
-        trunk: Height of the line that leads there from the parent's first column.
+    The line comes down at x = `line` (None without one) from height `trunk`, which it
+    reaches from the parent's first column.
     """
 
     x: float
@@ -54,8 +51,6 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
-    """A class with all below it."""
-
     width: float
     height: float
     places: Mapping[str, Place]
@@ -67,15 +62,9 @@ def lay_out(
     *,
     width: float,
 ) -> dict[str, Place]:
-    """Return the place of each box; the first stands at (0, 0).
+    """Return the place of each box of a height; the first at (0, 0), no two overlap.
 
-    Args:
-        heights: Height of each box in px, by name.
-        children: Names of the kinds of each class, in order; those of None are roots.
-        width: Width of every box in px.
-
-    Returns:
-        The places. No two boxes overlap.
+    `children` are the kinds of each class, in order; those of None are roots.
     """
     layer = _Layer(heights, children, width)
     layouts = (layer.roots(limit) for limit in _limits(heights))
@@ -122,7 +111,6 @@ class _Layer:
         return _Block(width=right, height=bottom, places=places)
 
     def _block(self, name: str, limit: float) -> _Block:
-        """Return a class with all below it."""
         height = self._heights[name]
         places = {name: Place(x=0, y=0)}
         kinds = self._children.get(name, ())
@@ -170,5 +158,4 @@ def _filled(blocks: Sequence[_Block], limit: float) -> list[list[_Block]]:
 
 
 def _height(column: Sequence[_Block]) -> float:
-    """Return the height of blocks above each other."""
     return sum(block.height + GAP for block in column) - GAP

@@ -33,12 +33,7 @@ GONE = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PicturedWalk:
-    """A walk and where its question lies.
-
-    Attributes:
-        walk: The walk; chunks that are gone have the place `GONE`.
-        query: The question's vector, if it is known.
-    """
+    """A walk, in which chunks that are gone have the place `GONE`, and its query."""
 
     walk: Walk
     query: Vector | None = None
@@ -52,11 +47,7 @@ def ask_walk(
     corpus: str | None,
     settings: Settings,
 ) -> PicturedWalk:
-    """Walk for a question; nothing is recorded.
-
-    Raises:
-        InputError: If question, algorithm or corpus are no good.
-    """
+    """Walk for a question; nothing is recorded."""
     from knowtrail.retrieval.corpora import ground
     from knowtrail.retrieval.questions import check_question
     from knowtrail.retrieval.traverse import walked
@@ -130,7 +121,6 @@ def heading(walk: Walk, note: str = "") -> Heading:
 
 
 def _step(row: dict[str, Any]) -> Step:
-    """Return a step from what was recorded."""
     return Step(
         index=row["index"],
         hop=row["hop"],

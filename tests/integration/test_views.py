@@ -138,7 +138,7 @@ def test_matrix_of_a_document(isles: Connection) -> None:
         "MATCH (:Document {title: $t})<-[:FROM_DOCUMENT]-(c) RETURN count(c) AS n",
         {"t": title},
     )
-    assert len(data_of(page)["cells"]["0"]) == count["n"]
+    assert len(data_of(page)["panels"][0]["names"]) == count["n"]
     assert isinstance(picture, bytes)
     assert picture.startswith(b"\x89PNG")
 
@@ -213,7 +213,7 @@ def test_path_of_a_question(isles: Connection, server: Settings) -> None:
 
     assert isinstance(page, str)
     assert data_of(page)["title"] == QUESTION
-    assert data_of(page)["layout"]["xaxis"]["title"]["text"] == "chunk"
+    assert data_of(page)["panels"][0]["steps"]
     assert isles.query(count) == before
 
 

@@ -17,7 +17,7 @@ from knowtrail.eval.generation.files import (
     dataset_questions,
     generated_questions,
     passages_beside,
-    write_passages,
+    write_dataset,
     write_questions,
 )
 from knowtrail.graph.errors import InputError
@@ -92,7 +92,7 @@ def test_passages_keep_their_sentences(
     """The numbers of gold sentences are places in this list."""
     path = passages_beside(tmp_path / "asked.jsonl")
 
-    write_passages(path, passages)
+    write_dataset(tmp_path / "asked.jsonl", [], passages)
 
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert path.name == "asked.passages.jsonl"
@@ -104,8 +104,7 @@ def test_evaluation_reads_what_we_write(
 ) -> None:
     """Questions, answers, gold and passages come back, and nothing is wrong."""
     path = tmp_path / "asked.jsonl"
-    write_questions(path, questions)
-    write_passages(passages_beside(path), passages)
+    write_dataset(path, questions, passages)
 
     read = load_dataset("jsonl", [path, passages_beside(path)])
 

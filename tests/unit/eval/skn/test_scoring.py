@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from knowtrail.eval.models import Respondent, as_model
 from knowtrail.eval.skn import calculate_metrics
-from knowtrail.eval.skn.judging import JUDGES, asking, judge_answer, judge_row
+from knowtrail.eval.skn.judging import JUDGES, judge_answer, judge_row, verdict_of
 from knowtrail.eval.skn.scoring import compare_pipelines, difference_row
 from knowtrail.graph.errors import InputError
 
@@ -183,7 +184,7 @@ def test_a_judge_can_say_what_refuses(
     judge_row(
         one,
         "json",
-        asking(Respondent(model=as_model(scripted(abstention=said)))),
+        partial(verdict_of, Respondent(model=as_model(scripted(abstention=said)))),
         abstention=True,
     )
 

@@ -92,4 +92,6 @@ class ValueJudge:
 def kept_judgements(folder: Path) -> list[Judgement]:
     """Return the judgements of a working folder, in the order they were made."""
     with Journal(folder, to_read=True) as journal:
-        return list(journal)
+        places = journal._places
+        kept = (journal.get(key) for key in sorted(places, key=places.__getitem__))
+        return [one for one in kept if one is not None]

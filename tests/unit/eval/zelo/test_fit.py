@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import choix
 import numpy as np
@@ -12,11 +13,33 @@ from hypothesis import strategies as st
 
 from benchmarks.simulated_judges import simulate
 from knowtrail.eval.zelo.battles import Battles, preferences
-from knowtrail.eval.zelo.fit import fit_battles, fit_many, fit_scores
+from knowtrail.eval.zelo.fit import _fit_all, _Given, fit_battles, fit_many
 from knowtrail.graph.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from knowtrail.eval.zelo.fit import Fit
 
 ORDER = [3, 0, 5, 1, 4, 2]
 """Documents as a judge without doubts ranks them, the best first."""
+
+
+def fit_scores(
+    n: int,
+    left: ArrayLike,
+    right: ArrayLike,
+    share: ArrayLike,
+    *,
+    method: str = "maximum_likelihood",
+    regularisation: float = 0.1,
+) -> Fit:
+    """Return the scores of documents from what the right one gets of each battle."""
+    ends = [np.asarray(side, dtype=np.intp) for side in (left, right)]
+    gets = np.asarray(share, dtype=np.float64)
+    given = _Given(n, *ends, gets, np.ones(len(gets)))
+    (fit,) = _fit_all([given], method, regularisation)
+    return fit
 
 
 def _dense(order: list[int]) -> Battles:
@@ -163,7 +186,7 @@ def test_parts_without_battles_between_them_have_scores_of_their_own() -> None:
     fit = fit_scores(5, [0, 3], [2, 1], [1.0, 1.0])
 
     assert fit.component.tolist() == [0, 1, 0, 1, -1]
-    assert (fit.components, fit.connected, fit.unjudged) == (2, False, 1)
+    assert (fit.components, fit.connected) == (2, False)
     assert fit.scores[[0, 2]].sum() == pytest.approx(0, abs=1e-12)
     assert fit.scores[[1, 3]].sum() == pytest.approx(0, abs=1e-12)
 
@@ -257,25 +280,20 @@ def test_many_queries_are_fitted_as_one_by_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("left", "options", "said"),
     [
-        ({"left": [5]}, "no document 5"),
-        ({"left": [0.5]}, "float64"),
-        ({"preference": [1.5]}, "1.5"),
-        ({"preference": [0.5, 0.5]}, "give as many"),
-        ({"weight": [-1.0]}, "-1.0"),
-        ({"method": "guess"}, "guess"),
-        ({"regularisation": float("nan")}, "nan"),
+        ([5], {}, "no document 5"),
+        ([0.5], {}, "float64"),
+        ([0], {"method": "guess"}, "guess"),
+        ([0], {"regularisation": float("nan")}, "nan"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(
-    changed: dict[str, object], said: str
+    left: list[int], options: dict[str, Any], said: str
 ) -> None:
     """The message has the value that is wrong."""
-    given: dict[str, object] = {"left": [0], "right": [1], "preference": [0.5]}
-
     with pytest.raises(InputError, match=said):
-        fit_scores(2, **(given | changed))  # type: ignore[arg-type]
+        fit_battles(Battles.of(2, left, [1], [0.5]), **options)
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_documents_come_in_the_order_of_their_file(
     judged = one_judged(scored, "q", tmp_path / "queries.jsonl")
 
     assert [document.id for document in judged.documents] == ["d", "c", "b", "a"]
-    assert inspected(judged).degree.tolist() == [0, 2, 3, 3]
+    assert inspected(judged).fit.degree.tolist() == [0, 2, 3, 3]
 
 
 def test_an_annotation_is_read_by_each_of_its_names(annotation: Path) -> None:

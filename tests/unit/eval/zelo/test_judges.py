@@ -273,7 +273,7 @@ BASE = '[judges.a]\nprovider = "openai"\nmodel = "m"\n'
         ('[judges.a]\nprovider = "x"\nmodel = "m"', "provider is 'x'"),
         ('[judges."a b"]\nprovider = "openai"\nmodel = "m"', "for a name"),
         (BASE + "speed = 3", "unknown key 'speed'"),
-        (BASE + "tries = 0", "tries is 0: write a number above 0"),
+        (BASE + "tries = 0", "tries is 0: write a whole number above 0"),
         (BASE + "tries = 1.5", "tries is 1.5: write a whole number"),
         (BASE + "seconds = nan", "seconds is nan"),
         (BASE + "temperature = -1", "temperature is -1"),

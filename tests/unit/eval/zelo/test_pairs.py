@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from knowtrail.eval.zelo.battles import Battles
+from knowtrail.eval.zelo.fit import fit_battles
 from knowtrail.eval.zelo.pairs import (
     PairSettings,
-    coverage,
     cycle_pairs,
     dense_pairs,
     most_informative,
@@ -19,7 +20,16 @@ from knowtrail.eval.zelo.pairs import (
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.rerank.datasets import Document
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 IDS = [f"d{number}" for number in range(10)]
+
+
+def _degrees(n: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
+    """Return in how many pairs each of n documents is."""
+    counts = Counter(number for pair in pairs for number in pair)
+    return [counts[number] for number in range(n)]
 
 
 @pytest.mark.parametrize("cycles", [1, 4])
@@ -29,8 +39,10 @@ def test_circles_are_fair(cycles: int) -> None:
 
     assert Counter(i for i, _ in pairs) == dict.fromkeys(range(10), cycles)
     assert Counter(j for _, j in pairs) == dict.fromkeys(range(10), cycles)
-    assert coverage(10, pairs[:10]).connected
-    assert coverage(10, pairs).degree == (2 * cycles,) * 10
+    assert fit_battles(
+        Battles.of(10, *zip(*pairs[:10], strict=True), [0.0] * 10)
+    ).connected
+    assert _degrees(10, pairs) == [2 * cycles] * 10
 
 
 @pytest.mark.parametrize("n", [6, 9, 10, 25])
@@ -42,7 +54,7 @@ def test_no_pair_comes_again_while_another_was_never_judged(n: int) -> None:
     for seed in range(20):
         pairs = cycle_pairs("q", ids, seed=seed)
 
-        degree = coverage(n, pairs).degree
+        degree = _degrees(n, pairs)
         assert len({frozenset(pair) for pair in pairs}) == len(pairs)
         assert len(pairs) == min(4 * n, every) == PairSettings().planned(n)
         assert max(degree) - min(degree) <= 2
@@ -112,16 +124,6 @@ def test_dense_pairs_are_every_two_once() -> None:
     assert PairSettings(mode="dense").planned(9) == 36
 
 
-def test_coverage_counts_parts() -> None:
-    """A document without a pair is a part by itself."""
-    found = coverage(5, [(3, 4), (0, 2)])
-
-    assert found.degree == (1, 0, 1, 1, 1)
-    assert found.component == (0, 1, 0, 2, 2)
-    assert not found.connected
-    assert coverage(0, []).connected
-
-
 def test_the_next_pair_joins_what_is_least_known() -> None:
     """Two parts are joined before anything else is asked."""
     scores = np.zeros(4)
@@ -147,7 +149,7 @@ def test_a_round_spreads_its_pairs() -> None:
 
     chosen = most_informative(np.zeros(10), pairs, [3] * 10, count=10, judges=3)
 
-    assert min(coverage(10, chosen).degree) >= 1
+    assert min(_degrees(10, chosen)) >= 1
     assert len({frozenset(pair) for pair in chosen}) == 10
     assert chosen == most_informative(np.zeros(10), pairs, [3] * 10, count=10, judges=3)
 

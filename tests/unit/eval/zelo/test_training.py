@@ -68,9 +68,9 @@ def test_what_the_features_tell_is_learned() -> None:
     """On queries it never saw the model beats what it was not trained for."""
     result = train(_items(80), EMBEDDER, share=0.3)
 
-    assert result.ndcg.value == result.against_bm25.second
-    assert result.against_embedding.difference.low > 0.01
-    assert result.against_bm25.difference.low > 0.01
+    assert result.ndcg.value == result.against["bm25"].second
+    assert result.against["embedding"].difference.low > 0.01
+    assert result.against["bm25"].difference.low > 0.01
 
 
 def test_held_out_queries_are_not_trained_on() -> None:

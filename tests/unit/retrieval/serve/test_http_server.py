@@ -16,7 +16,7 @@ from knowtrail.graph.db.driver import is_loopback
 from knowtrail.graph.errors import PortInUseError, SettingsError
 from knowtrail.graph.extras import installing
 from knowtrail.graph.settings import Settings
-from knowtrail.retrieval.cli.serve import _rules
+from knowtrail.retrieval.cli.serve import rules_of
 from knowtrail.retrieval.serve import http_server
 from knowtrail.retrieval.serve.app import create_app
 from knowtrail.retrieval.serve.guard import LOOPBACK_NAMES
@@ -74,7 +74,7 @@ def test_address_of_another_machine_is_refused() -> None:
 
 def test_loopback_needs_no_key(tmp_path: Path) -> None:
     """Neither is one made."""
-    rules = _rules(Settings.from_env(env={}, home=tmp_path), None, (), near=True)
+    rules = rules_of(Settings.from_env(env={}, home=tmp_path), None, (), near=True)
 
     assert (rules.keys, rules.hosts) == ({}, LOOPBACK_NAMES)
     assert list(tmp_path.iterdir()) == []
@@ -84,7 +84,7 @@ def test_key_is_made_for_other_addresses(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its place is told, not the key."""
-    rules = _rules(Settings.from_env(env={}, home=tmp_path), None, (), near=False)
+    rules = rules_of(Settings.from_env(env={}, home=tmp_path), None, (), near=False)
 
     told = capsys.readouterr().err
     assert rules.keys == {"": (tmp_path / "serve.key").read_text("utf-8").strip()}
@@ -98,8 +98,8 @@ def test_file_wins_over_setting(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(KEY, "utf-8")
     settings = Settings.from_env(env={"KNOWTRAIL_SERVE_KEY": "setting-" + KEY})
 
-    rules = _rules(settings, tmp_path / "key", ("Graph.example",), near=True)
-    without = _rules(settings, None, ("Graph.example",), near=False)
+    rules = rules_of(settings, tmp_path / "key", ("Graph.example",), near=True)
+    without = rules_of(settings, None, ("Graph.example",), near=False)
 
     assert (rules.keys, without.keys) == ({"": KEY}, {"": "setting-" + KEY})
     assert "graph.example" in (rules.hosts or ())

@@ -1,0 +1,105 @@
+"""The options that several commands have: each is defined here, once.
+
+A command takes them by name, `@options("corpus", "json")`, in the order of its help;
+`option` changes what one says or its default. Those of one command stand beside it.
+"""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_F = TypeVar("_F", bound="Callable[..., Any]")
+MODELS = "Ollama's, openai:MODEL[@URL], anthropic:MODEL or langchain:CLASS:MODEL"
+"""How language models are named."""
+
+_TABLE = {
+    "json": partial(
+        click.option, "--json", "as_json", is_flag=True, help="Answer as JSON."
+    ),
+    "csv": partial(
+        click.option, "--csv", "as_csv", is_flag=True, help="Write every row as CSV."
+    ),
+    "wide": partial(
+        click.option, "--wide", is_flag=True, help="Every column, one line a row."
+    ),
+    "yes": partial(click.option, "--yes", is_flag=True, help="Do not ask."),
+    "corpus": partial(
+        click.option, "--corpus", help="Corpus; needed where there are several."
+    ),
+    "limit": partial(
+        click.option, "--limit", type=click.IntRange(1), help="Read this many and stop."
+    ),
+    "model": partial(
+        click.option,
+        "--model",
+        "model_name",
+        metavar="NAME",
+        help=f"Language model: {MODELS}.",
+    ),
+    "record": partial(
+        click.option,
+        "--record/--no-record",
+        default=True,
+        show_default=True,
+        help="Store the walk in the graph.",
+    ),
+    "host": partial(
+        click.option,
+        "--host",
+        default="127.0.0.1",
+        show_default=True,
+        help="Address to listen on; another than loopback needs a key.",
+    ),
+    "port": partial(
+        click.option,
+        "--port",
+        type=click.IntRange(0, 65_535),
+        default=7475,
+        show_default=True,
+        help="Port to listen on; 0 takes a free one.",
+    ),
+    "key-file": partial(
+        click.option,
+        "--key-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="File with the key that clients must show, or NAME KEY a line.",
+    ),
+    "allowed-host": partial(
+        click.option,
+        "--allowed-host",
+        "hosts",
+        multiple=True,
+        metavar="NAME",
+        help="Name under which clients may reach this server; may be repeated.",
+    ),
+}
+"""Name -> what makes the option."""
+
+
+def option(name: str, **changes: Any) -> Callable[[_F], _F]:
+    """Return an option of the table as a decorator, with other attributes if given."""
+    return _TABLE[name](**changes)
+
+
+def options(*names: str) -> Callable[[_F], _F]:
+    """Return a decorator that adds options of the table, in that order."""
+    return stacked(*map(option, names))
+
+
+def stacked(*added: Callable[[Any], Any]) -> Callable[[_F], _F]:
+    """Return one decorator of several, in the order in which they would stand."""
+    return lambda command: reduce(lambda done, one: one(done), reversed(added), command)
+
+
+def check_form(*, as_json: bool, as_csv: bool) -> None:
+    """Refuse two forms at once."""
+    if as_json and as_csv:
+        msg = "Choose one of --csv and --json."
+        raise click.UsageError(msg)
