@@ -1,38 +1,62 @@
-"""The search for similar chunks at several sizes: CPU seconds, recall, peak memory.
+"""What linking costs as a corpus grows: each stage, a change of 1 %, time and memory.
 
-Vectors are generated: documents of 30 chunks drift around subjects that 20 documents
-share. The other side compares all pairs for a thousand rows; its time is scaled.
-Sizes run in turn in one process, the smallest first, so the peak is the largest's.
+The first table is the search for similar chunks alone, against all pairs for a
+thousand rows, scaled. The second (`--link`) links whole corpora on a server: generated
+texts of 30 windows with names that documents share and ready vectors that drift around
+subjects, written by the product; then one document in a hundred changes (a sentence of
+most, some new, some gone) and is linked again. Each size has a server of its own.
 """
 
 from __future__ import annotations
 
 import resource
 import time
+from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import numpy as np
-from measure import Table
-from sample import DIMENSIONS, OPTIONS
+from measure import Table, served
+from sample import CORPUS, DIMENSIONS, OPTIONS
 
+from knowtrail.graph.db.connection import Counters
+from knowtrail.graph.models.embedding_models import HashEmbedder
+from knowtrail.graph.vectors import vector_parameter
+from knowtrail.ingest import pipeline
+from knowtrail.ingest.corpus import open_corpus
+from knowtrail.ingest.linking import link_corpus
 from knowtrail.ingest.neighbour_index import SAMPLE, search_neighbours
+from knowtrail.ingest.prepare import document_id, prepare
+from knowtrail.ingest.records import RawDocument
 from knowtrail.ingest.similarity import exact_best
+from knowtrail.ingest.store import batched, losses, removal_of
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
 
     import numpy.typing as npt
+    from measure import Server
 
 CHUNKS = 30
+_NAMES = 20_000
+_LETTERS = "bdfgklmnprstvz"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--sizes", type=int, nargs="+", help="(10000 100000)")
+    parser.add_argument("--link", action="store_true", help="link corpora on a server")
 
 
 def run(given: argparse.Namespace) -> None:
-    """Measure each size and print the table."""
+    """Measure each size and print the tables."""
+    sizes = sorted(given.sizes or ([2000] if given.small else [10_000, 100_000]))
+    if given.link:
+        _linked(sizes)
+        return
     table = Table(
         title=f"growth: {OPTIONS.inter_top_x} neighbours of each chunk",
         columns=(
@@ -40,10 +64,220 @@ def run(given: argparse.Namespace) -> None:
             "CPU s of all pairs", "peak MiB",
         ),
     )  # fmt: skip
-    sizes = given.sizes or ([2000] if given.small else [10_000, 100_000])
-    for size in sorted(sizes):
+    for size in sizes:
         table.add(f"{size:,}", *_measured(size))
     table.print()
+
+
+def _linked(sizes: Sequence[int]) -> None:
+    """Link a corpus of each size, change it, and print what that took."""
+    table = Table(
+        title="growth: linking, CPU seconds here and on the server, by stage",
+        columns=(
+            "chunks", "linking", "stages", "CPU us a chunk", "recall",
+            "change of 1 %", "its stages", "share", "peak MiB here",
+        ),
+    )  # fmt: skip
+    for size in sizes:
+        with served() as server:
+            table.add(f"{size:,}", *_first_and_change(server, size))
+    table.print()
+
+
+def _first_and_change(server: Server, size: int) -> tuple[str, ...]:
+    """Return the cells of one size."""
+    connection, count = server.connection, size // CHUNKS
+    options = replace(OPTIONS, themes="none")
+    embedder = _Drifting()
+    open_corpus(
+        connection, CORPUS, embedder=embedder, options=options, language_model="none"
+    )
+    _write(server, embedder, range(count))
+    stages = _timed(
+        server,
+        lambda progress: link_corpus(
+            connection,
+            corpus=CORPUS,
+            version=1,
+            options=options,
+            work=server.settings.home / "work",
+            progress=progress,
+        ),
+    )
+    connection.write("ingest/corpus_complete", name=CORPUS)
+    (row,) = connection.read("corpus/show", name=CORPUS)
+    few = max(1, count // 1000)
+    edited = range(few, max(3, count // 100) - few)
+    gone = [document_id(CORPUS, str(n)) for n in range(few)]
+    begin = ("ingest/corpus_begin", {"name": CORPUS, "version": 2})
+    connection.write_all([begin, *losses(gone), *removal_of(connection, gone)])
+    pages = [
+        *((n * 31 % count, 1) for n in edited),
+        *((count + n, 0) for n in range(few)),
+    ]
+    again: dict[str, float] = {}
+
+    def linked(*args: Any, **more: Any) -> Any:
+        found = _timed(
+            server,
+            lambda progress: link_corpus(*args, **more | {"progress": progress}),
+        )
+        again.update(found)
+        return Counters()
+
+    pipeline.link_corpus = linked
+    pipeline.ingest_corpus(
+        connection,
+        [_Pages(pages)],
+        corpus=CORPUS,
+        embedder=embedder,
+        settings=server.settings,
+    )
+    pipeline.link_corpus = link_corpus
+    (after,) = connection.read("corpus/show", name=CORPUS)
+    recall = row["settings"].get("similarRecall", 1.0)
+    whole, part = sum(stages.values()), sum(again.values())
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    edges = " ".join(f"{row[n]:,} {n}," for n in ("similarInter", "mentions", "names"))
+    return (
+        f"{whole:.0f}",
+        f"{_told(stages)} ({edges} {row['terms']:,} terms)",
+        f"{whole / row['chunks'] * 1e6:.0f}",
+        f"{recall:.2%} {after['settings'].get('similarMethod', 'exact')}",
+        f"{part:.1f}",
+        _told(again),
+        f"{part / whole:.1%}",
+        f"{peak:.0f}",
+    )
+
+
+def _write(server: Server, embedder: _Drifting, numbers: range) -> None:
+    """Store documents and chunks alone, as linking reads nothing else."""
+    able = server.connection.capabilities
+    for part in batched(numbers, 100):
+        documents = [
+            prepare(raw, corpus=CORPUS, options=OPTIONS)
+            for raw in _Pages([(n, 0) for n in part]).items()
+        ]
+        chunks = [(d.id, row) for d in documents for row in d.chunks]
+        vectors = embedder.embed_array([row["text"] for _, row in chunks])
+        rows = [
+            {"id": d.id, "properties": d.properties | {"corpusVersion": 1}}
+            for d in documents
+        ]
+        server.connection.write_all([
+            ("ingest/documents", {"corpus": CORPUS, "rows": rows}),
+            (
+                "ingest/chunks",
+                {
+                    "rows": [
+                        {
+                            "document": document,
+                            "properties": row,
+                            "vector": vector_parameter(vector, able),
+                        }
+                        for (document, row), vector in zip(chunks, vectors, strict=True)
+                    ]
+                },
+            ),
+        ])
+
+
+def _timed(
+    server: Server, link: Callable[[Callable[..., None]], object]
+) -> dict[str, float]:
+    """Link, and return the CPU seconds here and on the server by stage."""
+    taken: defaultdict[str, float] = defaultdict(float)
+    state = ["begin", 0.0]
+
+    def progress(name: str, _done: int = 0, _size: int | None = None) -> None:
+        now = time.process_time() + (server.cpu() or 0.0)
+        taken[state[0]] += now - state[1]
+        state[:] = [name, now]
+
+    server.quiet()
+    state[1] = time.process_time() + (server.cpu() or 0.0)
+    link(progress)
+    progress("end")
+    return dict(taken)
+
+
+def _told(stages: dict[str, float]) -> str:
+    """Return the stages with their seconds."""
+    return ", ".join(f"{name} {taken:.1f}" for name, taken in stages.items())
+
+
+class _Pages:
+    """A source of generated pages, given as (number, edition)."""
+
+    name = "generated"
+    size = None
+    position = 0
+
+    def __init__(self, numbers: Sequence[tuple[int, int]]) -> None:
+        self._numbers = numbers
+
+    def items(self) -> Iterator[RawDocument]:
+        """Yield the pages; the second edition has another sentence in the middle."""
+        for number, edition in self._numbers:
+            generator = np.random.default_rng(number)
+            topic = f"zq{number // 20}d{number}"
+            lines = [_sentence(generator, topic) for _ in range(CHUNKS + 2)]
+            if edition:
+                other = np.random.default_rng((number, edition))
+                lines[CHUNKS // 2] = _sentence(other, topic)
+            yield RawDocument(
+                source_id=str(number),
+                title=f"{_name(number % _NAMES)} {_name(number * 7 % _NAMES)}",
+                raw=" ".join(lines),
+                sentences=tuple(lines),
+            )
+
+
+def _sentence(generator: np.random.Generator, topic: str) -> str:
+    """Return a sentence of about 20 words, with one or two names and a topic.
+
+    Words and names follow Zipf's law, as they do in an encyclopedia.
+    """
+    ranks = np.minimum(generator.zipf(1.2, 18), 10**6).tolist()
+    words = [_word(rank) for rank in ranks]
+    for place in generator.integers(3, 17, size=int(generator.integers(1, 3))):
+        rank = min(int(generator.zipf(1.3)), 10**7)
+        more = f" {_name(rank // 3 + 1)}" if rank % 2 else ""
+        words[place] = _name(rank) + more
+    return f"{words[0].capitalize()} {' '.join(words[1:])} {topic}."
+
+
+def _word(number: int) -> str:
+    """Return a made-up word in small letters."""
+    letters = ""
+    while number:
+        number, one = divmod(number, 70)
+        letters += _LETTERS[one % 14] + "aeiou"[one // 14]
+    return letters or "a"
+
+
+def _name(number: int) -> str:
+    """Return a made-up name."""
+    return f"{_word(number + 5000)}x".capitalize()
+
+
+class _Drifting(HashEmbedder):
+    """Vectors around the subject and the document of a text, by its topic word."""
+
+    def __init__(self) -> None:
+        super().__init__(DIMENSIONS)
+
+    def embed_array(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        """Return a vector for each text, always the same one."""
+        out = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+        for place, text in enumerate(texts):
+            topic = text[text.rindex("zq") : -1] if "zq" in text else text
+            parts = (topic.partition("d")[0], 1.0), (topic, 0.8), (text, 1.2)
+            for part, share in parts:
+                normal = np.random.default_rng(crc32(part.encode())).standard_normal
+                out[place] += share * normal(DIMENSIONS, dtype=np.float32)
+        return out
 
 
 def _measured(size: int) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
-from knowtrail.ingest.term_linking import link_terms
+from knowtrail.ingest.text_linking import link_texts
 
 if TYPE_CHECKING:
     import argparse
@@ -129,7 +129,14 @@ def _measure(
         )
 
     def terms() -> None:
-        link_terms(connection, corpus=CORPUS, version=1, progress=silent)
+        link_texts(
+            connection,
+            corpus=CORPUS,
+            version=1,
+            terms=True,
+            work=server.settings.home / "work",
+            progress=silent,
+        )
 
     whole = server.time(lambda: ingest(documents[:-late]))
     server.quiet()

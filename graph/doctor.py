@@ -34,6 +34,19 @@ NEEDED_BYTES = 500_000_000
 COMFORTABLE_BYTES = 3_000_000_000
 BOLT_PORT = 7687
 OLLAMA_SECONDS = 3.0
+LEAST_INDEX_RECALL = 0.95
+LEAST_EDGE_RECALL = 0.99
+_HITS = 10
+_COMPARED = 2_000_000
+"""Pairs of chunks that are compared, about: some seconds."""
+_LEAST_SAMPLED, _MOST_SAMPLED = 3, 100
+_INDEX_ADVICE = (
+    "Searches pass over some of the nearest chunks: drop the schema (knowtrail schema "
+    "drop) and make it with a larger --index-m and --index-ef (knowtrail schema apply)."
+)
+_EDGE_ADVICE = (
+    "Walks pass over some of the nearest chunks: delete the corpus and ingest it again."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +189,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
             yield _ok("server", detail)
             yield _schema(connection)
             yield from _corpora(connection, settings)
+            yield from _recalls(connection)
     except (DatabaseError, SettingsError) as error:
         yield _from_error("server", error)
 
@@ -254,6 +268,44 @@ def _corpora(connection: Connection, settings: Settings) -> Iterator[Finding]:
         f"{detail}, not by {settings.embedder}",
         f"Questions and further texts need --embedder {stored[0]}",
     )
+
+
+def _recalls(connection: Connection) -> Iterator[Finding]:
+    """Compare a sample of each corpus with all, as index and edges have it.
+
+    An index that is missing or being built has been told of.
+    """
+    from knowtrail.graph.db.schema import show_schema
+
+    states = {item.name: item.state for item in show_schema(connection)}
+    if states.get("chunk_embedding") != "ONLINE":
+        return
+    total = connection.read("schema/chunks_counted")[0]["chunks"]
+    sample = min(_MOST_SAMPLED, max(_LEAST_SAMPLED, _COMPARED // max(total, 1)))
+    for corpus in [row["corpus"] for row in connection.read("schema/embedders")][:5]:
+        (stored,) = connection.read("ingest/corpus_read", name=corpus)
+        (row,) = connection.read(
+            "schema/sample_recall",
+            corpus=corpus,
+            sample=sample,
+            hits=_HITS,
+            top=stored["properties"].get("interTopX", 0),
+        )
+        for check, known, least, advice in (
+            ("vector index", "near", LEAST_INDEX_RECALL, _INDEX_ADVICE),
+            ("similar chunks", "edges", LEAST_EDGE_RECALL, _EDGE_ADVICE),
+        ):
+            if not row[known]:
+                continue
+            share = row[f"{known}Found"] / row[known]
+            poor = share < least
+            yield Finding(
+                check=check,
+                state="warning" if poor else "ok",
+                detail=f"{share:.1%} of the nearest are found, by {row['sample']} "
+                f"chunks of {corpus}",
+                advice=advice if poor else "",
+            )
 
 
 def _embedder(settings: Settings) -> Finding:

@@ -12,12 +12,14 @@ from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.schema import apply_schema
 from knowtrail.graph.errors import CorpusDriftError, InputError, UnknownCorpusError
 from knowtrail.graph.models.embedders import dimensions_of, embedder_name, query_prompt
+from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.store import removal_of
 from knowtrail.ingest.terms import TERM_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection, Counters
@@ -71,6 +73,9 @@ class StoredCorpus:
             files.
         term_rules: The rules that its terms come from, None before there were terms.
         version: Counts committed changes.
+        made: When it was made, "" where that is not known.
+        link_state: The state of its texts that it is linked in; "" where others wrote.
+        methods: How similar chunks and themes were searched.
         status: `complete`, `unfinished` (an ingest was interrupted, or its source broke
             off), `forgetting` (some documents) or `deleting`.
     """
@@ -84,7 +89,15 @@ class StoredCorpus:
     files_root: str | None
     term_rules: int | None
     version: int
+    made: str
+    link_state: str | None
+    methods: dict[str, str]
     status: str
+
+    @property
+    def work_key(self) -> str:
+        """Return what its working files are called; one made anew has others."""
+        return content_key(self.name, self.made)
 
     @property
     def next_version(self) -> int:
@@ -249,6 +262,12 @@ def _stored(properties: dict[str, Any]) -> StoredCorpus:
         files_root=properties.get("filesRoot"),
         term_rules=properties.get("termRules"),
         version=properties["version"],
+        made=str(properties.get("createdAt", "")),
+        link_state=properties.get("linkState"),
+        methods={
+            kind: properties.get(f"{kind}Method") or "exact"
+            for kind in ("similar", "themeSimilar")
+        },
         status=properties["status"],
     )
 
@@ -359,16 +378,27 @@ def check_corpus(connection: Connection, name: str) -> None:
         raise _unknown(name, list_corpora(connection))
 
 
-def delete_corpus(connection: Connection, name: str) -> Counters:
+def delete_corpus(
+    connection: Connection, name: str, *, work: Path | None = None
+) -> Counters:
     """Delete a corpus with everything in it; can be interrupted and repeated.
 
     The walks that were recorded over it go too. Institutions stored without documents
     have no Corpus node: they are deleted by the corpus that they name.
 
+    Args:
+        connection: The database.
+        name: Name of the corpus.
+        work: The folder of working files; those of the corpus go too.
+
     Raises:
         UnknownCorpusError: If there is none of that name.
     """
     check_corpus(connection, name)
+    for row in connection.read("ingest/corpus_read", name=name) if work else ():
+        key = content_key(name, str(row["properties"].get("createdAt", "")))
+        for path in work.glob(f"{key}*") if work else ():
+            path.unlink(missing_ok=True)
     total = connection.write("corpus/deleting", name=name)
     while ids := connection.read("corpus/some_documents", name=name, limit=10):
         total += connection.write_all(removal_of(connection, [r["id"] for r in ids]))

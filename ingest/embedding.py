@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowtrail.graph.errors import VectorError
+from knowtrail.graph.errors import KnowtrailError, VectorError
 from knowtrail.graph.models.embedders import embed_texts
 from knowtrail.ingest.store import EmbeddedDocument
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from knowtrail.ingest.prepare import PreparedDocument
     from knowtrail.ingest.themes import ThemeSource
 
+_LOG = logging.getLogger(__name__)
+
 _AT_ONCE = 256
 """Texts between two words of progress."""
 
@@ -28,13 +31,14 @@ def embed_documents(
     *,
     embedder: Embedder,
     themes: ThemeSource,
-    fail: Callable[[PreparedDocument, VectorError], None],
+    fail: Callable[[PreparedDocument, Exception], None],
     tell: Callable[[str, int], None] = lambda *_: None,
 ) -> list[EmbeddedDocument]:
     """Embed sentences, chunks and themes of documents.
 
     Equal texts are embedded once. Where the model gives a vector that cannot be used,
-    the documents are tried one by one and only those concerned are given up.
+    the documents are tried one by one and only those concerned are given up; so is one
+    whose themes cannot be found.
 
     Args:
         documents: (document, whether it replaces a stored one) pairs.
@@ -48,11 +52,18 @@ def embed_documents(
     """
     named = []
     for document, replaces in documents:
-        found = themes.themes(
-            document.properties["title"],
-            document.properties["text"],
-            language=document.properties["language"],
-        )
+        try:
+            found = themes.themes(
+                document.properties["title"],
+                document.properties["text"],
+                language=document.properties["language"],
+            )
+        except KnowtrailError:
+            raise
+        except Exception as error:  # one text that nobody foresaw ends no ingest
+            _LOG.debug("No themes of %s", document.id, exc_info=True)
+            fail(document, error)
+            continue
         named.append((document, replaces, tuple(found)))
         if themes.name != "none":
             tell("themes", 1)

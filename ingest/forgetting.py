@@ -12,7 +12,7 @@ from knowtrail.ingest.extraction.batch import check_named
 from knowtrail.ingest.keys import normalise_title
 from knowtrail.ingest.linking import link_corpus
 from knowtrail.ingest.prepare import redirect_id
-from knowtrail.ingest.store import batched, removal_of
+from knowtrail.ingest.store import batched, losses, removal_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,13 +85,16 @@ def forget_documents(
             ("ingest/redirects_remove", {"ids": redirects}),
         ])
         for part in batched([row["id"] for row in rows], 10):
-            total += connection.write_all(removal_of(connection, part))
+            total += connection.write_all([
+                *losses(part),
+                *removal_of(connection, part),
+            ])
         total += link_corpus(
             connection,
             corpus=corpus,
             version=stored.next_version,
             options=stored.options,
-            folder=settings.home / "work",
+            work=settings.home / "work",
             progress=progress,
         )
         if stored.status != "unfinished":

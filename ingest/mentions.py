@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_SHORTEST = 4
+SHORTEST = 4
 """Characters of the shortest title that is looked for; shorter ones are ambiguous."""
 _LONGEST_CHAIN = 5
 _SHARED = ""
@@ -82,7 +82,7 @@ class TitleFinder:
         self._automaton = ahocorasick.Automaton()
         count = 0
         for title, document in titles:
-            if len(title) < _SHORTEST:
+            if len(title) < SHORTEST:
                 continue
             for form in {title, title[0].lower() + title[1:]}:
                 self._automaton.add_word(form, (len(form), document))

@@ -25,6 +25,7 @@ from knowtrail.ingest.similarity import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from knowtrail.ingest.similarity import Floats, Ints, Neighbours
 
@@ -62,7 +63,14 @@ class NeighbourSearch:
 
 
 def search_neighbours(
-    vectors: Floats, *, groups: Ints, ids: Ints, top: int, threshold: float
+    vectors: Floats,
+    *,
+    groups: Ints,
+    ids: Ints,
+    top: int,
+    threshold: float,
+    start: int = 0,
+    kept: Path | None = None,
 ) -> NeighbourSearch:
     """Search the most similar vectors of other groups, exactly while that is cheap.
 
@@ -72,6 +80,8 @@ def search_neighbours(
         ids: Distinct integers that order equal scores, shape (n,).
         top: How many neighbours a vector keeps.
         threshold: Least cosine kept.
+        start: First row whose neighbours are wanted.
+        kept: Where an approximate index is kept, and found again.
 
     Returns:
         How it is done, and the neighbours; equal for equal vectors.
@@ -84,12 +94,14 @@ def search_neighbours(
             top=top,
             threshold=threshold,
             same_group=False,
+            start=start,
         )
         return NeighbourSearch(method="exact", recall=1.0, blocks=blocks)
     index = _Index(vectors, groups, ids, top, threshold)
+    index.fill(kept)
     recall = index.probe_enough()
     method = f"ivf {index.cells} cells, {index.probes} probed"
-    return NeighbourSearch(method=method, recall=recall, blocks=index.blocks())
+    return NeighbourSearch(method=method, recall=recall, blocks=index.blocks(start))
 
 
 class _Index:
@@ -98,40 +110,51 @@ class _Index:
     def __init__(
         self, vectors: Floats, groups: Ints, ids: Ints, top: int, threshold: float
     ) -> None:
-        import faiss
-
         self._vectors, self._groups, self._ids = vectors, groups, ids
         self._top, self._threshold = top, threshold
         columns = neighbour_columns(
             vectors, groups=groups, ids=ids, top=top, same_group=False
         )
         self._columns = columns[np.argsort(ids[columns])]
-        self._random = np.random.default_rng(0)
-        dimensions = vectors.shape[1]
         self.cells = 1 << max(0, round(np.log2(4 * len(columns) ** 0.5)) - 1)
         self.cells = min(self.cells, max(1, len(columns) // 39))
         self.probes = min(8, self.cells)
-        self._file: Any = faiss.IndexIVFFlat(
+        self._file: Any = None
+
+    def fill(self, kept: Path | None) -> None:
+        """Make the index, or read the one that was kept."""
+        import faiss
+
+        if kept is not None and kept.exists():
+            self._file = faiss.read_index(str(kept))
+            return
+        dimensions = self._vectors.shape[1]
+        self._file = faiss.IndexIVFFlat(
             faiss.IndexFlatIP(dimensions),
             dimensions,
             self.cells,
             faiss.METRIC_INNER_PRODUCT,
         )
-        self._file.train(
-            unit_vectors(vectors[self._some(self._columns, _TRAINED * self.cells)])
-        )
-        for start in range(0, len(columns), _ROWS):
+        trained = self._some(self._columns, _TRAINED * self.cells, 0)
+        self._file.train(unit_vectors(self._vectors[trained]))
+        for start in range(0, len(self._columns), _ROWS):
             part = self._columns[start : start + _ROWS]
-            self._file.add(unit_vectors(vectors[part]))
+            self._file.add(unit_vectors(self._vectors[part]))
+        if kept is not None:
+            draft = kept.with_suffix(".draft")
+            faiss.write_index(self._file, str(draft))
+            draft.replace(kept)
 
-    def _some(self, rows: Ints, count: int) -> Ints:
+    @staticmethod
+    def _some(rows: Ints, count: int, seed: int) -> Ints:
         """Return some of the rows, in their order."""
+        chosen = np.random.default_rng(seed).choice
         count = min(count, len(rows))
-        return rows[np.sort(self._random.choice(len(rows), count, replace=False))]
+        return rows[np.sort(chosen(len(rows), count, replace=False))]
 
     def probe_enough(self) -> float:
         """Probe more cells until a sample has its neighbours; return its recall."""
-        rows = np.sort(self._some(np.argsort(self._ids), SAMPLE))
+        rows = np.sort(self._some(np.argsort(self._ids), SAMPLE, 1))
         exact = self._pairs(self._exact(rows))
         while True:
             self._file.nprobe = self.probes
@@ -146,9 +169,9 @@ class _Index:
         """Return the (row, column) pairs."""
         return set(zip(best.rows.tolist(), best.columns.tolist(), strict=True))
 
-    def blocks(self) -> Iterator[Neighbours]:
-        """Yield the neighbours of all vectors, by blocks of rows."""
-        for start in range(0, len(self._vectors), _ROWS):
+    def blocks(self, first: int) -> Iterator[Neighbours]:
+        """Yield the neighbours of the vectors from one on, by blocks of rows."""
+        for start in range(first, len(self._vectors), _ROWS):
             stop = min(start + _ROWS, len(self._vectors))
             yield self._best(np.arange(start, stop)).block(start, stop)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
+from knowtrail.graph.errors import VectorError
 from knowtrail.graph.models.served import served_embedder
 from knowtrail.ingest.background import Background, ahead
 from knowtrail.ingest.bulk.spool import Spool
@@ -36,6 +37,7 @@ from knowtrail.ingest.report import IngestReport
 from knowtrail.ingest.store import (
     EmbeddedDocument,
     batched,
+    losses,
     removal_of,
     write_documents,
 )
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection, Counters
-    from knowtrail.graph.errors import VectorError
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.options import Cleanup, IngestOptions
@@ -242,9 +243,13 @@ class _Run:
         """Report how much of the sources has been read."""
         self._progress(*position(sources))
 
-    def _fail(self, document: PreparedDocument, error: VectorError) -> None:
+    def _fail(self, document: PreparedDocument, error: Exception) -> None:
         """Keep a failure of embedding apart: another thread counts the others."""
-        self._unusable.append((document.properties["title"], str(error)))
+        told = str(error)
+        if not isinstance(error, VectorError):
+            what = " ".join(f"{type(error).__name__}: {error}".split())
+            told = f"its themes cannot be found ({what}): leave it out"
+        self._unusable.append((document.properties["title"], told))
 
     def _write(self, embedded: list[EmbeddedDocument]) -> Counters:
         """Write a batch; runs behind the embedding."""
@@ -404,6 +409,7 @@ class _Run:
         for part in batched(ids, 10):
             self._report.written += self._connection.write_all([
                 self._begin(),
+                *losses(part),
                 *removal_of(self._connection, part),
             ])
             self._report.deleted += len(part)
@@ -439,7 +445,7 @@ class _Run:
                     corpus=self._corpus,
                     version=self._version,
                     options=self._options,
-                    folder=self._work,
+                    work=self._work,
                     progress=self._progress,
                     unclear=self._report.leave_link,
                 )

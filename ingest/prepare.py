@@ -33,7 +33,7 @@ RESERVED = frozenset({
     "aliases", "contentHash", "corpus", "corpusVersion", "id", "language",
     "linkEnds", "linkStarts", "linkTargets", "revision", "sectionLevels",
     "sectionStarts", "sectionTitles", "source", "sourceId", "status", "text",
-    "themeEmbedding", "title", "titleKey", "url",
+    "themeEmbedding", "themeLost", "title", "titleKey", "url",
 })  # fmt: skip
 """Properties of a document's node that are ours, not its source's."""
 _SENTENCES = 15_000

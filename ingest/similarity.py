@@ -29,6 +29,8 @@ COLUMNS = 4096
 _PAIRS = 16384
 SLACK = 2e-5
 """More than float32 products of unit vectors can be off."""
+_NEVER = np.float32(-4.0)
+"""Below any score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,7 @@ def top_neighbours(
     top: int,
     threshold: float,
     same_group: bool,
+    start: int = 0,
 ) -> Iterator[Neighbours]:
     """Yield the most similar vectors of each vector, block by block.
 
@@ -82,6 +85,7 @@ def top_neighbours(
         threshold: Least cosine kept.
         same_group: Whether neighbours come from the vector's own group (itself left
             out) or from all the others.
+        start: First row whose neighbours are wanted.
 
     Yields:
         Blocks of up to 512 rows, in order.
@@ -92,11 +96,11 @@ def top_neighbours(
     columns = neighbour_columns(
         vectors, groups=groups, ids=ids, top=top, same_group=same_group
     )
-    for start in range(0, count, ROWS):
-        stop = min(start + ROWS, count)
+    for first in range(start, count, ROWS):
+        stop = min(first + ROWS, count)
         best = exact_best(
             vectors,
-            rows=np.arange(start, stop),
+            rows=np.arange(first, stop),
             columns=columns,
             groups=groups,
             ids=ids,
@@ -104,7 +108,7 @@ def top_neighbours(
             threshold=threshold,
             same_group=same_group,
         )
-        yield best.block(start, stop)
+        yield best.block(first, stop)
 
 
 def exact_best(
@@ -123,12 +127,55 @@ def exact_best(
     best = Best(top)
     for left in range(0, len(columns), COLUMNS):
         part = columns[left : left + COLUMNS]
-        scores = block @ unit_vectors(vectors[part]).T
         allowed = (groups[rows, None] == groups[None, part]) == same_group
         allowed &= rows[:, None] != part
-        near, far = _candidates(scores, allowed, top, threshold)
+        scores = np.where(allowed, block @ unit_vectors(vectors[part]).T, _NEVER)
+        near, far = _candidates(scores, top, threshold)
         near, far = rows[near], part[far]
         best.add(near, far, cosines(vectors, near, far), threshold, ids)
+    return best
+
+
+def entered_lists(
+    vectors: Floats,
+    *,
+    rows: Ints,
+    floors: npt.NDArray[np.float64],
+    groups: Ints,
+    ids: Ints,
+    top: int,
+    threshold: float,
+) -> Best:
+    """Return which of some rows may be among the best of vectors of other groups.
+
+    Args:
+        vectors: Shape (n, dimensions).
+        rows: The rows that are new among them.
+        floors: Score that one has to reach for each vector, shape (n,); infinite for
+            vectors that are not asked.
+        groups: Group of each vector.
+        ids: Integers that order equal scores.
+        top: How many a vector keeps at most.
+        threshold: Least cosine kept.
+    """
+    best = Best(top)
+    asked = np.flatnonzero(floors < np.inf)
+    rows = rows[
+        neighbour_columns(
+            vectors[rows], groups=groups[rows], ids=ids[rows], top=top, same_group=False
+        )
+    ]
+    for left in range(0, len(asked), COLUMNS):
+        part = asked[left : left + COLUMNS]
+        block = unit_vectors(vectors[part])
+        floor = np.maximum(floors[part, None], threshold).astype(np.float32)
+        for start in range(0, len(rows), ROWS):
+            some = rows[start : start + ROWS]
+            allowed = groups[part, None] != groups[None, some]
+            scores = np.where(allowed, block @ unit_vectors(vectors[some]).T, _NEVER)
+            near, far = _candidates(scores, top, floor)
+            near, far = part[near], some[far]
+            best.add(near, far, cosines(vectors, near, far), threshold, ids)
     return best
 
 
@@ -173,12 +220,9 @@ def unit_vectors(vectors: Floats) -> Floats:
     return block
 
 
-def _candidates(
-    scores: Floats, allowed: npt.NDArray[np.bool_], top: int, threshold: float
-) -> tuple[Ints, Ints]:
+def _candidates(scores: Floats, top: int, least: float | Floats) -> tuple[Ints, Ints]:
     """Return the pairs of a tile that may belong to the best, with some slack."""
-    scores[~allowed] = -2.0
-    floor = np.full((len(scores), 1), threshold, dtype=np.float32)
+    floor = np.maximum(np.full((len(scores), 1), _NEVER / 2, dtype=np.float32), least)
     if scores.shape[1] > top:
         kth = np.partition(scores, -top, axis=1)[:, -top, None]
         floor = np.maximum(floor, kth)

@@ -106,6 +106,12 @@ def extractions_of(connection: Connection, documents: Sequence[str]) -> list[Ste
     return [("extraction/remove", {"ids": ids})] if ids else []
 
 
+def losses(documents: Sequence[str]) -> list[Step]:
+    """Return the steps that come before documents are replaced or deleted."""
+    names = ("ingest/losses", "ingest/theme_losses")
+    return [(name, {"ids": documents}) for name in names] if documents else []
+
+
 def removal_of(connection: Connection, documents: Sequence[str]) -> list[Step]:
     """Return the steps that delete documents with all that was derived from them.
 
@@ -144,6 +150,7 @@ def _steps(
     """Return the steps that store documents."""
     steps: list[Step] = [("ingest/corpus_begin", {"name": corpus, "version": version})]
     if replaced := [d.document.id for d in documents if d.replaces]:
+        steps += losses(replaced)
         steps += [
             (f"ingest/remove_{part}", {"ids": replaced})
             for part in ("sentences", "chunks", "relations")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from knowtrail.graph.errors import StorageError
 from knowtrail.ingest.names import (
     is_nameable,
     name_key,
@@ -19,16 +18,45 @@ from knowtrail.ingest.names import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 _HELD = 200_000
 """Names or words counted in memory before they go to disk."""
 _PARENTHESES = re.compile(r"\s*\([^()]*\)\s*\Z")
-_ROWS = """
+_TABLES = """
+CREATE TABLE IF NOT EXISTS names (label TEXT PRIMARY KEY, key TEXT, seen INT, sure INT)
+    WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS small (word TEXT PRIMARY KEY, seen INT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS touched (key TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS names_key ON names (key);
+"""
+_CHOICE = """
 SELECT names.key, names.label, names.seen, names.sure, small.seen
-FROM names LEFT JOIN small ON small.word = names.key
+FROM {} LEFT JOIN small ON small.word = names.key
 ORDER BY names.key, names.seen DESC, names.label
 """
+_ALL, _TOUCHED = (
+    _CHOICE.format("names"),
+    _CHOICE.format("touched JOIN names USING (key)"),
+)
+
+Names = tuple["Mapping[str, tuple[int, int]]", "Mapping[str, int]"]
+"""Label -> texts it is in, and those where it is certain; small word -> texts."""
+
+
+def counted_names(texts: Iterable[str]) -> Names:
+    """Count the names and the words without a capital, each once a text."""
+    labels: defaultdict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    small: Counter[str] = Counter()
+    for text in texts:
+        certain: dict[str, bool] = {}
+        for name in names_in(text):
+            certain[name.label] = name.certain or certain.get(name.label, False)
+        for label, sure in certain.items():
+            seen, before = labels[label]
+            labels[label] = seen + 1, before + sure
+        small.update(small_words(text))
+    return labels, small
 
 
 class NameTally:
@@ -36,73 +64,73 @@ class NameTally:
 
     A name becomes a term where it stands in at least two texts, in one of them not at
     the beginning of a sentence; a single word, where it is written with a capital
-    inside sentences at least as often as without. Memory is bounded: counts go to a
-    temporary file that ends with the process.
+    inside sentences at least as often as without. Memory is bounded.
+
+    Args:
+        database: Keeps the counts; without one they go with the tally.
+        noting: Whether keys whose counts change are noted as touched.
     """
 
-    def __enter__(self) -> Self:
-        """Open a database without a name."""
-        self._database = sqlite3.connect("", check_same_thread=False)
-        self._database.execute(
-            "CREATE TABLE names (label TEXT PRIMARY KEY, key TEXT, seen INT, sure INT)"
-            " WITHOUT ROWID"
-        )
-        self._database.execute(
-            "CREATE TABLE small (word TEXT PRIMARY KEY, seen INT) WITHOUT ROWID"
-        )
-        self._seen: Counter[str] = Counter()
+    def __init__(
+        self, database: sqlite3.Connection | None = None, *, noting: bool = False
+    ) -> None:
+        self._database = database or sqlite3.connect("")
+        self._noting = noting
+        self._database.executescript(_TABLES)
+        self._labels: Counter[str] = Counter()
         self._sure: Counter[str] = Counter()
         self._small: Counter[str] = Counter()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        """Close and so delete it."""
-        self._database.close()
+    def add(self, names: Names, times: int = 1) -> None:
+        """Count what some texts have; -1 takes away what was counted before."""
+        labels, small = names
+        for label, (seen, sure) in labels.items():
+            self._labels[label] += times * seen
+            self._sure[label] += times * sure
+        for word, seen in small.items():
+            self._small[word] += times * seen
+        if len(self._labels) > _HELD or len(self._small) > _HELD:
+            self.flush()
 
-    def add(self, text: str) -> None:
-        """Count the names and the words without a capital of one text, each once."""
-        certain: dict[str, bool] = {}
-        for name in names_in(text):
-            certain[name.label] = name.certain or certain.get(name.label, False)
-        self._seen.update(certain)
-        self._sure.update(label for label, sure in certain.items() if sure)
-        self._small.update(small_words(text))
-        if len(self._seen) > _HELD or len(self._small) > _HELD:
-            self._spill()
+    def chosen(self, *, touched: bool = False) -> dict[str, str]:
+        """Return the names that became terms, by key, each as it is mostly written.
 
-    def chosen(self) -> dict[str, str]:
-        """Return the names that became terms, by key, each as it is mostly written."""
-        self._spill()
+        Args:
+            touched: Whether only of the keys in the table of that name.
+        """
+        self.flush()
         chosen = {}
-        for key, forms in groupby(self._database.execute(_ROWS), itemgetter(0)):
-            rows = list(forms)
-            seen, sure = (sum(row[column] for row in rows) for column in (2, 3))
-            _, label, _, _, small = rows[0]
+        rows = self._database.execute(_TOUCHED if touched else _ALL)
+        for key, grouped in groupby(rows, itemgetter(0)):
+            forms = list(grouped)
+            seen, sure = (sum(row[column] for row in forms) for column in (2, 3))
+            _, label, _, _, small = forms[0]
             if seen > 1 and sure >= max(1, small or 0) and is_nameable(key.split()):
                 chosen[key] = label
         return chosen
 
-    def _spill(self) -> None:
+    def flush(self) -> None:
         """Add the counts to those on disk."""
         names = [
             (label, name_key(words_of(label)), seen, self._sure[label])
-            for label, seen in self._seen.items()
+            for label, seen in self._labels.items()
         ]
-        try:
+        self._database.executemany(
+            "INSERT INTO names VALUES (?, ?, ?, ?) ON CONFLICT (label) DO UPDATE "
+            "SET seen = seen + excluded.seen, sure = sure + excluded.sure",
+            names,
+        )
+        self._database.executemany(
+            "INSERT INTO small VALUES (?, ?) ON CONFLICT (word) DO UPDATE "
+            "SET seen = seen + excluded.seen",
+            self._small.items(),
+        )
+        if self._noting:
             self._database.executemany(
-                "INSERT INTO names VALUES (?, ?, ?, ?) ON CONFLICT (label) DO UPDATE "
-                "SET seen = seen + excluded.seen, sure = sure + excluded.sure",
-                names,
+                "INSERT OR IGNORE INTO touched VALUES (?)",
+                [*((row[1],) for row in names), *((word,) for word in self._small)],
             )
-            self._database.executemany(
-                "INSERT INTO small VALUES (?, ?) ON CONFLICT (word) DO UPDATE "
-                "SET seen = seen + excluded.seen",
-                self._small.items(),
-            )
-        except sqlite3.OperationalError as error:
-            msg = f"No space for temporary files ({error}): free some or set TMPDIR."
-            raise StorageError(msg) from error
-        for counts in (self._seen, self._sure, self._small):
+        for counts in (self._labels, self._sure, self._small):
             counts.clear()
 
 

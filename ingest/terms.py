@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from knowtrail.ingest.names import words_of
-from knowtrail.ingest.tally import NameTally, title_names
+from knowtrail.ingest.tally import NameTally, counted_names, title_names
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -147,10 +147,10 @@ def find_terms(texts: Iterable[tuple[str, str]], titles: Iterable[str]) -> TermI
         The same for any order of texts and titles.
     """
     pairs = list(texts)
-    with NameTally() as tally:
-        for _, text in pairs:
-            tally.add(text)
-        chosen = tally.chosen()
+    tally = NameTally()
+    for _, text in pairs:
+        tally.add(counted_names([text]))
+    chosen = tally.chosen()
     titled = title_names(titles)
     return _indexed(pairs, chosen | titled, titled)
 

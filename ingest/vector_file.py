@@ -1,21 +1,23 @@
 """Vectors of a whole corpus in a file, mapped into memory while they are compared.
 
-The file has no name and goes with the process, however it ends. Only keys and groups
-are held in memory, 24 bytes a vector.
+Only keys and groups are held in memory, 24 bytes a vector.
 """
 
 from __future__ import annotations
 
 import errno
+import json
+import logging
+import shutil
 import tempfile
 from array import array
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Self
 
 import numpy as np
 
 from knowtrail.graph.errors import StorageError
-from knowtrail.graph.files import private_folder
+from knowtrail.graph.files import private_folder, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,6 +32,12 @@ _REFUSED = frozenset({
 """No right to write, or a file where a folder should be."""
 
 
+_LOG = logging.getLogger(__name__)
+
+_SPARE = 100_000_000
+"""Bytes of a disk that working files leave free."""
+
+
 @contextmanager
 def storage_errors(folder: Path) -> Iterator[None]:
     """Turn a lack of space or rights into one clear error."""
@@ -37,7 +45,10 @@ def storage_errors(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in {errno.EFBIG, errno.ENOSPC, errno.EDQUOT}:
-            msg = f"No space for working files in {folder}: free some or move --home."
+            msg = (
+                f"No space for working files in {folder}: free some or give another "
+                "--work."
+            )
         elif error.errno in _REFUSED:
             msg = f"Cannot write working files in {folder}: {error.strerror}."
         else:
@@ -45,17 +56,41 @@ def storage_errors(folder: Path) -> Iterator[None]:
         raise StorageError(msg) from error
 
 
+def working_folder(folder: Path) -> Path:
+    """Return a folder for working files, made where it is not there.
+
+    Raises:
+        StorageError: If it cannot be made.
+    """
+    with storage_errors(folder):
+        private_folder(folder)
+    return folder
+
+
 class VectorFile:
     """Rows of (group, key, vector) in the order in which they arrived.
 
-    Use it as a context manager; the vectors are gone afterwards.
+    Use it as a context manager. Without a name the file goes with the process, however
+    it ends; with one it is kept, and `resume` finds it, until it is removed.
+
+    Args:
+        folder: Where it goes.
+        name: What it is called.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str | None = None) -> None:
         self._folder = folder
+        self._named = folder / f"{name}.vectors" if name else None
+        working_folder(folder)
         with storage_errors(folder):
-            private_folder(folder)
-            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - see exit
+            if self._named:
+                self._file: IO[bytes] = self._named.open("a+b")
+            else:
+                self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+        self._clear()
+
+    def _clear(self) -> None:
+        """Forget all rows."""
         self._keys = bytearray()
         self._groups = array("q")
         self._group_of: dict[str, int] = {}
@@ -66,7 +101,7 @@ class VectorFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close and so delete the file."""
+        """Close the file, and so delete it where it has no name."""
         with suppress(OSError):  # what did not fit is tried again, and has been told
             self._file.close()
 
@@ -88,6 +123,80 @@ class VectorFile:
                 number = self._group_of.setdefault(group, len(self._group_of))
                 self._groups.append(number)
             self._file.flush()
+
+    def reserve(self, needed: int) -> None:
+        """Check that so many bytes find room, and say how many they are.
+
+        Raises:
+            StorageError: If the disk has no room for them.
+        """
+        free = shutil.disk_usage(self._folder).free
+        _LOG.info("%d MB of working files go to %s", needed // 10**6, self._folder)
+        if free < needed + _SPARE:
+            msg = (
+                f"Working files of {needed / 1e6:,.0f} MB do not fit in "
+                f"{self._folder}, where {free / 1e6:,.0f} MB are free: free some or "
+                "give another --work."
+            )
+            raise StorageError(msg)
+
+    def keep(self, content: str) -> None:
+        """Note beside a named file what it holds, so that `resume` can tell."""
+        about = {
+            "content": content,
+            "dimensions": self._dimensions,
+            "keys": self._keys.hex(),
+            "groups": self._groups.tolist(),
+            "names": self.group_names,
+        }
+        with whole_file(self._beside("rows")) as file:
+            json.dump(about, file)
+
+    def resume(self, content: str) -> bool:
+        """Take up what was kept, if it is this content; else empty the file."""
+        with suppress(OSError, ValueError, KeyError):
+            about = json.loads(self._beside("rows").read_text("utf-8"))
+            size = self._beside("vectors").stat().st_size
+            if about["content"] == content and about["keys"]:
+                self._keys = bytearray.fromhex(about["keys"])
+                self._groups = array("q", about["groups"])
+                self._group_of = {name: n for n, name in enumerate(about["names"])}
+                self._dimensions = about["dimensions"]
+                if size == 4 * self._dimensions * len(self):
+                    return True
+        self.remove()
+        self._clear()
+        with storage_errors(self._folder):
+            self._file.close()
+            self._file = self._beside("vectors").open("a+b")
+        return False
+
+    def remove(self) -> None:
+        """Remove a named file and all that is kept beside it."""
+        for end in ("vectors", "rows", "index", "done"):
+            self._beside(end).unlink(missing_ok=True)
+
+    def _beside(self, end: str) -> Path:
+        """Return the path of a file that belongs to a named one."""
+        return (self._named or self._folder).with_suffix(f".{end}")
+
+    @property
+    def index_path(self) -> Path | None:
+        """Return where an index of the vectors may be kept, None without a name."""
+        return self._beside("index") if self._named else None
+
+    @property
+    def done(self) -> int:
+        """Return how many rows are dealt with; may be set on a named file."""
+        try:
+            return int(self._beside("done").read_text("utf-8"))
+        except (OSError, ValueError):
+            return 0
+
+    @done.setter
+    def done(self, rows: int) -> None:
+        with whole_file(self._beside("done")) as file:
+            file.write(str(rows))
 
     @property
     def vectors(self) -> npt.NDArray[np.float32]:

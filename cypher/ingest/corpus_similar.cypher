@@ -1,7 +1,7 @@
 // purpose: store how similar nodes were searched and the share of them that is found, where it was not exact
-// params: name, method, recall, properties
+// params: name, properties
 // since: 5.26
 MATCH (k:Corpus {name: $name})
-WHERE coalesce(k[$method], 'exact') <> $properties[$method]
-   OR coalesce(k[$recall], 1.0) <> $properties[$recall]
+WHERE any(key IN keys($properties) WHERE
+  coalesce(k[key], CASE WHEN key ENDS WITH 'Method' THEN 'exact' ELSE 1.0 END) <> $properties[key])
 SET k += $properties

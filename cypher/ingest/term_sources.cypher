@@ -1,4 +1,4 @@
-// purpose: title, text and chunks of documents
+// purpose: text and links of documents, and where their chunks are
 // params: ids
 // since: 5.26
 UNWIND $ids AS id
@@ -8,6 +8,6 @@ CALL (d) {
   MATCH (d)<-[:FROM_DOCUMENT]-(c:Chunk)
   WITH c
   ORDER BY c.index
-  RETURN collect(c.id) AS chunks, collect(c.startChar) AS starts, collect(c.endChar) AS ends
+  RETURN collect(c.startChar) AS chunkStarts, collect(c.endChar) AS chunkEnds
 }
-RETURN d.id AS id, d.title AS title, d.text AS text, chunks, starts, ends
+RETURN d.id AS id, d.text AS text, d.linkTargets AS targets, chunkStarts, chunkEnds

@@ -1,5 +1,6 @@
-// purpose: titles and aliases of a corpus' documents
+// purpose: titles, aliases and content hashes of a corpus' documents
 // params: corpus
 // since: 5.26
 MATCH (:Corpus {name: $corpus})<-[:IN_CORPUS]-(d:Document)
-RETURN d.id AS id, d.title AS title, d.titleKey AS titleKey, d.aliases AS aliases
+RETURN d.id AS id, d.title AS title, d.titleKey AS titleKey, d.aliases AS aliases,
+       d.contentHash AS hash

@@ -2,7 +2,16 @@
 // purpose: chunks by the number of recorded walks and questions that led to them
 // params: corpus, algorithm, limit
 // since: 5.26
-MATCH (q:Query)<-[:FOR_QUERY]-(t:Traversal)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (t:Traversal {corpus: name})
+  RETURN t
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (t:Traversal)
+  RETURN t
+}
+MATCH (q:Query)<-[:FOR_QUERY]-(t)
 WHERE (t.corpus = $corpus OR $corpus IS NULL AND NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($algorithm IS NULL OR t.algorithm = $algorithm)
 MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step)-[:VISITED]->(c:Chunk)

@@ -2,7 +2,16 @@
 // purpose: what was guessed of institutions, the least certain first
 // params: corpus, confidence, limit
 // since: 5.26
-MATCH (c:Custodian)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (c:Custodian {corpus: name})
+  RETURN c
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (c:Custodian)
+  RETURN c
+}
+WITH c
 WHERE
   ($corpus IS NULL OR c.corpus = $corpus)
   AND (c.typeRule IS NOT NULL OR c.cityRule IS NOT NULL)

@@ -2,7 +2,16 @@
 // purpose: institutions with type, place and identifiers
 // params: corpus, type, city, limit
 // since: 5.26
-MATCH (c:Custodian)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (c:Custodian {corpus: name})
+  RETURN c
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (c:Custodian)
+  RETURN c
+}
+WITH c
 WHERE
   ($corpus IS NULL OR c.corpus = $corpus)
   AND ($type IS NULL OR c.institutionType = $type)

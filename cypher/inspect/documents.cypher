@@ -2,7 +2,16 @@
 // purpose: documents of a corpus, the longest first
 // params: corpus, limit
 // since: 5.26
-MATCH (d:Document)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (d:Document {corpus: name})
+  RETURN d
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (d:Document)
+  RETURN d
+}
+WITH d
 WHERE d.corpus = $corpus OR $corpus IS NULL AND NOT d.corpus =~ 'eval-.+-[0-9a-f]{8}'
 RETURN
   d.corpus AS corpus,

@@ -2,7 +2,16 @@
 // purpose: chains of up to four CAUSES, strongest first by the product of their strengths
 // params: corpus, concept, links, limit
 // since: 5.26
-MATCH p = (first:Concept)-[r:CAUSES WHERE r.strength > 0]->{1,4}(:Concept)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (first:Concept {corpus: name})
+  RETURN first
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (first:Concept)
+  RETURN first
+}
+MATCH p = (first)-[r:CAUSES WHERE r.strength > 0]->{1,4}(:Concept)
 WHERE
   ($corpus IS NULL OR first.corpus = $corpus)
   AND size(r) >= coalesce($links, 1)

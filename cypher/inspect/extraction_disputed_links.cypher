@@ -2,7 +2,16 @@
 // purpose: links that are told in both directions, in that told more often, or with strengths 0.4 or more apart
 // params: corpus, limit
 // since: 5.26
-MATCH (a:Concept)-[r:CAUSES]->(b:Concept)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (a:Concept {corpus: name})
+  RETURN a
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (a:Concept)
+  RETURN a
+}
+MATCH (a)-[r:CAUSES]->(b:Concept)
 WHERE $corpus IS NULL OR a.corpus = $corpus
 WITH
   a,

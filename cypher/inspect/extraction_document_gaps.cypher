@@ -2,7 +2,16 @@
 // purpose: gaps and missing context of a document (title or alias) or of a search; of all where none is named
 // params: title, corpus, limit
 // since: 5.26
-MATCH (x:Extraction)-[:EXTRACTED_FROM]->(source)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (x:Extraction {corpus: name})
+  RETURN x
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (x:Extraction)
+  RETURN x
+}
+MATCH (x)-[:EXTRACTED_FROM]->(source)
 WHERE $corpus IS NULL OR x.corpus = $corpus
 OPTIONAL MATCH (source)-[:FROM_DOCUMENT]->(d:Document)
 WITH x, coalesce(d, source) AS page

@@ -2,7 +2,16 @@
 // purpose: facts that are uncertain, of low confidence, or of sources that may mislead
 // params: corpus, confidence, limit
 // since: 5.26
-MATCH (x:Extraction)-[:STATES]->(f:Fact)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (x:Extraction {corpus: name})
+  RETURN x
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (x:Extraction)
+  RETURN x
+}
+MATCH (x)-[:STATES]->(f:Fact)
 WHERE
   ($corpus IS NULL OR x.corpus = $corpus)
   AND (

@@ -2,7 +2,16 @@
 // purpose: what models answered that could not be used, and why
 // params: corpus, limit
 // since: 5.26
-MATCH (x:Extraction)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (x:Extraction {corpus: name})
+  RETURN x
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (x:Extraction)
+  RETURN x
+}
+WITH x
 WHERE
   x.status IN ['failed', 'partial'] AND ($corpus IS NULL OR x.corpus = $corpus)
 MATCH (x)-[:EXTRACTED_FROM]->(source)

@@ -2,7 +2,16 @@
 // purpose: gaps that extractions found, those of most sources first
 // params: corpus, limit
 // since: 5.26
-MATCH (x:Extraction)-[:LACKS]->(g:Gap)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (x:Extraction {corpus: name})
+  RETURN x
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (x:Extraction)
+  RETURN x
+}
+MATCH (x)-[:LACKS]->(g:Gap)
 WHERE $corpus IS NULL OR x.corpus = $corpus
 MATCH (x)-[:EXTRACTED_FROM]->(source)
 OPTIONAL MATCH (source)-[:FROM_DOCUMENT]->(d:Document)

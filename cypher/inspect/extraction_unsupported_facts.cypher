@@ -2,7 +2,16 @@
 // purpose: facts of documents and chunks without SUPPORTED_BY, the surest first
 // params: corpus, title, limit
 // since: 5.26
-MATCH (x:Extraction)-[:STATES]->(f:Fact)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (x:Extraction {corpus: name})
+  RETURN x
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (x:Extraction)
+  RETURN x
+}
+MATCH (x)-[:STATES]->(f:Fact)
 WHERE
   ($corpus IS NULL OR x.corpus = $corpus)
   AND NOT EXISTS { (f)-[:SUPPORTED_BY]->(:Sentence) }

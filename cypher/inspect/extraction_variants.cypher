@@ -2,7 +2,16 @@
 // purpose: how many extractions were valid, put right or failed, what they cost and hold
 // params: corpus, limit
 // since: 5.26
-MATCH (x:Extraction)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (x:Extraction {corpus: name})
+  RETURN x
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (x:Extraction)
+  RETURN x
+}
+WITH x
 WHERE $corpus IS NULL OR x.corpus = $corpus
 CALL (x) {
   OPTIONAL MATCH (x)-[:STATES]->(f:Fact)

@@ -2,7 +2,16 @@
 // purpose: hops of recorded walks between documents without a common theme that are not linked as similar by theme, the least similar first
 // params: corpus, algorithm, limit
 // since: 5.26
-MATCH (t:Traversal)-[:FOR_QUERY]->(q:Query)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (t:Traversal {corpus: name})
+  RETURN t
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (t:Traversal)
+  RETURN t
+}
+MATCH (t)-[:FOR_QUERY]->(q:Query)
 WHERE (t.corpus = $corpus OR $corpus IS NULL AND NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($algorithm IS NULL OR t.algorithm = $algorithm)
 MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step)-[:NEXT_STEP]->(n:Step)

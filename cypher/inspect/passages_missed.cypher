@@ -2,7 +2,16 @@
 // purpose: for each chunk of the documents of a title, the step that visited it or how it fared: its place by cosine among the anchors, and its place and score after the last step that weighed it, beside what was taken there; without a title the chunks weighed and never visited; without a traversal the latest that has a trace, or the latest where none has
 // params: corpus, traversal, title, limit
 // since: 5.26
-MATCH (t:Traversal)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (t:Traversal {corpus: name})
+  RETURN t
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (t:Traversal)
+  RETURN t
+}
+WITH t
 WHERE (t.corpus = $corpus OR $corpus IS NULL AND ($traversal IS NOT NULL OR NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}'))
   AND ($traversal IS NULL OR t.id = $traversal)
 WITH

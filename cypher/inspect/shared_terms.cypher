@@ -2,7 +2,16 @@
 // purpose: the rarest terms that two documents both name, and which others name them
 // params: corpus, title, other, limit
 // since: 5.26
-MATCH (d:Document)<-[:FROM_DOCUMENT]-(:Chunk)-[:NAMES]->(t:Term)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (d:Document {corpus: name})
+  RETURN d
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (d:Document)
+  RETURN d
+}
+MATCH (d)<-[:FROM_DOCUMENT]-(:Chunk)-[:NAMES]->(t:Term)
 WHERE (d.corpus = $corpus OR $corpus IS NULL AND NOT d.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($title IS NULL OR d.title = $title OR $title IN d.aliases)
 WITH DISTINCT d, t

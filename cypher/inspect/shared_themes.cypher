@@ -2,7 +2,16 @@
 // purpose: themes of more than one document, the commonest first
 // params: corpus, theme, limit
 // since: 5.26
-MATCH (t:Theme)<-[:HAS_THEME]-(d:Document)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (t:Theme {corpus: name})
+  RETURN t
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (t:Theme)
+  RETURN t
+}
+MATCH (t)<-[:HAS_THEME]-(d:Document)
 WHERE (t.corpus = $corpus OR $corpus IS NULL AND NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($theme IS NULL OR toLower(t.name) = toLower($theme))
 WITH t, d

@@ -2,7 +2,16 @@
 // purpose: pairs of documents with near theme vectors, each pair once
 // params: corpus, title, limit
 // since: 5.26
-MATCH (d:Document)-[r:THEME_SIMILAR_TO]->(other:Document)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (d:Document {corpus: name})
+  RETURN d
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (d:Document)
+  RETURN d
+}
+MATCH (d)-[r:THEME_SIMILAR_TO]->(other:Document)
 WHERE (d.corpus = $corpus OR $corpus IS NULL AND NOT d.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND (d.title = $title
     OR $title IS NULL

@@ -2,7 +2,16 @@
 // purpose: pairs of chunks of different documents with near vectors, each pair once
 // params: corpus, title, other, limit
 // since: 5.26
-MATCH (d:Document)<-[:FROM_DOCUMENT]-(a:Chunk)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (d:Document {corpus: name})
+  RETURN d
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (d:Document)
+  RETURN d
+}
+MATCH (d)<-[:FROM_DOCUMENT]-(a:Chunk)
   -[r:SIMILAR_TO {scope: 'inter'}]->
   (b:Chunk)-[:FROM_DOCUMENT]->(o:Document)
 WHERE (d.corpus = $corpus OR $corpus IS NULL AND NOT d.corpus =~ 'eval-.+-[0-9a-f]{8}')

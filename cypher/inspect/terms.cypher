@@ -2,7 +2,16 @@
 // purpose: the chunks that name a term, in any case; without one, the terms of most chunks
 // params: corpus, term, limit
 // since: 5.26
-MATCH (t:Term)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (t:Term {corpus: name})
+  RETURN t
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (t:Term)
+  RETURN t
+}
+WITH t
 WHERE (t.corpus = $corpus OR $corpus IS NULL AND NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($term IS NULL OR t.name = toLower($term) OR toLower(t.label) = toLower($term))
 WITH t

@@ -2,7 +2,16 @@
 // purpose: the chunks considered at each step, best first; taken is about that choice, an anchor being any step without a hop, and visited is the step that came to the chunk at some time; score is a cosine for the anchor, and after a step of auto what it ranks by; without a traversal the latest walk that has a trace
 // params: corpus, traversal, limit
 // since: 5.26
-MATCH (t:Traversal)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (t:Traversal {corpus: name})
+  RETURN t
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (t:Traversal)
+  RETURN t
+}
+WITH t
 WHERE (t.corpus = $corpus OR $corpus IS NULL AND ($traversal IS NOT NULL OR NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}'))
   AND ($traversal IS NULL OR t.id = $traversal)
 WITH

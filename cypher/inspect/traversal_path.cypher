@@ -2,7 +2,16 @@
 // purpose: question, steps, visited chunks and their documents as paths that a browser draws; without a traversal the latest
 // params: corpus, traversal
 // since: 5.26
-MATCH (t:Traversal)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (t:Traversal {corpus: name})
+  RETURN t
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (t:Traversal)
+  RETURN t
+}
+WITH t
 WHERE (t.corpus = $corpus OR $corpus IS NULL AND ($traversal IS NOT NULL OR NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}'))
   AND ($traversal IS NULL OR t.id = $traversal)
 WITH t

@@ -2,7 +2,16 @@
 // purpose: recorded walks with their questions, the latest first
 // params: corpus, question, algorithm, limit
 // since: 5.26
-MATCH (t:Traversal)-[:FOR_QUERY]->(q:Query)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (t:Traversal {corpus: name})
+  RETURN t
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (t:Traversal)
+  RETURN t
+}
+MATCH (t)-[:FOR_QUERY]->(q:Query)
 WHERE (t.corpus = $corpus OR $corpus IS NULL AND NOT t.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($question IS NULL OR q.text = $question)
   AND ($algorithm IS NULL OR t.algorithm = $algorithm)

@@ -2,7 +2,16 @@
 // purpose: for each question and pair of algorithms the first step at which their latest walks differ, with the beginning of what each read and how they part: other passages, or one ended before; no step where they never do
 // params: corpus, question, algorithm, other, limit
 // since: 5.26
-MATCH (q:Query)<-[:FOR_QUERY]-(t:Traversal)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (q:Query {corpus: name})
+  RETURN q
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (q:Query)
+  RETURN q
+}
+MATCH (q)<-[:FOR_QUERY]-(t:Traversal)
 WHERE (q.corpus = $corpus OR $corpus IS NULL AND NOT q.corpus =~ 'eval-.+-[0-9a-f]{8}')
   AND ($question IS NULL OR q.text = $question)
 WITH q, t

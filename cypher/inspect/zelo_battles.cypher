@@ -2,7 +2,16 @@
 // purpose: what each judge said when two chunks met, or along the shortest chain of battles between them; chunks are named by id or by title of their document, and are the best two of the latest judged question where none is named
 // params: corpus, question, winner, loser, limit
 // since: 5.26
-MATCH (q:Query)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (q:Query {corpus: name})
+  RETURN q
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (q:Query)
+  RETURN q
+}
+WITH q
 WHERE q.judgedAt IS NOT NULL
   AND ($corpus IS NULL OR q.corpus = $corpus)
   AND ($question IS NULL OR q.text = $question)

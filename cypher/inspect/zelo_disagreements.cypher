@@ -2,7 +2,16 @@
 // purpose: judged pairs of chunks by how far apart the judges' scores are, with what each judge said
 // params: corpus, question, limit
 // since: 5.26
-MATCH (q:Query)<-[:FOR_QUERY]-(b:Battle)
+CALL () {
+  UNWIND CASE WHEN $corpus IS NULL THEN [] ELSE [$corpus] END AS name
+  MATCH (b:Battle {corpus: name})
+  RETURN b
+  UNION ALL
+  UNWIND CASE WHEN $corpus IS NULL THEN [1] ELSE [] END AS every
+  MATCH (b:Battle)
+  RETURN b
+}
+MATCH (q:Query)<-[:FOR_QUERY]-(b)
 WHERE ($corpus IS NULL OR b.corpus = $corpus)
   AND ($question IS NULL OR q.text = $question)
   AND size(b.judges) > 1

@@ -1,5 +1,8 @@
-// purpose: mark all documents of a corpus as changed in a version
+// purpose: mark all documents of a corpus as changed in a version, and what is known of their texts as void
 // params: name, version
 // since: 5.26
-MATCH (:Corpus {name: $name})<-[:IN_CORPUS]-(d:Document)
+MATCH (k:Corpus {name: $name})
+SET k.linkState = ''
+WITH k
+MATCH (k)<-[:IN_CORPUS]-(d:Document)
 SET d.corpusVersion = $version

@@ -70,7 +70,10 @@ LABELS: dict[str, Label] = {
         since=1, indexes=_BY_CORPUS | {12: ("corpus, title",)}, texts=True,
         types=("schema:Article",),
     ),
-    "Chunk": Label(since=1, indexes=_BY_CORPUS, texts=True, types=("nif:Context",)),
+    "Chunk": Label(
+        since=1, indexes=_BY_CORPUS | {12: ("corpus, similarLost",)}, texts=True,
+        types=("nif:Context",),
+    ),
     "Sentence": Label(since=1, indexes=_BY_CORPUS, texts=True, types=("nif:Context",)),
     "Theme": Label(
         since=1, indexes={9: ("corpus", "corpus, name")}, texts=True,

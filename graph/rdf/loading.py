@@ -126,6 +126,7 @@ class Corpora:
         properties = dict(row.properties)
         if row.label == "Corpus":
             status, version = properties.pop("status", None), properties.get("version")
+            properties.pop("linkState", None)
             if isinstance(status, str):
                 self._ends[row.key] = status, version
             if row.key in self._before:

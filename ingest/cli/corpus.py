@@ -73,7 +73,7 @@ def show(settings: Settings, /, *, name: str, digest: bool, as_json: bool) -> No
         (row,) = connection.read("corpus/show", name=name)
         if digest:
             row["digest"] = corpus_digest(connection, name).value
-    for derived in ("axes", "axesVersion"):
+    for derived in ("axes", "axesVersion", "linkState"):
         row["settings"].pop(derived, None)
     # The counts win: `terms` is also the name of a setting.
     lines = {**row["settings"], **row}
@@ -158,5 +158,5 @@ def delete(settings: Settings, /, *, name: str, yes: bool) -> None:
         if not yes and not click.confirm(f"Delete corpus {name!r}?", err=True):
             sys.exit(1)
         with corpus_lock(settings.home, connection, name):
-            written = delete_corpus(connection, name)
+            written = delete_corpus(connection, name, work=settings.home / "work")
     click.echo(f"Deleted corpus {name}: {written.nodes_deleted} nodes.")

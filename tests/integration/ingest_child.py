@@ -20,7 +20,7 @@ from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.errors import KnowtrailError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
-from knowtrail.ingest import linking, pipeline, similarity, term_linking
+from knowtrail.ingest import pipeline, similarity, text_linking
 from knowtrail.ingest.options import IngestOptions
 from tests.corpora import ListSource, article, redirect
 
@@ -38,9 +38,8 @@ def prepare(*, small: bool) -> None:
         return
     pipeline.TEXTS = 45
     pipeline._LOOKUP_DOCUMENTS = 3
-    linking._DOCUMENTS = 5
+    text_linking._DOCUMENTS = 5
     similarity.ROWS = 32
-    term_linking._CHUNKS = 40
 
 
 class FirstWords:

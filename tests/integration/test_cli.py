@@ -17,8 +17,12 @@ from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, drop_schema
 from knowtrail.graph.db.statements import statement, statement_names
 from knowtrail.graph.doctor import examine
 from knowtrail.graph.errors import InputError
+from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import own_command
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.retrieval.views.reading import find_document
+from tests.corpora import ListSource, article
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -666,6 +670,31 @@ def test_doctor_names_another_embedder(run: Run, connection: Connection) -> None
     _, out, _ = run("doctor")
 
     assert re.search(r"^warning +corpora: .*--embedder other/model$", out, re.MULTILINE)
+
+
+def test_doctor_measures_what_index_and_edges_find(
+    run: Run, connection: Connection, server: Settings
+) -> None:
+    """By a sample; where edges are missing it says so, and what to do."""
+    ingest_corpus(
+        connection,
+        [ListSource([article(number) for number in range(8)])],
+        corpus="made",
+        embedder=HashEmbedder(32),
+        settings=server,
+        options=IngestOptions(themes="none"),
+    )
+
+    sound = json.loads(run("doctor", "--json")[1])
+    connection.run_schema(
+        "MATCH (:Chunk)-[r:SIMILAR_TO {scope: 'inter'}]->() WHERE r.rank > 2 DELETE r"
+    )
+    _, poor, _ = run("doctor")
+
+    details = {f["check"]: f["detail"] for f in sound if f["state"] == "ok"}
+    found = "100.0% of the nearest are found, by 32 chunks of made"
+    assert details["vector index"] == details["similar chunks"] == found
+    assert re.search(r"^warning +similar chunks: .*ingest it again\.$", poor, re.M)
 
 
 def test_doctor_refuses_a_newer_schema(run: Run, connection: Connection) -> None:

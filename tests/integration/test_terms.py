@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from itertools import pairwise
 
 import pytest
@@ -12,7 +13,7 @@ from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.db.schema import delete_data
 from knowtrail.graph.errors import CorpusDriftError, InputError
 from knowtrail.graph.models.embedding_models import HashEmbedder
-from knowtrail.ingest import term_linking
+from knowtrail.ingest import text_linking
 from knowtrail.ingest.corpus import delete_corpus, open_corpus, stored_corpus
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
@@ -201,15 +202,15 @@ def test_interrupted_linking_is_completed(connection, ingest, monkeypatch):
     ingest(TEXTS)
     whole = corpus_digest(connection, "made")
     delete_corpus(connection, "made")
-    write = term_linking._TermLinker._link
+    write = text_linking._TextLinker._name
 
-    def broken(self, documents):
+    def broken(self, documents, linked):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(term_linking._TermLinker, "_link", broken)
+    monkeypatch.setattr(text_linking._TextLinker, "_name", broken)
     with pytest.raises(KeyboardInterrupt):
         ingest(TEXTS)
-    monkeypatch.setattr(term_linking._TermLinker, "_link", write)
+    monkeypatch.setattr(text_linking._TextLinker, "_name", write)
 
     assert not any(links(connection).values())
     assert stored_corpus(connection, "made").status == "unfinished"
@@ -270,14 +271,15 @@ def test_a_corpus_is_written_by_one_at_a_time(connection, ingest, server):
     assert links(connection, "other") == {"coast": ["Coast"]}
 
 
-def test_links_that_two_processes_wrote_are_mended(connection, ingest):
-    """The next change leaves one of each."""
+def test_links_that_two_processes_wrote_are_mended(connection, server, ingest):
+    """The next change leaves one of each, where nothing is known of them."""
     ingest(TEXTS)
     before = links(connection)
     connection.run_schema(
         "MATCH (c:Chunk)-[:NAMES]->(t:Term) WHERE t.name STARTS WITH 'c' "
         "CREATE (c)-[:NAMES]->(t)"
     )
+    shutil.rmtree(server.home / "work")
 
     ingest([page("Empty", "Nothing is here.")])
 
@@ -291,7 +293,7 @@ def test_corpus_made_before_there_were_terms(connection, ingest, terms):
     ingest(TEXTS)
     whole = links(connection)
     connection.run_schema(
-        "MATCH (k:Corpus) REMOVE k.terms, k.termRules "
+        "MATCH (k:Corpus) REMOVE k.terms, k.termRules, k.linkState "
         "WITH k MATCH (t:Term) DETACH DELETE t"
     )
 

@@ -10,7 +10,7 @@ def test_indexed_properties_are_those_of_the_commands() -> None:
     assert indexed_properties("Corpus") == {"name"}
     assert indexed_properties("Term") == {"id", "corpus", "name"}
     assert {"uri", "isil", "budget", "subregionCode"} < indexed_properties("Custodian")
-    assert indexed_properties("Chunk") == {"id", "corpus"}
+    assert indexed_properties("Chunk") == {"id", "corpus", "similarLost"}
     assert indexed_properties("Unknown") == set()
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowtrail.ingest.tally import NameTally, title_names
+from knowtrail.ingest.tally import NameTally, counted_names, title_names
 from knowtrail.ingest.terms import (
     TermFinder,
     find_terms,
@@ -116,35 +116,45 @@ def test_order_of_texts_does_not_matter(texts: list[str], seed: int) -> None:
     assert (one.terms, one.names) == (other.terms, dict(sorted(other.names.items())))
 
 
+def counted(texts):
+    """Return the tally of some texts."""
+    tally = NameTally()
+    for text in texts:
+        tally.add(counted_names([text]))
+    return tally
+
+
 def test_counts_on_disk_are_those_in_memory(monkeypatch) -> None:
     """A tally that spills after every text chooses the same names."""
-    with NameTally() as tally:
-        for _, text in TEXTS:
-            tally.add(text)
-        held = tally.chosen()
+    texts = [text for _, text in TEXTS]
+    held = counted(texts).chosen()
     monkeypatch.setattr("knowtrail.ingest.tally._HELD", 0)
-    with NameTally() as tally:
-        for _, text in TEXTS:
-            tally.add(text)
-        spilled = tally.chosen()
 
-    assert held == spilled
+    assert counted(texts).chosen() == held
     assert "apollo 11" in held
+
+
+def test_what_is_taken_away_was_never_counted() -> None:
+    """Names of a text that goes are counted as though it had not come."""
+    texts = [text for _, text in TEXTS]
+    tally = counted([*texts, "By Apollo 11, apollo and Old Rome it went."])
+
+    tally.add(counted_names(["By Apollo 11, apollo and Old Rome it went."]), -1)
+
+    assert tally.chosen() == counted(texts).chosen()
 
 
 def test_label_is_the_usual_form() -> None:
     """The most frequent spelling wins, of equal ones the first in order."""
-    with NameTally() as tally:
-        for text in (
-            "in ROME now",
-            "in Rome now",
-            "in Rome then",
-            "at OSLO",
-            "at Oslo",
-        ):
-            tally.add(text)
+    tally = counted([
+        "in ROME now",
+        "in Rome now",
+        "in Rome then",
+        "at OSLO",
+        "at Oslo",
+    ])
 
-        assert tally.chosen() == {"rome": "Rome", "oslo": "OSLO"}
+    assert tally.chosen() == {"rome": "Rome", "oslo": "OSLO"}
 
 
 def test_titles_of_one_name_have_one_label() -> None:

@@ -1,0 +1,404 @@
+"""Edges that come from texts: aliases, links, mentions, and terms with their names.
+
+What results depends on the documents and redirects alone, not on how they came in: a
+phrase that a new document makes a term is linked in the old ones, and one that loses
+its second place is no term any more. Texts are read where they changed, and where a
+title or term that is new or gone may stand; titles and terms are held in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from knowtrail.graph.db.connection import Counters
+from knowtrail.graph.errors import IngestError
+from knowtrail.ingest.corpus import stored_corpus
+from knowtrail.ingest.keys import content_key, document_key, normalise_title
+from knowtrail.ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
+from knowtrail.ingest.store import batched
+from knowtrail.ingest.tally import counted_names, title_names
+from knowtrail.ingest.terms import TERM_RULES, TermFinder, names_of_chunks, segments
+from knowtrail.ingest.text_index import SECONDS, open_text_index, words_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.ingest.text_index import Found, TextIndex
+
+_DOCUMENTS = 50
+"""Documents whose texts and links are read at a time."""
+_MODULUS = 1 << 128
+
+
+def term_id(corpus: str, name: str) -> str:
+    """Return the key of a term of this name."""
+    return content_key(corpus, "term", name)
+
+
+def link_texts(
+    connection: Connection,
+    *,
+    corpus: str,
+    version: int,
+    terms: bool,
+    work: Path,
+    progress: Progress,
+    unclear: Callable[[str], None] = lambda _told: None,
+) -> Counters:
+    """Make aliases, LINKS_TO, MENTIONS, terms and NAMES what they must be.
+
+    Args:
+        connection: The database.
+        corpus: Name of a stored corpus.
+        version: Version that changed documents are marked with.
+        terms: Whether there are terms.
+        work: The folder of working files, where the next linking finds what this one
+            learnt; without it all texts are read.
+        progress: Told of the stages `texts`, `links` and `terms`.
+        unclear: Told of each link that is left out as its title is that of several
+            documents, in the documents that are read.
+
+    Raises:
+        IngestError: If another process changes the corpus meanwhile.
+        StorageError: If there is no space for working files.
+    """
+    titles = _Titles.read(connection, corpus)
+    stored = stored_corpus(connection, corpus)
+    new_state = content_key(version, titles.content)
+    with open_text_index(
+        work,
+        stored.work_key,
+        about=f"{TERM_RULES} {terms}",
+        state=stored.link_state,
+        new_state=new_state,
+    ) as index:
+        connection.write("ingest/corpus_link_state", name=corpus, state=new_state)
+        linker = _TextLinker(connection, corpus, version, index, titles, progress)
+        total = linker.link(terms, unclear)
+        return total + linker.write_terms() if terms else total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Titles:
+    """The documents of a corpus by their titles.
+
+    Attributes:
+        hashes: Content hash of each document.
+        content: Stands for the contents of all documents.
+        titles: (title, title key, aliases as stored) of each document.
+        aliases: What the aliases of documents must be.
+        names: Each title and redirect by its key, as it is written.
+        index: Says what a title stands for.
+    """
+
+    hashes: dict[str, str]
+    content: int
+    titles: dict[str, tuple[str, str, list[str]]]
+    aliases: dict[str, list[str]]
+    names: dict[str, str]
+    index: TitleIndex
+
+    @classmethod
+    def read(cls, connection: Connection, corpus: str) -> _Titles:
+        """Read titles and redirects."""
+        redirects, names = {}, {}
+        for r in connection.stream("ingest/redirects_all", corpus=corpus):
+            key = normalise_title(r["title"])
+            redirects[key], names[key] = r["targetKey"], r["title"]
+        titles, hashes, content = {}, {}, 0
+        for r in sorted(
+            connection.stream("ingest/titles", corpus=corpus), key=lambda r: r["id"]
+        ):
+            titles[r["id"]] = r["title"], r["titleKey"], r["aliases"] or []
+            hashes[r["id"]] = r["hash"] or ""
+            one = hashlib.blake2b(f"{r['id']} {r['hash']}".encode(), digest_size=16)
+            content = (content + int.from_bytes(one.digest(), "big")) % _MODULUS
+        index = TitleIndex(((d, key) for d, (_, key, _) in titles.items()), redirects)
+        taken = {key for _, key, _ in titles.values()}
+        aliases = defaultdict(list)
+        for key, title in names.items():
+            if key not in taken and (target := index.resolve(key)):
+                aliases[target].append(title)
+        names |= {key: title for title, key, _ in titles.values()}
+        return cls(
+            hashes=hashes,
+            content=content,
+            titles=titles,
+            aliases={
+                identity: sorted(aliases.get(identity, ())) for identity in titles
+            },
+            names=names,
+            index=index,
+        )
+
+    def targets(self) -> dict[str, tuple[str, str]]:
+        """Return what each key is written like, and what it stands for."""
+        return {
+            key: (name, self.index.resolve(key) or "")
+            for key, name in self.names.items()
+        }
+
+
+class _TextLinker:
+    """The passes of one linking, with what they share."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        corpus: str,
+        version: int,
+        index: TextIndex,
+        titles: _Titles,
+        progress: Progress,
+    ) -> None:
+        self._connection = connection
+        self._corpus = corpus
+        self._version = version
+        self._index = index
+        self._titles = titles
+        self._progress = progress
+
+    def link(self, terms: bool, unclear: Callable[[str], None]) -> Counters:
+        """Write aliases, links and mentions, and find the names in texts."""
+        titles, index = self._titles, self._index
+        changed = [
+            {"id": identity, "aliases": titles.aliases[identity]}
+            for identity, (_, _, stored) in titles.titles.items()
+            if titles.aliases[identity] != stored
+        ]
+        total = write_rows(self._connection, "ingest/aliases", changed, self._version)
+        known = index.documents()
+        stale = [i for i in known if known[i] != titles.hashes.get(i)]
+        index.remove(stale)
+        new = [i for i, content in titles.hashes.items() if content != known.get(i)]
+        self._read(new, terms)
+        moved = known.keys() ^ titles.hashes.keys()
+        index.retitle(titles.targets(), map(document_key, moved))
+        labels = {}
+        if terms:
+            named = [title for title, _, _ in titles.titles.values()]
+            labels = index.choose(title_names(chain(named, *titles.aliases.values())))
+        undone = index.undone("linked", "named")
+        if not undone:
+            return total
+        finder = TitleFinder(
+            (titles.names[key], target)
+            for key in sorted(titles.names)
+            if (target := titles.index.resolve(key))
+        )
+        names = TermFinder(labels)
+        for done, part in enumerate(batched(undone, _DOCUMENTS)):
+            self._progress("links", done * _DOCUMENTS, len(undone))
+            total += self._edges_of(dict(part), finder, names, unclear)
+        self._progress("links", len(undone), len(undone))
+        return total
+
+    def _read(self, identities: Sequence[str], terms: bool) -> None:
+        """Take in the texts of documents that are new or changed."""
+        for done, part in enumerate(batched(identities, _DOCUMENTS)):
+            self._progress("texts", done * _DOCUMENTS, len(identities))
+            for row in self._connection.stream("ingest/term_sources", ids=part):
+                text, spans = row["text"], _spans(row)
+                pieces = (text[start:end] for start, end in segments(spans))
+                self._index.add(
+                    row["id"],
+                    content=self._titles.hashes[row["id"]],
+                    chunks=len(spans),
+                    words=words_in(text, row["targets"] or ()),
+                    names=counted_names(pieces) if terms else None,
+                )
+        self._index.commit()
+        if identities:
+            self._progress("texts", len(identities), len(identities))
+
+    def _edges_of(
+        self,
+        undone: Mapping[str, set[str]],
+        finder: TitleFinder,
+        names: TermFinder,
+        unclear: Callable[[str], None],
+    ) -> Counters:
+        """Write links and mentions of some documents; note the names in others."""
+        links, mentioning, mentions = [], [], []
+        for row in self._connection.stream("ingest/link_sources", ids=list(undone)):
+            if "named" in undone[row["id"]]:
+                self._index.find(_found(row, names))
+            if "linked" not in undone[row["id"]]:
+                continue
+            for key in sorted(
+                set(filter(self._titles.index.is_shared, row["targets"]))
+            ):
+                unclear(
+                    f"{row['title']}: its link to {key!r} is left out, because several "
+                    "documents have that title"
+                )
+            wanted_links, wanted_mentions = _wanted(row, self._titles.index, finder)
+            if wanted_links != [list(pair) for pair in row["links"]]:
+                links.append({"id": row["id"], "links": wanted_links})
+            if wanted_mentions != sorted(tuple(m) for m in row["mentions"]):
+                mentioning.append(row["id"])
+                mentions += [
+                    {"chunk": c, "document": d, "anchor": a}
+                    for c, d, a in wanted_mentions
+                ]
+        total = write_rows(
+            self._connection, "ingest/links_replace", links, self._version
+        )
+        if mentioning:
+            total += self._connection.write_all([
+                ("ingest/mentions_remove", {"ids": mentioning}),
+                *(("ingest/mentions", {"rows": part}) for part in batched(mentions)),
+                (
+                    "ingest/touch_documents",
+                    {"ids": mentioning, "version": self._version},
+                ),
+            ])
+        self._index.done("linked", undone)
+        self._index.commit(every=SECONDS)
+        return total
+
+    def write_terms(self) -> Counters:
+        """Write the terms and NAMES that differ; terms that are gone go last."""
+        index, connection = self._index, self._connection
+        if index.fresh:
+            stored = connection.stream("ingest/terms_stored", corpus=self._corpus)
+            index.store_terms({r["name"]: (r["label"], r["chunks"]) for r in stored})
+        changed, gone, linked, chunks = index.settle()
+        total = Counters()
+        for part in batched(list(changed.items())):
+            rows = [
+                {"id": term_id(self._corpus, name), "name": name}
+                | dict(zip(("label", "chunks"), term, strict=True))
+                for name, term in part
+            ]
+            total += connection.write("ingest/terms", corpus=self._corpus, rows=rows)
+            index.store_terms(dict(part))
+        undone = [identity for identity, _ in index.undone("written")]
+        for done, ids in enumerate(batched(undone, _DOCUMENTS)):
+            self._progress("terms", done * _DOCUMENTS, len(undone))
+            total += self._name(list(index.found(ids)), linked)
+            index.done("written", ids)
+            index.commit(every=SECONDS)
+        if undone:
+            self._progress("terms", len(undone), len(undone))
+        for names in batched(gone):
+            ids = [term_id(self._corpus, name) for name in names]
+            total += connection.write("ingest/terms_remove", ids=ids)
+        index.drop_terms(gone)
+        return total + connection.write(
+            "ingest/corpus_chunks", name=self._corpus, chunks=chunks
+        )
+
+    def _name(self, documents: Sequence[Found], linked: set[str]) -> Counters:
+        """Write the NAMES of some documents' chunks where they differ.
+
+        What two processes that did not know of each other wrote twice is mended.
+        """
+        chunks = [chunk for _, found in documents for chunk, _ in found]
+        rows = self._connection.read("ingest/term_names_stored", ids=chunks)
+        stored = {row["id"]: Counter(row["terms"]) for row in rows}
+        removed: list[dict[str, Any]] = []
+        added: dict[str, list[str]] = {}
+        touched = []
+        for document, found in documents:
+            before = len(removed), len(added)
+            for chunk, names in found:
+                keys = {
+                    term_id(self._corpus, name) for name in linked.intersection(names)
+                }
+                old = stored.get(chunk, Counter())
+                once = {key for key, times in old.items() if times == 1}
+                if excess := old.keys() - (keys & once):
+                    removed.append({"id": chunk, "terms": sorted(excess)})
+                if missing := keys - once:
+                    added[chunk] = sorted(missing)
+            if (len(removed), len(added)) != before:
+                touched.append(document)
+        if not touched:
+            return Counters()
+        return self._write_names(removed, added, touched)
+
+    def _write_names(
+        self,
+        removed: Sequence[Mapping[str, Any]],
+        added: Mapping[str, Sequence[str]],
+        touched: Sequence[str],
+    ) -> Counters:
+        """Write differences of NAMES in one transaction."""
+        number: dict[str, int] = {}
+        rows = [
+            [number.setdefault(term, len(number)) for term in terms]
+            for terms in added.values()
+        ]
+        written = self._connection.write_all([
+            ("ingest/term_names_remove", {"rows": removed}),
+            (
+                "ingest/term_names",
+                {"chunks": list(added), "terms": list(number), "rows": rows},
+            ),
+            ("ingest/touch_documents", {"ids": touched, "version": self._version}),
+        ])
+        if written.relationships_created != sum(map(len, rows)):
+            msg = (
+                f"Chunks of corpus {self._corpus!r} changed while their terms were "
+                "linked: run the ingest again, alone."
+            )
+            raise IngestError(msg)
+        return written
+
+
+def write_rows(
+    connection: Connection, name: str, rows: Sequence[dict[str, Any]], version: int
+) -> Counters:
+    """Run a statement over rows of documents, and mark these documents."""
+    total = Counters()
+    for part in batched(rows):
+        ids = [row["id"] for row in part]
+        total += connection.write_all([
+            (name, {"rows": part}),
+            ("ingest/touch_documents", {"ids": ids, "version": version}),
+        ])
+    return total
+
+
+def _spans(row: Any) -> list[tuple[int, int]]:
+    """Return start and end of each chunk of a row."""
+    return list(zip(row["chunkStarts"], row["chunkEnds"], strict=True))
+
+
+def _found(row: Any, finder: TermFinder) -> Found:
+    """Return the names in a document's chunks.
+
+    Its title counts as written at its beginning, in its first chunk.
+    """
+    found = names_of_chunks(row["text"], [(c[1], c[2]) for c in row["chunks"]], finder)
+    if found:
+        found[0] |= title_names([row["title"]]).keys()
+    named = zip(row["chunks"], found, strict=True)
+    return row["id"], [(chunk[0], sorted(names)) for chunk, names in named]
+
+
+def _wanted(
+    row: Any, index: TitleIndex, finder: TitleFinder
+) -> tuple[list[list[str]], list[tuple[str, str, str]]]:
+    """Return a document's LINKS_TO as [target, anchor] and MENTIONS, both sorted."""
+    text, identity = row["text"], row["id"]
+    linked: dict[str, str] = {}
+    hyperlinks: list[Mention] = []
+    for key, start, end in zip(row["targets"], row["starts"], row["ends"], strict=True):
+        target = index.resolve(key)
+        if target is not None and target != identity:
+            linked.setdefault(target, text[start:end])
+            hyperlinks.append(Mention(start, end, target))
+    chunks = [(c[0], c[1], c[2]) for c in row["chunks"]]
+    mentions = chunk_mentions(
+        hyperlinks + finder.find(text, but=identity), chunks, text
+    )
+    return sorted([t, a] for t, a in linked.items()), sorted(mentions)
