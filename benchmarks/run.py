@@ -4,7 +4,8 @@
 
 NAME is one of write-path, edges, whole-ingest, memory, basic-retrieval, auto, broad,
 walks, help-time, commands, fields, sparql, zelo, zelo-simulation,
-zelo-adaptive, zelo-musique, rerank, py2neo, peers, terms, growth, bulk, questions, or all.
+zelo-adaptive, zelo-musique, rerank, py2neo, peers, terms, growth, bulk, questions, or
+all.
 Those that need a server start one of their own in a temporary folder, unless NEO4J_URI
 names one.
 """
