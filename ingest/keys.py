@@ -32,15 +32,20 @@ def camel_case(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
+LONGEST_TITLE = 500
+"""Characters of a title that are compared: an index holds no value of any length."""
+
+
 def normalise_title(title: str) -> str:
     """Return a page title in the form that links are compared in.
 
     Underscores and runs of white space become one space, a fragment (`#...`) and a
-    leading colon go, the first letter becomes upper case, as MediaWiki does.
+    leading colon go, the first letter becomes upper case, as MediaWiki does; what is
+    behind `LONGEST_TITLE` characters is left out.
     """
     title = unicodedata.normalize("NFC", title.split("#", 1)[0])
     title = _SPACES.sub(" ", title).strip().removeprefix(":").strip()
-    return title[:1].upper() + title[1:]
+    return (title[:1].upper() + title[1:])[:LONGEST_TITLE]
 
 
 def document_key(identity: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
+
+from knowtrail.ingest.keys import normalise_title
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -127,6 +129,21 @@ def tag_of(clause: Clause, params: dict[str, Any]) -> str:
         f"MATCH (tag:{label} {{corpus: $corpus}})<-[:{edge}]-(document:Document) "
         f"WHERE {test} WITH DISTINCT document "
     )
+
+
+def has_title(clause: Clause) -> TypeGuard[Compare]:
+    """Return whether a clause asks for documents of one title."""
+    title = Field(owner="document", name="title")
+    if not isinstance(clause, Compare) or clause.field != title:
+        return False
+    return clause.operator == "$eq" and isinstance(clause.value, str)
+
+
+def title_key_of(clause: Compare, params: dict[str, Any]) -> str:
+    """Return the test of the title that an index answers; it passes a little more."""
+    name = f"filter{len(params)}"
+    params[name] = normalise_title(clause.value)
+    return f"document.titleKey = ${name}"
 
 
 def cypher_of(clause: Clause, chunk: str, params: dict[str, Any]) -> str:

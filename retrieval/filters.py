@@ -41,8 +41,10 @@ from knowtrail.retrieval.filter_clauses import (
     count_tests,
     cypher_of,
     fields_of,
+    has_title,
     holds,
     tag_of,
+    title_key_of,
     touches_document,
 )
 
@@ -119,6 +121,7 @@ class Filter:
             part for part in parts if all(f.owner != "chunk" for f in fields_of(part))
         ]
         tests = [cypher_of(part, "c", params) for part in of_document]
+        tests += [title_key_of(part, params) for part in of_document if has_title(part)]
         where = " AND ".join(["document.corpus = $corpus", *tests])
         tag = next(filter(None, (tag_of(part, params) for part in of_document)), "")
         start = f"{tag}MATCH (document:Document) WHERE {where} WITH document "

@@ -67,7 +67,7 @@ _BY_CORPUS = {9: ("corpus",)}
 LABELS: dict[str, Label] = {
     "Corpus": Label(since=1, key="name", texts=True),
     "Document": Label(
-        since=1, indexes=_BY_CORPUS | {12: ("corpus, title",)}, texts=True,
+        since=1, indexes=_BY_CORPUS | {12: ("corpus, titleKey",)}, texts=True,
         types=("schema:Article",),
     ),
     "Chunk": Label(

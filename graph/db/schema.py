@@ -50,7 +50,7 @@ _INDEXES = (
     *(f"{name}_embedding" for name in _VECTOR),
 )
 _OURS = (*_INDEXES, *(f"{name}_embedding" for name in ON_REQUEST.values()))
-_MOVED = ((10, "schema/identifies"),)
+_MOVED = ((10, "schema/identifies"), (12, "schema/title_keys"))
 """Schema version and statement of what was stored otherwise before."""
 SCHEMA_VERSION = max([*(row[0] for row in _BY_VALUE), *(row[0] for row in _MOVED)])
 
@@ -164,8 +164,8 @@ def _unready(row: dict[str, Any]) -> str:
 def migrations(found: int) -> list[tuple[int, list[str]]]:
     """Return the versions after the one found, with the commands that lead to each."""
     texts = [(1, statement(f"schema/fulltext_{name}")) for name in _FULLTEXT]
-    made = [*texts, *((since, command) for since, _, command in _BY_VALUE)]
-    made += [(since, statement(name)) for since, name in _MOVED]
+    made = [*texts, *((since, statement(name)) for since, name in _MOVED)]
+    made += [(since, command) for since, _, command in _BY_VALUE]
     return [
         (version, [command for since, command in made if since == version])
         for version in range(found + 1, SCHEMA_VERSION + 1)
