@@ -203,7 +203,7 @@ class _TextLinker:
     def _read(self, identities: Sequence[str], terms: bool) -> None:
         """Take in the texts of documents that are new or changed."""
         for done, part in enumerate(batched(identities, _DOCUMENTS)):
-            self._progress("texts", done * _DOCUMENTS, len(identities))
+            self._progress("words", done * _DOCUMENTS, len(identities))
             for row in self._connection.stream("ingest/term_sources", ids=part):
                 text, spans = row["text"], _spans(row)
                 pieces = (text[start:end] for start, end in segments(spans))
@@ -216,7 +216,7 @@ class _TextLinker:
                 )
         self._index.commit()
         if identities:
-            self._progress("texts", len(identities), len(identities))
+            self._progress("words", len(identities), len(identities))
 
     def _edges_of(
         self,

@@ -9,6 +9,7 @@ import click
 
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
+from knowtrail.graph.cli.options import option
 
 if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
@@ -21,7 +22,7 @@ def export() -> None:
 
 @export.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--corpus", help="Name of the corpus (KNOWTRAIL_CORPUS).")
+@option("corpus", help="Name of the corpus (KNOWTRAIL_CORPUS).")
 @json_option
 @click.pass_obj
 def bulk(

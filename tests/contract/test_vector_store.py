@@ -31,6 +31,7 @@ LINES = (
 )
 
 
+@pytest.mark.thorough
 class TestStandard(VectorStoreIntegrationTests):
     """LangChain's own tests, unmodified; none is expected to fail."""
 

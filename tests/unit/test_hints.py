@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 ELSEWHERE = {
     "graph.server._train",
     "graph.server.java",
+    "graph.server.loading",
+    "ingest.bulk.columns",
+    "ingest.bulk.export",
 }
-"""Modules that give options to Java, not to a person."""
+"""Modules that give options to Java or Neo4j's tools, not to a person."""
 
 OF_OTHERS = {"--force-reinstall", "--inexact", "--project", "--extra", "--reinstall"}
 """Options of other programs, here of pip and uv."""

@@ -84,6 +84,8 @@ COMMANDS = [
     ("eval", "specificity"),
     ("serve",),
     ("mcp",),
+    ("export",),
+    ("export", "bulk"),
     ("rdf",),
     ("rdf", "export"),
     ("rdf", "import"),
