@@ -41,8 +41,8 @@ _COMPARED = 2_000_000
 """Pairs of chunks that are compared, about: some seconds."""
 _LEAST_SAMPLED, _MOST_SAMPLED = 3, 100
 _INDEX_ADVICE = (
-    "Searches pass over some of the nearest chunks: make the index anew (knowtrail "
-    "schema drop, then the next ingest)."
+    "Searches pass over some of the nearest chunks: make the index anew with larger "
+    "settings (knowtrail schema apply --index-m 32 --index-ef 400)."
 )
 _EDGE_ADVICE = (
     "Walks pass over some of the nearest chunks: delete the corpus and ingest it again."

@@ -58,23 +58,45 @@ def show(settings: Settings, *, as_json: bool) -> None:
     multiple=True,
     help="Make a vector index that only your own queries need.",
 )
+@click.option(
+    "--index-m",
+    type=click.IntRange(1, 512),
+    help="Neighbours of a vector in the index of chunks; Neo4j takes 16.",
+)
+@click.option(
+    "--index-ef",
+    type=click.IntRange(1, 3200),
+    help="Candidates for these while the index is built; Neo4j takes 100.",
+)
 @json_option
 @click.pass_obj
 def apply(
-    settings: Settings, *, dimensions: int | None, also: tuple[str, ...], as_json: bool
+    settings: Settings,
+    *,
+    dimensions: int | None,
+    also: tuple[str, ...],
+    index_m: int | None,
+    index_ef: int | None,
+    as_json: bool,
 ) -> None:
     """Bring constraints and indexes to this version; running twice changes nothing.
 
     The vector index of chunks is made by the first ingest, which knows the length of
-    the embedder's vectors, or here by --dimensions.
+    the embedder's vectors, or here by --dimensions. With other --index-m or --index-ef
+    than it was made with, it is made anew: larger ones find more, and take longer.
     """
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema
     from knowtrail.graph.session import open_connection
 
     with open_connection(settings) as connection, progress_bars() as progress:
+        hnsw = {"m": index_m, "ef_construction": index_ef}
         found = apply_schema(
-            connection, dimensions=dimensions, also=also, progress=progress
+            connection,
+            dimensions=dimensions,
+            also=also,
+            hnsw={name: value for name, value in hnsw.items() if value is not None},
+            progress=progress,
         )
     record = {"before": found, "version": SCHEMA_VERSION, "dimensions": dimensions}
     told = f"Brought the schema from version {found} to {SCHEMA_VERSION}."

@@ -23,7 +23,7 @@ from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import CorpusDriftError, SchemaError, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
@@ -77,6 +77,7 @@ def apply_schema(
     *,
     dimensions: int | None = None,
     also: Sequence[str] = (),
+    hnsw: Mapping[str, int] | None = None,
     wait: float = math.inf,
     whole: bool = False,
     progress: Progress = silent,
@@ -88,7 +89,8 @@ def apply_schema(
     use and writes do not, may be built for long where there is much: they get a few
     seconds, or with `whole` as long, and go on being built after that. Without
     `dimensions` the vector indexes are left alone; `also` names those of `ON_REQUEST`
-    that are made besides that of chunks.
+    that are made besides that of chunks. `hnsw` has settings of the vector index of
+    chunks, `m` and `ef_construction`; one that was made with others is made anew.
 
     Raises:
         SchemaError: If the database was made by a newer Knowtrail, or an index that is
@@ -108,11 +110,11 @@ def apply_schema(
         for command in commands:
             connection.run_schema(command)
         connection.write("schema/version_write", version=version)
-    if also and dimensions is None:
+    if (also or hnsw) and dimensions is None:
         dimensions = vector_dimensions(connection)
     if dimensions is not None:
-        _apply_vector_indexes(connection, dimensions, also)
-    elif also:
+        _apply_vector_indexes(connection, dimensions, also, hnsw or {})
+    elif also or hnsw:
         msg = "No vectors are stored yet: give their length with --dimensions."
         raise SettingsError(msg)
     _await_indexes(connection, wait, wait if whole else _SHORT_WAIT, progress)
@@ -182,7 +184,10 @@ def indexed_properties(label: str) -> set[str]:
 
 
 def _apply_vector_indexes(
-    connection: Connection, dimensions: int, also: Sequence[str]
+    connection: Connection,
+    dimensions: int,
+    also: Sequence[str],
+    hnsw: Mapping[str, int],
 ) -> None:
     """Make the vector indexes, or check that they have these dimensions."""
     if not 1 <= dimensions <= 4096:
@@ -208,18 +213,29 @@ def _apply_vector_indexes(
             **quantization,
         }
     }
+    settings = {f"vector.hnsw.{name}": value for name, value in hnsw.items()}
+    if settings.items() - (_vector_settings(connection) or {}).items():
+        connection.run_schema("DROP INDEX chunk_embedding IF EXISTS")
     suffix = "" if capabilities.filtered_vector_index else "_lts"
     for index in (*_VECTOR, *(ON_REQUEST[name] for name in also)):
+        own = settings if index in _VECTOR else {}
         connection.run_schema(
-            statement(f"schema/vector_{index}{suffix}"), options=options
+            statement(f"schema/vector_{index}{suffix}"),
+            options={"indexConfig": options["indexConfig"] | own},
         )
 
 
 def vector_dimensions(connection: Connection) -> int | None:
     """Return the dimension of the vector indexes, None where there are none."""
+    settings = _vector_settings(connection)
+    return None if settings is None else int(settings["vector.dimensions"])
+
+
+def _vector_settings(connection: Connection) -> dict[str, Any] | None:
+    """Return how the vector index of chunks was made, None where there is none."""
     for row in connection.read("schema/indexes"):
         if row["name"] == "chunk_embedding" and row["type"] == "VECTOR":
-            return int(row["options"]["indexConfig"]["vector.dimensions"])
+            return dict(row["options"]["indexConfig"])
     return None
 
 

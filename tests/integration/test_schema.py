@@ -127,6 +127,29 @@ def test_what_was_stored_otherwise_is_moved(applied: Connection) -> None:
         ]
 
 
+def test_the_vector_index_is_made_anew_with_other_settings(applied: Connection) -> None:
+    """What is asked for holds; the same again, or nothing asked, makes nothing."""
+
+    def index() -> tuple[int, dict[str, int]]:
+        (row,) = applied.query(
+            "SHOW INDEXES YIELD id, name, options WHERE name = 'chunk_embedding' "
+            "RETURN id, options.indexConfig AS settings"
+        )
+        return row["id"], row["settings"]
+
+    first = index()
+    apply_schema(applied, hnsw={"m": 8, "ef_construction": 40})
+    second = index()
+    apply_schema(applied, hnsw={"m": 8})
+    apply_schema(applied, dimensions=32)
+
+    assert first[0] != second[0]
+    assert index() == second
+    assert second[1]["vector.hnsw.m"] == 8
+    assert second[1]["vector.hnsw.ef_construction"] == 40
+    applied.run_schema("DROP INDEX chunk_embedding")
+
+
 def test_newer_database_is_refused(applied: Connection) -> None:
     """A database of a newer Knowtrail is left alone."""
     applied.write("schema/version_write", version=SCHEMA_VERSION + 1)
