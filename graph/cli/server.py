@@ -9,7 +9,7 @@ import click
 
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import option
+from knowtrail.graph.cli.options import option, options
 
 if TYPE_CHECKING:
     from knowtrail.graph.server import ServerInfo
@@ -139,6 +139,68 @@ def logs(settings: Settings, *, home: Path | None, lines: int, as_json: bool) ->
 
     found = read_log(_home(settings, home), lines)
     emit({"lines": found}, "\n".join(found) or "The log is empty.", as_json=as_json)
+
+
+@server.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@_HOME
+@json_option
+@click.pass_obj
+def dump(settings: Settings, *, file: Path, home: Path | None, as_json: bool) -> None:
+    """Write all that is stored into one file; the server is stopped meanwhile."""
+    from knowtrail.graph.server.loading import dump_store, stopped_server
+
+    folder = _home(settings, home)
+    with stopped_server(folder) as stays:
+        dump_store(folder, file)
+    _start_again(settings, folder, stays=stays)
+    size = file.stat().st_size
+    emit(
+        {"file": str(file), "bytes": size},
+        f"Wrote {size / 1e6:,.1f} MB to {file}.",
+        as_json=as_json,
+    )
+
+
+@server.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@_HOME
+@options("yes", "json")
+@click.pass_obj
+def load(
+    settings: Settings, *, file: Path, home: Path | None, yes: bool, as_json: bool
+) -> None:
+    """Put what `server dump` wrote in the place of all that is stored."""
+    from knowtrail.graph.server.folder import ServerFolder
+    from knowtrail.graph.server.loading import load_store, stopped_server
+
+    folder = _home(settings, home)
+    if not yes:
+        asked = f"Replace all that is stored in {folder} by {file}?"
+        click.confirm(asked, abort=True, err=True)
+    if not (ServerFolder(folder).root / "conf").is_dir():
+        _start_again(settings, folder, stays=False)
+    with stopped_server(folder) as stays:
+        load_store(folder, file)
+    _start_again(settings, folder, stays=stays)
+    told = f"Loaded {file} into {folder}."
+    emit({"file": str(file), "home": str(folder)}, told, as_json=as_json)
+
+
+def _start_again(settings: Settings, home: Path, *, stays: bool) -> None:
+    """Start a server that was started to stay; any other is started when needed."""
+    from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.server import join_server
+
+    with progress_bars() as progress:
+        join_server(
+            home,
+            stay=stays,
+            heap=settings.heap,
+            page_cache=settings.page_cache,
+            load_csv=settings.load_csv,
+            progress=progress,
+        ).close()
 
 
 def _home(settings: Settings, home: Path | None) -> Path:

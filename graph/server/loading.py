@@ -1,4 +1,4 @@
-"""Loading a whole store into a folder's server by Neo4j's import tool.
+"""Whole stores of a folder's server, made and written by Neo4j's admin tool.
 
 The tool writes into `home/server/incoming`, never into the data that a server opens.
 Only when it has ended well is the file `ready` put beside what it wrote, and the next
@@ -13,26 +13,29 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from knowtrail.graph.errors import ServerError, StorageError
+from knowtrail.graph.errors import InputError, ServerError, StorageError
 from knowtrail.graph.files import private, private_folder
 from knowtrail.graph.server.control import (
     STOP_TIMEOUT_SECONDS,
     child_environment,
     kill_server,
 )
+from knowtrail.graph.server.dbms import DEFAULT_DATABASE
 from knowtrail.graph.server.folder import ServerFolder
 from knowtrail.graph.server.install import install_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 _INCOMING = "incoming"
 _READY = "ready"
 _PARTS = ("databases", "transactions")
+_HEAP = "512m"
 _NO_SPACE = ("No space left", "not enough space", "insufficient space")
 
 
@@ -77,35 +80,90 @@ def import_store(
         ServerError: If the tool fails; with its last telling line.
         StorageError: If there is no space.
     """
-    folder = ServerFolder(home)
-    root = folder.root
+    words = ["import", "full", DEFAULT_DATABASE, *arguments]
+    _make_store(home, [*words, f"--max-off-heap-memory={off_heap}"], heap=heap)
+
+
+def dump_store(home: Path, file: Path) -> None:
+    """Write the store of a folder's server into one file, which must not be there.
+
+    Args:
+        home: Folder of the server, which `stopped_server` holds.
+        file: Written whole or not at all.
+
+    Raises:
+        InputError: If the file is there, or its folder is not.
+        ServerError: If the tool fails; with its last telling line.
+        StorageError: If there is no space.
+    """
+    if file.exists() or not file.parent.is_dir():
+        what = "is there already" if file.exists() else "is in no folder that there is"
+        msg = f"{file} {what}: name a new file."
+        raise InputError(msg)
+    if not (ServerFolder(home).root / "data" / "databases" / DEFAULT_DATABASE).is_dir():
+        msg = f"Nothing is stored in {home}: name the folder of a server with --home."
+        raise InputError(msg)
+    with tempfile.TemporaryDirectory(prefix=".dump-", dir=file.parent) as folder:
+        words = ["dump", DEFAULT_DATABASE, f"--to-path={folder}"]
+        _run(home, ServerFolder(home).root, words, heap=_HEAP)
+        written = Path(folder) / f"{DEFAULT_DATABASE}.dump"
+        written.chmod(0o600)
+        _sync(written)
+        written.rename(file)
+
+
+def load_store(home: Path, file: Path) -> None:
+    """Load what `dump_store` wrote as the store that the folder's server opens next.
+
+    Args:
+        home: Folder of the server, which `stopped_server` holds.
+        file: The file, of this or an older line of Neo4j.
+
+    Raises:
+        InputError: If there is no such file.
+        ServerError: If the tool fails; with its last telling line.
+        StorageError: If there is no space.
+    """
+    if not file.is_file():
+        msg = f"{file} is no file: name one that server dump wrote."
+        raise InputError(msg)
+    with tempfile.TemporaryDirectory(dir=ServerFolder(home).root) as folder:
+        (Path(folder) / f"{DEFAULT_DATABASE}.dump").symlink_to(file.absolute())
+        words = ["load", DEFAULT_DATABASE, f"--from-path={folder}"]
+        _make_store(home, words, heap=_HEAP)
+
+
+def _make_store(home: Path, words: Sequence[str], *, heap: str) -> None:
+    """Let the tool make a store, which the server opens next."""
+    root = ServerFolder(home).root
     incoming = root / _INCOMING
     shutil.rmtree(incoming, ignore_errors=True)
     private_folder(incoming)
     shutil.copytree(root / "conf", incoming / "conf", dirs_exist_ok=True)
-    spec = {
-        "version": install_server(home).name,
-        "home": str(incoming),
-        "heap": heap,
-        "arguments": [*arguments, f"--max-off-heap-memory={off_heap}"],
-    }
-    log = root / "import.log"
-    code = _run(json.dumps(spec), log)
-    if code != 0:
+    try:
+        _run(home, incoming, words, heap=heap)
+    except BaseException:
         shutil.rmtree(incoming, ignore_errors=True)
-        _refuse(log)
+        raise
     ready = incoming / _READY
     ready.touch()
     for path in (ready, incoming):
         _sync(path)
 
 
-def _run(spec: str, log: Path) -> int:
-    """Run the import process; return its exit code."""
+def _run(home: Path, tool_home: Path, words: Sequence[str], *, heap: str) -> None:
+    """Run the tool over a home of its own; raise what its log tells of a failure."""
+    spec = {
+        "version": install_server(home).name,
+        "home": str(tool_home),
+        "heap": heap,
+        "words": ["database", *words],
+    }
+    log = ServerFolder(home).root / "admin.log"
     with (
         open(log, "wb", opener=private) as file,
         subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", "knowtrail.graph.server._import", spec],
+            [sys.executable, "-m", "knowtrail.graph.server._admin", json.dumps(spec)],
             stdin=subprocess.PIPE,
             stdout=file,
             stderr=file,
@@ -113,7 +171,9 @@ def _run(spec: str, log: Path) -> int:
             env=child_environment(),
         ) as process,
     ):
-        return process.wait()
+        code = process.wait()
+    if code != 0:
+        _refuse(log)
 
 
 def adopt_store(root: Path) -> bool:
@@ -146,13 +206,13 @@ def _sync(path: Path) -> None:
 
 
 def _refuse(log: Path) -> None:
-    """Raise the error that the import tool's log tells of."""
+    """Raise the error that the tool's log tells of."""
     text = log.read_text("utf-8", errors="replace")
     if any(sign in text for sign in _NO_SPACE):
-        msg = f"No space for the imported store in {log.parent}: free some, try again."
+        msg = f"No space for the store in {log.parent}: free some, try again."
         raise StorageError(msg)
     lines = [line.strip() for line in text.splitlines()]
     told = [s for s in lines if s and not s.startswith(("WARNING", "Run with", "at "))]
     last = told[-1][:300] if told else "it said nothing"
-    msg = f"Neo4j's import tool failed: {last.rstrip('.')}. See {log}."
+    msg = f"Neo4j's admin tool failed: {last.rstrip('.')}. See {log}."
     raise ServerError(msg)

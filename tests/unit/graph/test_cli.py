@@ -38,6 +38,8 @@ COMMANDS = [
     ("server", "stop"),
     ("server", "status"),
     ("server", "logs"),
+    ("server", "dump"),
+    ("server", "load"),
     ("cypher",),
     ("ingest",),
     ("ingest", "wikipedia"),

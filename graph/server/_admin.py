@@ -1,6 +1,6 @@
-"""The import process: Neo4j's own import tool, in a virtual machine of its own.
+"""The process of Neo4j's own admin tool, in a virtual machine of its own.
 
-Run as `python -m knowtrail.graph.server._import SPEC` by `loading`, SPEC in JSON.
+Run as `python -m knowtrail.graph.server._admin SPEC` by `loading`, SPEC in JSON.
 Standard input is a pipe from the starter: however that ends, this process ends too.
 """
 
@@ -12,13 +12,12 @@ import sys
 import threading
 from pathlib import Path
 
-from knowtrail.graph.server.dbms import DEFAULT_DATABASE
 from knowtrail.graph.server.install import import_jars, installed_jars
 from knowtrail.graph.server.java import find_java, start_jvm
 
 
 def main() -> None:
-    """Import what the first argument names, and exit with the tool's code."""
+    """Do what the first argument names, and exit with the tool's code."""
     threading.Thread(target=_end_with_starter, daemon=True).start()
     from jpype import JClass
 
@@ -30,8 +29,7 @@ def main() -> None:
     context = JClass("org.neo4j.cli.ExecutionContext")(
         path(str(home)), path(str(home / "conf"))
     )
-    words = ["database", "import", "full", DEFAULT_DATABASE, *spec["arguments"]]
-    code = JClass("org.neo4j.cli.AdminTool").execute(context, words)
+    code = JClass("org.neo4j.cli.AdminTool").execute(context, spec["words"])
     sys.stdout.flush()
     os._exit(int(code))
 
