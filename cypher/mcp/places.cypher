@@ -1,14 +1,18 @@
-// purpose: documents of an id, title or alias, or else the term of a name, of a corpus
-// params: corpus, name
+// purpose: the document of an id or title, and the term of a name, of a corpus
+// params: corpus, name, key
 // since: 5.26
 CALL {
-  MATCH (d:Document {corpus: $corpus})
-  WHERE d.id = $name OR d.title = $name OR $name IN d.aliases
-  RETURN d.id AS id, d.title AS title, 'document' AS kind
-  ORDER BY d.title = $name DESC, id
+  MATCH (d:Document {id: $name, corpus: $corpus})
+  RETURN d.id AS id, d.title AS title, 'document' AS kind, 0 AS place
+  UNION ALL
+  MATCH (d:Document {corpus: $corpus, titleKey: $key})
+  WITH d
+  ORDER BY d.title = $name DESC, d.id
   LIMIT 1
+  RETURN d.id AS id, d.title AS title, 'document' AS kind, 1 AS place
   UNION ALL
   MATCH (t:Term {corpus: $corpus, name: toLower($name)})
-  RETURN t.id AS id, t.label AS title, 'term' AS kind
+  RETURN t.id AS id, t.label AS title, 'term' AS kind, 2 AS place
 }
 RETURN id, title, kind
+ORDER BY place

@@ -28,9 +28,9 @@ FETCH_ROWS = 500
 
 _KEYWORD = re.compile(
     r"""
-    (?: \s | //[^\r\n]*(?:[\r\n]|$) | /\*.*?\*/ )*
+    (?: \s | //[^\r\n]*(?:[\r\n]|$) | /\*.*?\*/ )*+
     (?: CYPHER \b (?: \s+ (?: \d+(?:\.\d+)? \b | \w+ \s* = \s* \w+ ) )*
-        (?: \s | //[^\r\n]*(?:[\r\n]|$) | /\*.*?\*/ )* )?
+        (?: \s | //[^\r\n]*(?:[\r\n]|$) | /\*.*?\*/ )*+ )?
     (?P<word> [A-Za-z]+ )
     """,
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
@@ -163,9 +163,11 @@ async def aread_statement(
     *,
     limit: int,
 ) -> tuple[tuple[str, ...], list[list[Any]]]:
-    """Run a statement that must only read; return its columns and first rows.
+    """Run a statement that reads this database alone; return columns and first rows.
 
-    The rest of the rows is not asked for. Cancelled, it ends on the server too.
+    For programs that nobody watches: it may not load files or addresses either, nor
+    call procedures but the database's own (`db.`). The rest of the rows is not asked
+    for. Cancelled, it ends on the server too.
 
     Raises:
         InputError: As `run_statement` does.
@@ -185,7 +187,9 @@ async def aread_statement(
                 text = explained
             else:
                 with _explain_mistakes(added_lines=1):
-                    _check_plan(await (await session.run(explained)).consume())
+                    summary = await (await session.run(explained)).consume()
+                _check_plan(summary)
+                _check_stays_inside(summary)
             with _explain_mistakes(added_lines=int(word == "EXPLAIN")):
                 result = await session.run(text, dict(params or {}))
                 rows = await result.fetch(limit)
@@ -224,6 +228,18 @@ def _check_plan(summary: neo4j.ResultSummary) -> None:
         calls = [detail for name, detail in operators if name.startswith("Procedure")]
         if not (calls or shows) or not all(map(_HARMLESS.match, calls)):
             raise InputError(_READ_ONLY.format("change the server"))
+
+
+def _check_stays_inside(summary: neo4j.ResultSummary) -> None:
+    """Refuse a statement that, as explained, reads more than this database."""
+    for name, detail in _operators(summary.plan or {}):
+        foreign = name.startswith("Procedure") and not detail.startswith("db.")
+        if foreign or name.startswith("LoadCSV"):
+            msg = (
+                "The statement would load files or call procedures that are not the "
+                "database's own (db.): leave that out."
+            )
+            raise InputError(msg)
 
 
 def _without_mode(text: str) -> tuple[str, str]:

@@ -108,16 +108,19 @@ class Rows(BaseModel):
     more: bool = Field(description="whether rows were left out: add LIMIT or SKIP")
 
 
-def fitting(parts: list[Part], most_tokens: int, *, first: int = 0) -> Answer[Part]:
+def fitting(
+    parts: list[Part], most_tokens: int, *, first: int = 0, most: int | None = None
+) -> Answer[Part]:
     """Return whole parts that fit, at least one, with a cursor behind the last.
 
     Args:
         parts: What there is from `first` on.
         most_tokens: What the caller has room for, estimated by characters.
         first: Number of the first part, counted from the very first.
+        most: Parts at most; None for as many as fit.
     """
     room, taken = most_tokens * CHARS_PER_TOKEN, 0
-    for part in parts:
+    for part in parts[:most]:
         room -= len(getattr(part, "text", "")) + _FRAME_CHARS
         if room < 0 and taken:
             break

@@ -10,7 +10,9 @@ from pydantic import Field
 
 from knowtrail.graph.cli.rows import plain_value
 from knowtrail.graph.db.user_statements import aread_statement
-from knowtrail.retrieval.corpora import acorpora
+from knowtrail.graph.errors import InputError
+from knowtrail.ingest.keys import normalise_title
+from knowtrail.retrieval.corpora import acorpora, pick_corpus
 from knowtrail.retrieval.mcp.answers import (
     CHARS_PER_TOKEN,
     NOTICE,
@@ -31,7 +33,7 @@ from knowtrail.retrieval.traverse import acompare, atraverse
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from knowtrail.graph.db.connection import AsyncConnection
+    from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.settings import Settings
 
 Question: TypeAlias = Annotated[
@@ -77,9 +79,13 @@ Relationships:
 (Extraction)-[:LACKS]->(Gap) (Concept)-[:CAUSES {strength}]->(Concept)
 (Entity)-[:RELATES {relation}]->(Entity) (Fact)-[:SUPPORTED_BY {score}]->(Sentence)
 (EvalRun)-[:HAS_RECORD]->(EvalRecord) (EvalRun)-[:HAS_METRIC]->(Metric)
-Look up by Document(corpus, title); db.index.fulltext.queryNodes('chunk_text', $words)
-and ('document_title', $words) find words. Always use LIMIT.
+Look up by Document(corpus, titleKey), the title as MediaWiki writes it;
+db.index.fulltext.queryNodes('chunk_text', $words) and ('document_title', $words) find
+words. Always use LIMIT.
 """
+
+SECONDS = 60.0
+"""How long a tool may take; then its query is ended too."""
 
 _SAMPLE = 1000
 _TITLES = 10
@@ -94,6 +100,10 @@ class Tools:
         self._connection = connection
         self._settings = settings
         self._templates = TemplateDoor(settings)
+
+    def close(self) -> None:
+        """Close what was opened for templates; the connection stays open."""
+        self._templates.close()
 
     async def list_corpora(self) -> Answer[Corpus]:
         """Say what is in here: corpora, their size, languages, themes and titles."""
@@ -126,14 +136,14 @@ class Tools:
             question,
             corpus=self._corpus(corpus),
             algorithm=algorithm,
-            k=min(first + k, 1000),
+            k=min(first + k + 1, 1000),
             filter=filter,
             settings=self._settings,
         )
         passages = [
             _passage(hit.chunk, text=hit.text, score=hit.score) for hit in result.hits
         ]
-        return fitting(passages[first:], max_tokens, first=first)
+        return fitting(passages[first:], max_tokens, first=first, most=k)
 
     async def traverse(
         self,
@@ -142,14 +152,17 @@ class Tools:
         corpus: CorpusName = None,
         filter: Filter = None,  # noqa: A002 - as all doors call it
         max_tokens: MostTokens = 4000,
+        cursor: Cursor = None,
     ) -> Answer[Passage]:
         """Walk for a question and see each step with its reason; the walk is kept."""
+        first = _place(cursor)
         result = await atraverse(
             self._connection,
             question,
             corpus=self._corpus(corpus),
             algorithm=algorithm,
             filter=filter,
+            record=first == 0,
             trace=True,
             settings=self._settings,
         )
@@ -160,12 +173,10 @@ class Tools:
                 score=step.score,
                 reason=step.reason,
             )
-            for step in result.walk.steps
+            for step in result.walk.steps[first:]
         ]
-        answer = fitting(steps, max_tokens)
-        return answer.model_copy(
-            update={"walk_id": result.traversal_id, "cursor": None}
-        )
+        answer = fitting(steps, max_tokens, first=first)
+        return answer.model_copy(update={"walk_id": result.traversal_id})
 
     async def compare(
         self,
@@ -180,6 +191,7 @@ class Tools:
             algorithms=algorithms,
             corpus=self._corpus(corpus),
             settings=self._settings,
+            time_limit=0.8 * SECONDS,
         )
         return Answer(
             parts=[
@@ -289,9 +301,14 @@ class Tools:
         max_tokens: MostTokens = 4000,
     ) -> Rows:
         """Run a Cypher statement that only reads; schema() tells what there is."""
-        columns, values = await aread_statement(
-            self._connection, statement, parameters, limit=max_rows + 1
-        )
+        try:
+            columns, values = await aread_statement(
+                self._connection, statement, parameters, limit=max_rows + 1
+            )
+        except InputError as error:
+            said = str(error).replace(", and this command only reads: add --write", "")
+            said = said.replace("-p NAME=VALUE", "parameters")
+            raise ToolError(said.replace(" if you mean it", "")) from error
         room, kept = max_tokens * CHARS_PER_TOKEN, []
         for row in plain_value(values[:max_rows]):
             room -= len(str(row))
@@ -325,14 +342,12 @@ class Tools:
         self, name: str, corpus: str | None, *, kind: str = ""
     ) -> Mapping[str, Any]:
         """Return the document of a title or id, or else a term."""
-        wanted = self._corpus(corpus)
-        if wanted is None:
-            stored = [one.name for one in await acorpora(self._connection)]
-            if len(stored) != 1:
-                msg = f"Which corpus? There are: {', '.join(stored) or 'none'}."
-                raise ToolError(msg)
-            wanted = stored[0]
-        rows = await self._connection.aread("mcp/places", corpus=wanted, name=name)
+        stored = await acorpora(self._connection)
+        wanted = pick_corpus(stored, self._corpus(corpus)).name
+        asked = {"corpus": wanted, "name": name, "key": normalise_title(name)}
+        rows = await self._connection.aread("mcp/places", **asked)
+        if not any(kind in {"", row["kind"]} for row in rows):
+            rows = await self._connection.aread("mcp/places_by_alias", **asked)
         for row in rows:
             if kind in {"", row["kind"]}:
                 return row
@@ -364,10 +379,12 @@ class WritingTools:
         from knowtrail.ingest.corpus import known_corpus
         from knowtrail.ingest.sources.langchain import LangChainSource
 
-        document = Document(text, id=title, metadata={"title": title})
         with open_connection(self._settings) as connection:
             stored = known_corpus(connection, corpus)
             name = stored.embedder if stored else self._settings.embedder
+            rows = _titled(connection, corpus, title)
+            identity = rows[0]["sourceId"] if rows else title
+            document = Document(text, id=identity, metadata={"title": title})
             report = ingest_corpus(
                 connection,
                 [LangChainSource([document])],
@@ -375,8 +392,8 @@ class WritingTools:
                 embedder=named_embedder(name, settings=self._settings),
                 settings=self._settings,
             )
-        if report.failures:
-            raise ToolError(report.failures[0])
+        if report.failures or report.left_out:
+            raise ToolError((report.failures or ["The text is empty."])[0])
         done = report.added + report.updated
         return f"{'Stored' if done else 'Already stored'}: {title!r} in {corpus}."
 
@@ -385,8 +402,29 @@ class WritingTools:
         from knowtrail.ingest.forgetting import forget_documents
 
         with open_connection(self._settings) as connection:
-            forget_documents(connection, corpus, [title], settings=self._settings)
+            rows = _titled(connection, corpus, title)
+            if not rows:
+                msg = f"No document of {corpus} has the title {title[:80]!r}."
+                raise ToolError(msg)
+            forget_documents(
+                connection, corpus, [rows[0]["id"]], settings=self._settings
+            )
         return f"Forgot {title!r} of {corpus}."
+
+
+def _titled(connection: Connection, corpus: str, title: str) -> list[dict[str, Any]]:
+    """Return the one document of an exact title, or none.
+
+    Raises:
+        ToolError: If several have it.
+    """
+    rows = connection.read(
+        "mcp/titled", corpus=corpus, title=title, key=normalise_title(title)
+    )
+    if len(rows) > 1:
+        msg = f"{len(rows)} documents of {corpus} have the title {title[:80]!r}."
+        raise ToolError(msg)
+    return rows
 
 
 def _place(cursor: str | None) -> int:

@@ -1,0 +1,8 @@
+// purpose: the documents of an exact title, at most two
+// params: corpus, title, key
+// since: 5.26
+MATCH (d:Document {corpus: $corpus, titleKey: $key})
+WHERE d.title = $title
+RETURN d.id AS id, d.sourceId AS sourceId
+ORDER BY id
+LIMIT 2
