@@ -17,7 +17,7 @@ from langchain_core.runnables.config import (
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from knowtrail.graph.db.connection import AsyncConnection, Connection  # noqa: TC001 - as above
-from knowtrail.graph.errors import InputError, KnowtrailError, SettingsError
+from knowtrail.graph.errors import InputError, SettingsError
 from knowtrail.graph.models.embedders import Embedder, embedder_name
 from knowtrail.graph.models.language_models import LanguageModel
 from knowtrail.graph.models.served import served_embedder
@@ -334,7 +334,7 @@ class KnowtrailRetriever(BaseRetriever):
             embedder = agreed_embedder(info, self.embedder, settings)
             embedder = served_embedder(connection, embedder)
             return dict(zip(texts, embed_questions(embedder, texts), strict=True))
-        except KnowtrailError:
+        except Exception:  # an embedder of anybody's raises what it likes
             return {}
 
     async def _aget_relevant_documents(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,11 +15,18 @@ from pydantic import ConfigDict
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.telemetry import listening
-from knowtrail.retrieval.ask import ANSWER_SECONDS, Answer, aask, ask, ask_stream
+from knowtrail.retrieval.ask import (
+    ANSWER_SECONDS,
+    Answer,
+    aask,
+    aask_stream,
+    ask,
+    ask_stream,
+)
 from knowtrail.retrieval.langchain import KnowtrailRetriever, child_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from langchain_core.callbacks import (
         AsyncCallbackManagerForChainRun,
@@ -86,6 +94,22 @@ class KnowtrailAsk(RunnableSerializable[Any, dict[str, Any]]):
             iter([input]), self._pieces, config, **kwargs
         )
 
+    async def astream(
+        self,
+        input: Any,  # noqa: A002 - the word of LangChain
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Do as `stream` does, without blocking."""
+
+        async def given() -> AsyncIterator[Any]:
+            yield input
+
+        async for piece in self._atransform_stream_with_config(
+            given(), self._apieces, config, **kwargs
+        ):
+            yield piece
+
     def _ask(
         self, given: Any, run_manager: CallbackManagerForChainRun
     ) -> dict[str, Any]:
@@ -114,14 +138,25 @@ class KnowtrailAsk(RunnableSerializable[Any, dict[str, Any]]):
         arguments = self._arguments(next(given))
         begun = False
         for piece in ask_stream(self.retriever.open_connection(), **arguments):
-            if isinstance(piece, Answer):
-                told = _told(piece)
-                if begun:
-                    del told["answer"]
-                yield AddableDict(told)
-            else:
+            yield _part(piece, begun=begun)
+            begun = True
+
+    async def _apieces(
+        self, given: AsyncIterator[Any], run_manager: AsyncCallbackManagerForChainRun
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Do as `_pieces` does; without an asynchronous connection there is one."""
+        asked = await anext(given)
+        link = self.retriever.link
+        connection = None if link is None else await link.aconnection()
+        if connection is None:
+            yield AddableDict(await self._aask(asked, run_manager))
+            return
+        begun = False
+        pieces = aask_stream(connection, **self._arguments(asked))
+        async with aclosing(pieces):
+            async for piece in pieces:
+                yield _part(piece, begun=begun)
                 begun = True
-                yield AddableDict(answer=piece)
 
     def _arguments(self, given: Any) -> dict[str, Any]:
         """Return the arguments of `ask`."""
@@ -160,6 +195,16 @@ def _read(given: Any) -> tuple[str, list[tuple[str, str]]]:
         raise InputError(msg)
     history = [(m.type, str(m.text)) for m in convert_to_messages(messages)]
     return str(question), history
+
+
+def _part(piece: str | Answer, *, begun: bool) -> AddableDict:
+    """Return a piece of text, or what is left to tell of the answer, as output."""
+    if not isinstance(piece, Answer):
+        return AddableDict(answer=piece)
+    told = _told(piece)
+    if begun:
+        del told["answer"]
+    return AddableDict(told)
 
 
 def _told(answer: Answer) -> dict[str, Any]:

@@ -139,8 +139,10 @@ class KnowtrailVectorStore(VectorStore):
             settings=self._settings,
             options=self._options or (None if self._is_stored() else _OPTIONS),
         )
-        if report.failed:
-            msg = f"{report.failed} texts were not stored, such as {report.failures[0]}"
+        empty = report.left_out.total()
+        if report.failed or empty:
+            such = report.failures[0] if report.failed else "an empty one"
+            msg = f"{report.failed + empty} texts were not stored, such as {such}"
             raise InputError(msg)
         return names
 
@@ -309,9 +311,11 @@ class KnowtrailVectorStore(VectorStore):
         balance: float = 1.0,
     ) -> list[tuple[Document, float]]:
         """Return documents with the cosines of their nearest chunks, best first."""
-        if not (isinstance(k, int) and 1 <= k <= LARGEST_K):
-            msg = f"k is {str(k)[:80]}: give a whole number from 1 to {LARGEST_K}."
-            raise InputError(msg)
+        for name, count in (("k", k), ("fetch_k", k if pool is None else pool)):
+            if not (isinstance(count, int) and 1 <= count <= LARGEST_K):
+                shown = str(count)[:80]
+                msg = f"{name} is {shown}: give a whole number from 1 to {LARGEST_K}."
+                raise InputError(msg)
         connection, parsed = self._connection(), parse_filter(given_filter)
         try:
             start = ground(

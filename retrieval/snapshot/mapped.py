@@ -80,14 +80,14 @@ class TextColumn:
 
     def having(self, pieces: Iterable[bytes]) -> list[int]:
         """Return the rows whose bytes have one of some pieces, in order."""
-        found: list[int] = []
+        rows = np.zeros(len(self.starts) - 1, dtype=bool)
         for piece in pieces:
             place = self._data.find(piece)
             while place >= 0:
-                found.append(place)
-                place = self._data.find(piece, place + 1)
-        rows = np.searchsorted(self.starts, found, side="right") - 1
-        return np.unique(rows).tolist()  # type: ignore[no-any-return]
+                row = int(np.searchsorted(self.starts, place, side="right")) - 1
+                rows[row] = True
+                place = self._data.find(piece, int(self.starts[row + 1]))
+        return np.flatnonzero(rows).tolist()
 
     def many(self, rows: npt.NDArray[np.int64]) -> list[bytes]:
         """Return the bytes of some rows."""
@@ -310,6 +310,10 @@ def _decided(snapshot: MappedSnapshot, wanted: Filter) -> npt.NDArray[np.bool_]:
     return passes
 
 
+_WRITTEN_OUT = 1e16
+"""From here on JSON has floats with an exponent, and whole numbers without."""
+
+
 def _bytes_needed(clause: Clause) -> set[bytes] | None:
     """Return bytes of which a document that passes has one; None where none is sure."""
     if isinstance(clause, Compare):
@@ -321,6 +325,8 @@ def _bytes_needed(clause: Clause) -> set[bytes] | None:
             return {json.dumps(clause.value)[1:-1].encode()}
         values = [clause.value] if clause.operator == "$eq" else clause.value
         if clause.operator not in {"$eq", "$in"} or len(values) > _PIECES:
+            return None
+        if any(isinstance(v, float) and abs(v) >= _WRITTEN_OUT for v in values):
             return None
         whole = (
             int(v) if isinstance(v, float) and v.is_integer() else v for v in values

