@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
+import shutil
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -399,6 +400,8 @@ def delete_corpus(
         key = content_key(name, str(row["properties"].get("createdAt", "")))
         for path in work.glob(f"{key}*") if work else ():
             path.unlink(missing_ok=True)
+    if work:
+        shutil.rmtree(work / f"bulk-{content_key(name)}", ignore_errors=True)
     total = connection.write("corpus/deleting", name=name)
     while ids := connection.read("corpus/some_documents", name=name, limit=10):
         total += connection.write_all(removal_of(connection, [r["id"] for r in ids]))

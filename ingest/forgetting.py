@@ -12,7 +12,7 @@ from knowtrail.ingest.extraction.batch import check_named
 from knowtrail.ingest.keys import normalise_title
 from knowtrail.ingest.linking import link_corpus
 from knowtrail.ingest.prepare import redirect_id
-from knowtrail.ingest.store import batched, losses, removal_of
+from knowtrail.ingest.store import batched, distrust_links, losses, removal_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,6 +84,8 @@ def forget_documents(
             ("corpus/forgetting", {"name": corpus}),
             ("ingest/redirects_remove", {"ids": redirects}),
         ])
+        if stored.status != "complete" and stored.link_state is not None:
+            distrust_links(connection, corpus)
         for part in batched([row["id"] for row in rows], 10):
             total += connection.write_all([
                 *losses(part),

@@ -37,6 +37,7 @@ from knowtrail.ingest.report import IngestReport
 from knowtrail.ingest.store import (
     EmbeddedDocument,
     batched,
+    distrust_links,
     losses,
     removal_of,
     write_documents,
@@ -159,6 +160,7 @@ class _Run:
         self._progress = progress
         self._report = IngestReport(corpus=corpus)
         self._unread = False
+        self._resumes = False
         self._unusable: list[tuple[str, str]] = []
         with self._report.timed("schema"):
             self._stored = open_corpus(
@@ -169,6 +171,7 @@ class _Run:
                 language_model=settings.language_model,
                 progress=progress,
             )
+        self._resumes = self._stored.status != "complete"
         self._corpus = corpus
         self._options = self._stored.options
         self._version = self._stored.next_version
@@ -253,6 +256,7 @@ class _Run:
 
     def _write(self, embedded: list[EmbeddedDocument]) -> Counters:
         """Write a batch; runs behind the embedding."""
+        self._distrust()
         if isinstance(self._connection, Spool):
             written = self._connection.write_documents(embedded, self._version)
         else:
@@ -400,12 +404,23 @@ class _Run:
                 ("ingest/redirects", {"corpus": self._corpus, "rows": part}),
             ])
 
+    def _distrust(self) -> None:
+        """Let texts be read again where an interrupted run is written over.
+
+        What it wrote may come to be again what was linked before it, without the edges.
+        """
+        if self._resumes and self._stored.link_state is not None:
+            distrust_links(self._connection, self._corpus)
+        self._resumes = False
+
     def _begin(self) -> tuple[str, dict[str, object]]:
         """Return the step that marks the corpus as unfinished."""
         return "ingest/corpus_begin", {"name": self._corpus, "version": self._version}
 
     def _delete(self, ids: Sequence[str]) -> None:
         """Delete documents with all that was derived from them."""
+        if ids:
+            self._distrust()
         for part in batched(ids, 10):
             self._report.written += self._connection.write_all([
                 self._begin(),

@@ -106,6 +106,11 @@ def extractions_of(connection: Connection, documents: Sequence[str]) -> list[Ste
     return [("extraction/remove", {"ids": ids})] if ids else []
 
 
+def distrust_links(connection: Connection, corpus: str) -> None:
+    """Name no state of links, so that the next linking reads all texts again."""
+    connection.write("ingest/corpus_link_state", name=corpus, state="")
+
+
 def losses(documents: Sequence[str]) -> list[Step]:
     """Return the steps that come before documents are replaced or deleted."""
     names = ("ingest/losses", "ingest/theme_losses")

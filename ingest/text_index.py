@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 from knowtrail.graph.errors import StorageError
+from knowtrail.ingest.keys import document_key
 from knowtrail.ingest.mentions import SHORTEST
 from knowtrail.ingest.names import words_of
 from knowtrail.ingest.tally import NameTally
@@ -158,9 +159,11 @@ class TextIndex:
         self._database.executescript(_TABLES)
         stored = dict(self._database.execute("SELECT name, value FROM about"))
         states = json.loads(stored.get("states", "[]"))
-        if stored.get("about") != about or state not in states:
+        if stored.get("about") != about or not state or state not in states:
             self._database.close()
             _remove(path)
+            for file in path.parent.glob(f"{path.stem}-*"):
+                file.unlink(missing_ok=True)
             self._database = sqlite3.connect(path)
             self._database.executescript(_TABLES)
         (self.fresh,) = self._database.execute(
@@ -175,6 +178,16 @@ class TextIndex:
         self._database.executemany(
             "INSERT OR REPLACE INTO about VALUES (?, ?)", about.items()
         )
+
+    @property
+    def knows_terms(self) -> bool:
+        """Whether the terms that the graph has were taken in."""
+        rows = self._database.execute("SELECT 1 FROM about WHERE name = 'terms'")
+        return rows.fetchone() is not None
+
+    @knows_terms.setter
+    def knows_terms(self, value: bool) -> None:
+        self._describe(terms=str(value))
 
     def finish(self, state: str) -> None:
         """Note that the graph is in the new state, and in no older one any more."""
@@ -219,6 +232,8 @@ class TextIndex:
             "INSERT OR IGNORE INTO words VALUES (?, ?)",
             sorted((_code(word), number) for word in words),
         )
+        if not self.fresh:
+            self._undo("linked", [_link(document_key(identity))])
         self.commit(every=SECONDS)
 
     def remove(self, identities: Iterable[str]) -> None:

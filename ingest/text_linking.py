@@ -267,9 +267,10 @@ class _TextLinker:
     def write_terms(self) -> Counters:
         """Write the terms and NAMES that differ; terms that are gone go last."""
         index, connection = self._index, self._connection
-        if index.fresh:
+        if not index.knows_terms:
             stored = connection.stream("ingest/terms_stored", corpus=self._corpus)
             index.store_terms({r["name"]: (r["label"], r["chunks"]) for r in stored})
+            index.knows_terms = True
         changed, gone, linked, chunks = index.settle()
         total = Counters()
         for part in batched(list(changed.items())):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from knowtrail.graph.cli.groups import NearGroup
 from knowtrail.graph.cli.options import option, options
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from knowtrail.graph.server import ServerInfo
     from knowtrail.graph.settings import Settings
 
@@ -148,12 +151,11 @@ def logs(settings: Settings, *, home: Path | None, lines: int, as_json: bool) ->
 @click.pass_obj
 def dump(settings: Settings, *, file: Path, home: Path | None, as_json: bool) -> None:
     """Write all that is stored into one file; the server is stopped meanwhile."""
-    from knowtrail.graph.server.loading import dump_store, stopped_server
+    from knowtrail.graph.server.loading import dump_store
 
     folder = _home(settings, home)
-    with stopped_server(folder) as stays:
+    with _stopped(settings, folder):
         dump_store(folder, file)
-    _start_again(settings, folder, stays=stays)
     size = file.stat().st_size
     emit(
         {"file": str(file), "bytes": size},
@@ -172,29 +174,48 @@ def load(
 ) -> None:
     """Put what `server dump` wrote in the place of all that is stored."""
     from knowtrail.graph.server.folder import ServerFolder
-    from knowtrail.graph.server.loading import load_store, stopped_server
+    from knowtrail.graph.server.loading import load_store
 
     folder = _home(settings, home)
     if not yes:
         asked = f"Replace all that is stored in {folder} by {file}?"
         click.confirm(asked, abort=True, err=True)
     if not (ServerFolder(folder).root / "conf").is_dir():
-        _start_again(settings, folder, stays=False)
-    with stopped_server(folder) as stays:
+        _joined(settings, folder, stays=False)
+    with _stopped(settings, folder):
         load_store(folder, file)
-    _start_again(settings, folder, stays=stays)
     told = f"Loaded {file} into {folder}."
     emit({"file": str(file), "home": str(folder)}, told, as_json=as_json)
 
 
-def _start_again(settings: Settings, home: Path, *, stays: bool) -> None:
-    """Start a server that was started to stay; any other is started when needed."""
+@contextmanager
+def _stopped(settings: Settings, home: Path) -> Iterator[None]:
+    """Hold a server stopped; one that was started to stay is started again."""
+    from knowtrail.graph.errors import InputError
+    from knowtrail.graph.server.folder import ServerFolder
+    from knowtrail.graph.server.loading import stopped_server
+
+    if not ServerFolder(home).root.is_dir():
+        msg = f"Nothing is stored in {home}: name the folder of a server with --home."
+        raise InputError(msg)
+    stays = False
+    try:
+        with stopped_server(home) as stays:
+            yield
+    finally:
+        if stays:
+            _joined(settings, home, stays=True)
+
+
+def _joined(settings: Settings, home: Path, *, stays: bool) -> None:
+    """Start a server; one that is not to stay stops again."""
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.server import join_server
 
     with progress_bars() as progress:
         join_server(
             home,
+            version=settings.neo4j_version,
             stay=stays,
             heap=settings.heap,
             page_cache=settings.page_cache,

@@ -96,6 +96,8 @@ def dump_store(home: Path, file: Path) -> None:
         ServerError: If the tool fails; with its last telling line.
         StorageError: If there is no space.
     """
+    file = file.expanduser().absolute()
+    adopt_store(ServerFolder(home).root)
     if file.exists() or not file.parent.is_dir():
         what = "is there already" if file.exists() else "is in no folder that there is"
         msg = f"{file} {what}: name a new file."
@@ -137,6 +139,7 @@ def _make_store(home: Path, words: Sequence[str], *, heap: str) -> None:
     """Let the tool make a store, which the server opens next."""
     root = ServerFolder(home).root
     incoming = root / _INCOMING
+    (incoming / _READY).unlink(missing_ok=True)
     shutil.rmtree(incoming, ignore_errors=True)
     private_folder(incoming)
     shutil.copytree(root / "conf", incoming / "conf", dirs_exist_ok=True)
@@ -191,6 +194,11 @@ def adopt_store(root: Path) -> bool:
             shutil.rmtree(old, ignore_errors=True)
             old.parent.mkdir(parents=True, exist_ok=True)
             new.rename(old)
+    # What was made from the old store may name states that the new one has too.
+    shutil.rmtree(root.parent / "snapshots", ignore_errors=True)
+    for file in (root.parent / "work").glob("*"):
+        if file.is_file():
+            file.unlink(missing_ok=True)
     (incoming / _READY).unlink()
     shutil.rmtree(incoming, ignore_errors=True)
     return True

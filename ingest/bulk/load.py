@@ -20,7 +20,7 @@ from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.db.schema import apply_schema
-from knowtrail.graph.errors import InputError, StorageError
+from knowtrail.graph.errors import InputError, ServerError, StorageError
 from knowtrail.graph.files import write_file
 from knowtrail.graph.models.embedders import embedder_name
 from knowtrail.graph.models.served import served_embedder
@@ -90,8 +90,11 @@ def takes_bulk_door(
         InputError: If it is asked for and cannot be.
     """
     managed = settings.uri is None
-    if managed and _finish(connection, corpus, load_folder(settings, corpus, work)):
-        return False
+    folder = load_folder(settings, corpus, work)
+    if managed and folder.is_dir():
+        with corpus_lock(settings.home, connection, corpus):
+            if _finish(connection, corpus, folder):
+                return False
     if asked is False:
         return False
     empty = managed and not connection.read("bulk/some_node")
@@ -161,7 +164,14 @@ def load_corpus(
         with report.timed("import"):
             stays = _import(connection, arguments, settings, leave, progress)
         with report.timed("indexes"), open_connection(settings, stay=stays) as loaded:
-            _finish(loaded, corpus, folder, progress)
+            with corpus_lock(settings.home, loaded, corpus):
+                _finish(loaded, corpus, folder, progress)
+            if known_corpus(loaded, corpus) is None:
+                msg = (
+                    "The server did not open the imported store: see knowtrail server "
+                    "logs, and what server/conf/own.conf says of folders."
+                )
+                raise ServerError(msg)
     report.added += report.skipped + report.updated
     report.skipped = report.updated = 0
     report.written = counts
@@ -289,5 +299,6 @@ def _finish(
         connection.write("bulk/blanks", rows=list(rows))
     connection.write("bulk/blank_anchors", corpus=corpus)
     connection.write("bulk/loaded", name=corpus, properties=manifest["corpus"])
+    (folder / "spool.sqlite").unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
     return True

@@ -10,6 +10,7 @@ linking begins again.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -174,7 +175,8 @@ class Spool(Connection):
     def _begin_linking(self) -> None:
         """Forget a linking that was not completed: its edges are not whole."""
         (done,) = self._database.execute(
-            "SELECT count(*) FROM corpus WHERE edges IS NOT NULL"
+            "SELECT count(*) FROM corpus WHERE edges IS NOT NULL "
+            "AND properties ->> 'status' = 'complete'"
         ).fetchone()
         if not done:
             for part in ("edges", "linking"):
@@ -317,6 +319,7 @@ class Spool(Connection):
         file.seek(place * size)
         file.write(np.ascontiguousarray(vectors, dtype=np.float32).tobytes())
         file.flush()
+        os.fsync(file.fileno())  # before a row that names its place can be lasting
         return place
 
     def _all_vectors(self) -> npt.NDArray[np.float32]:

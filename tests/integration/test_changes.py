@@ -301,3 +301,21 @@ def scanned_rows(connection, name):
     for plan in plans:
         plans += plan.get("children", [])
     return sum(p["rows"] for p in plans if "LabelScan" in p["operatorType"])
+
+
+def test_what_was_interrupted_and_undone_is_linked_again(connection, server):
+    """A page that is as it was linked once has lost its edges in between."""
+    history = History(connection, server, OPTIONS[0])
+    history.step("ingest", dict.fromkeys(range(6), 0), {})
+    before = corpus_digest(connection, "made")
+
+    for writes in range(1, 12):
+        history.step("interrupt", {1: 1}, writes)
+        if history.pages[1] == 1:
+            break
+    (stored,) = connection.query("MATCH (k:Corpus) RETURN k.status AS status")
+    assert (history.pages[1], stored["status"]) == (1, "unfinished")
+    history.step("ingest", {1: 0}, {})
+
+    assert corpus_digest(connection, "made").parts == before.parts
+    assert not [f for f in verify_corpus(connection, "made") if f.count]
