@@ -164,8 +164,7 @@ def load_corpus(
         with report.timed("import"):
             stays = _import(connection, arguments, settings, leave, progress)
         with report.timed("indexes"), open_connection(settings, stay=stays) as loaded:
-            with corpus_lock(settings.home, loaded, corpus):
-                _finish(loaded, corpus, folder, progress)
+            _finish(loaded, corpus, folder, progress)
             if known_corpus(loaded, corpus) is None:
                 msg = (
                     "The server did not open the imported store: see knowtrail server "
