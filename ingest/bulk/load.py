@@ -164,13 +164,7 @@ def load_corpus(
         with report.timed("import"):
             stays = _import(connection, arguments, settings, leave, progress)
         with report.timed("indexes"), open_connection(settings, stay=stays) as loaded:
-            _finish(loaded, corpus, folder, progress)
-            if known_corpus(loaded, corpus) is None:
-                msg = (
-                    "The server did not open the imported store: see knowtrail server "
-                    "logs, and what server/conf/own.conf says of folders."
-                )
-                raise ServerError(msg)
+            _complete(loaded, corpus, folder, progress)
     report.added += report.skipped + report.updated
     report.skipped = report.updated = 0
     report.written = counts
@@ -276,6 +270,23 @@ def _import(
         import_store(settings.home, arguments, heap=settings.heap, off_heap=_OFF_HEAP)
     progress("importing", 1, 1)
     return stays
+
+
+def _complete(
+    connection: Connection, corpus: str, folder: Path, progress: Progress
+) -> None:
+    """Make what the store just imported lacks.
+
+    Raises:
+        ServerError: If the server opened another store.
+    """
+    _finish(connection, corpus, folder, progress)
+    if known_corpus(connection, corpus) is None:
+        msg = (
+            "The server did not open the imported store: see knowtrail server logs, "
+            "and what server/conf/own.conf says of folders."
+        )
+        raise ServerError(msg)
 
 
 def _finish(
