@@ -19,7 +19,7 @@ from knowtrail.ingest.store import removal_of
 from knowtrail.ingest.terms import TERM_RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from knowtrail.graph.cli.progress import Progress
@@ -74,7 +74,7 @@ class StoredCorpus:
             files.
         term_rules: The rules that its terms come from, None before there were terms.
         version: Counts committed changes.
-        made: When it was made, "" where that is not known.
+        work_key: What its working files are called; one made anew has others.
         link_state: The state of its texts that it is linked in; "" where others wrote.
         methods: How similar chunks and themes were searched.
         status: `complete`, `unfinished` (an ingest was interrupted, or its source broke
@@ -90,15 +90,10 @@ class StoredCorpus:
     files_root: str | None
     term_rules: int | None
     version: int
-    made: str
+    work_key: str
     link_state: str | None
     methods: dict[str, str]
     status: str
-
-    @property
-    def work_key(self) -> str:
-        """Return what its working files are called; one made anew has others."""
-        return content_key(self.name, self.made)
 
     @property
     def next_version(self) -> int:
@@ -235,6 +230,11 @@ def known_corpus(connection: Connection, name: str) -> StoredCorpus | None:
     return _stored(rows[0]["properties"]) if rows else None
 
 
+def _work_key(properties: Mapping[str, Any]) -> str:
+    """Return what a corpus' working files are called."""
+    return content_key(properties["name"], str(properties.get("createdAt", "")))
+
+
 def _stored(properties: dict[str, Any]) -> StoredCorpus:
     """Read a Corpus node's properties.
 
@@ -263,7 +263,7 @@ def _stored(properties: dict[str, Any]) -> StoredCorpus:
         files_root=properties.get("filesRoot"),
         term_rules=properties.get("termRules"),
         version=properties["version"],
-        made=str(properties.get("createdAt", "")),
+        work_key=_work_key(properties),
         link_state=properties.get("linkState"),
         methods={
             kind: properties.get(f"{kind}Method") or "exact"
@@ -396,11 +396,10 @@ def delete_corpus(
         UnknownCorpusError: If there is none of that name.
     """
     check_corpus(connection, name)
-    for row in connection.read("ingest/corpus_read", name=name) if work else ():
-        key = content_key(name, str(row["properties"].get("createdAt", "")))
-        for path in work.glob(f"{key}*") if work else ():
-            path.unlink(missing_ok=True)
     if work:
+        for row in connection.read("ingest/corpus_read", name=name):
+            for path in work.glob(f"{_work_key(row['properties'])}*"):
+                path.unlink(missing_ok=True)
         shutil.rmtree(work / f"bulk-{content_key(name)}", ignore_errors=True)
     total = connection.write("corpus/deleting", name=name)
     while ids := connection.read("corpus/some_documents", name=name, limit=10):

@@ -19,7 +19,6 @@ from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.errors import VectorError
 from knowtrail.graph.models.served import served_embedder
 from knowtrail.ingest.background import Background, ahead
-from knowtrail.ingest.bulk.spool import Spool
 from knowtrail.ingest.corpus import check_dimensions, known_corpus, open_corpus
 from knowtrail.ingest.embedding import embed_documents
 from knowtrail.ingest.keys import Seen, normalise_title
@@ -45,7 +44,9 @@ from knowtrail.ingest.store import (
 from knowtrail.ingest.themes import theme_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+    from typing import TypeAlias
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection, Counters
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
     from knowtrail.ingest.options import Cleanup, IngestOptions
     from knowtrail.ingest.prepare import PreparedDocument
     from knowtrail.ingest.records import Item, Source
+
+    _Store: TypeAlias = Callable[[Sequence[EmbeddedDocument], int], Counters]
 
 _LOG = logging.getLogger(__name__)
 TEXTS = 512
@@ -125,13 +128,20 @@ def ingest_locked(
     options: IngestOptions | None,
     cleanup: Cleanup,
     progress: Progress,
+    work: Path | None = None,
+    write: _Store | None = None,
 ) -> IngestReport:
-    """Do what `ingest_corpus` does, for a caller that holds the corpus' lock."""
+    """Do what `ingest_corpus` does, for a caller that holds the corpus' lock.
+
+    Working files go to `work`, by default below the home folder; embedded documents
+    are stored by `write`, given the version, by default over the connection.
+    """
     stored = known_corpus(connection, corpus)
     old = stored.files_root if stored else None
     root = settled(sources, old, new=stored is None)
     with begun(sources) as items:
         run = _Run(connection, corpus, embedder, settings, options, cleanup, progress)
+        run.work, run.store = work or run.work, write or run.store
         if root != old:
             connection.write("ingest/corpus_files_root", name=corpus, root=root)
         return run.ingest(sources, items)
@@ -153,14 +163,12 @@ class _Run:
         self._connection = connection
         self._embedder = embedder = served_embedder(connection, embedder)
         self._settings = settings
-        self._work = settings.home / "work"
-        if isinstance(connection, Spool):
-            self._work = connection.work
+        self.work = settings.home / "work"
+        self.store: _Store = self._store
         self._cleanup = cleanup
         self._progress = progress
         self._report = IngestReport(corpus=corpus)
         self._unread = False
-        self._resumes = False
         self._unusable: list[tuple[str, str]] = []
         with self._report.timed("schema"):
             self._stored = open_corpus(
@@ -254,19 +262,20 @@ class _Run:
             told = f"its themes cannot be found ({what}): leave it out"
         self._unusable.append((document.properties["title"], told))
 
+    def _store(self, embedded: Sequence[EmbeddedDocument], version: int) -> Counters:
+        """Store documents over the connection."""
+        return write_documents(
+            self._connection,
+            embedded,
+            corpus=self._corpus,
+            version=version,
+            options=self._options,
+        )
+
     def _write(self, embedded: list[EmbeddedDocument]) -> Counters:
         """Write a batch; runs behind the embedding."""
         self._distrust()
-        if isinstance(self._connection, Spool):
-            written = self._connection.write_documents(embedded, self._version)
-        else:
-            written = write_documents(
-                self._connection,
-                embedded,
-                corpus=self._corpus,
-                version=self._version,
-                options=self._options,
-            )
+        written = self.store(embedded, self._version)
         self._report.updated += sum(e.replaces for e in embedded)
         self._report.added += sum(not e.replaces for e in embedded)
         return written
@@ -460,7 +469,7 @@ class _Run:
                     corpus=self._corpus,
                     version=self._version,
                     options=self._options,
-                    work=self._work,
+                    work=self.work,
                     progress=self._progress,
                     unclear=self._report.leave_link,
                 )

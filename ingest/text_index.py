@@ -217,8 +217,12 @@ class TextIndex:
         chunks: int,
         words: set[str],
         names: Names | None,
+        appears: bool,
     ) -> None:
-        """Take in a document of a content hash; without names it has no terms."""
+        """Take in a document of a content hash; without names it has no terms.
+
+        Where it appears, links to it by its id are undone; with one that goes, go they.
+        """
         done = int(names is None)
         names = names or ({}, {})
         self._tally.add(names)
@@ -232,7 +236,7 @@ class TextIndex:
             "INSERT OR IGNORE INTO words VALUES (?, ?)",
             sorted((_code(word), number) for word in words),
         )
-        if not self.fresh:
+        if appears and not self.fresh:
             self._undo("linked", [_link(document_key(identity))])
         self.commit(every=SECONDS)
 
@@ -247,14 +251,11 @@ class TextIndex:
             self._database.execute("DELETE FROM documents WHERE id = ?", [identity])
         self.commit()
 
-    def retitle(
-        self, titles: Mapping[str, tuple[str, str]], moved: Iterable[str]
-    ) -> None:
+    def retitle(self, titles: Mapping[str, tuple[str, str]]) -> None:
         """Store what each title stands for; where that changed, links are undone.
 
         Args:
             titles: Title key -> (as it is written, document; "" for none).
-            moved: Other targets of links that have come or gone.
         """
         rows = self._database.execute("SELECT key, name, target FROM titles")
         old = {key: (name, target) for key, name, target in rows}
@@ -262,7 +263,7 @@ class TextIndex:
             key for key in old.keys() | titles.keys() if old.get(key) != titles.get(key)
         ]
         if not self.fresh:
-            for key in (*changed, *moved):
+            for key in changed:
                 self._undo("linked", [_link(key)])
             forms = {
                 form

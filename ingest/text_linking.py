@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.errors import IngestError
 from knowtrail.ingest.corpus import stored_corpus
-from knowtrail.ingest.keys import content_key, document_key, normalise_title
+from knowtrail.ingest.keys import content_key, normalise_title
 from knowtrail.ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
 from knowtrail.ingest.store import batched
 from knowtrail.ingest.tally import counted_names, title_names
@@ -25,7 +25,7 @@ from knowtrail.ingest.terms import TERM_RULES, TermFinder, names_of_chunks, segm
 from knowtrail.ingest.text_index import SECONDS, open_text_index, words_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from knowtrail.graph.cli.progress import Progress
@@ -54,20 +54,8 @@ def link_texts(
 ) -> Counters:
     """Make aliases, LINKS_TO, MENTIONS, terms and NAMES what they must be.
 
-    Args:
-        connection: The database.
-        corpus: Name of a stored corpus.
-        version: Version that changed documents are marked with.
-        terms: Whether there are terms.
-        work: The folder of working files, where the next linking finds what this one
-            learnt; without it all texts are read.
-        progress: Told of the stages `texts`, `links` and `terms`.
-        unclear: Told of each link that is left out as its title is that of several
-            documents, in the documents that are read.
-
-    Raises:
-        IngestError: If another process changes the corpus meanwhile.
-        StorageError: If there is no space for working files.
+    See `link_corpus`. Progress has the stages `words`, `links` and `terms`; without
+    what an earlier linking left in `work`, all texts are read.
     """
     titles = _Titles.read(connection, corpus)
     stored = stored_corpus(connection, corpus)
@@ -178,9 +166,8 @@ class _TextLinker:
         stale = [i for i in known if known[i] != titles.hashes.get(i)]
         index.remove(stale)
         new = [i for i, content in titles.hashes.items() if content != known.get(i)]
-        self._read(new, terms)
-        moved = known.keys() ^ titles.hashes.keys()
-        index.retitle(titles.targets(), map(document_key, moved))
+        self._read(new, known.keys(), terms)
+        index.retitle(titles.targets())
         labels = {}
         if terms:
             named = [title for title, _, _ in titles.titles.values()]
@@ -200,7 +187,9 @@ class _TextLinker:
         self._progress("links", len(undone), len(undone))
         return total
 
-    def _read(self, identities: Sequence[str], terms: bool) -> None:
+    def _read(
+        self, identities: Sequence[str], known: Collection[str], terms: bool
+    ) -> None:
         """Take in the texts of documents that are new or changed."""
         for done, part in enumerate(batched(identities, _DOCUMENTS)):
             self._progress("words", done * _DOCUMENTS, len(identities))
@@ -213,6 +202,7 @@ class _TextLinker:
                     chunks=len(spans),
                     words=words_in(text, row["targets"] or ()),
                     names=counted_names(pieces) if terms else None,
+                    appears=row["id"] not in known,
                 )
         self._index.commit()
         if identities:

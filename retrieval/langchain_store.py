@@ -48,7 +48,7 @@ class KnowtrailVectorStore(VectorStore):
     of the store return whole documents as they were added, each once. Scores are
     cosines; relevance scores are (1 + cosine) / 2. Metadata that no property of Neo4j
     can hold, such as nested objects, is left out. To add many documents, add them in
-    one call: each call links the corpus anew.
+    one call: each call looks at the titles and terms of the whole corpus.
     """
 
     def __init__(

@@ -191,13 +191,8 @@ def load(
 @contextmanager
 def _stopped(settings: Settings, home: Path) -> Iterator[None]:
     """Hold a server stopped; one that was started to stay is started again."""
-    from knowtrail.graph.errors import InputError
-    from knowtrail.graph.server.folder import ServerFolder
     from knowtrail.graph.server.loading import stopped_server
 
-    if not ServerFolder(home).root.is_dir():
-        msg = f"Nothing is stored in {home}: name the folder of a server with --home."
-        raise InputError(msg)
     stays = False
     try:
         with stopped_server(home) as stays:

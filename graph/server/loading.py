@@ -46,9 +46,12 @@ def stopped_server(home: Path) -> Iterator[bool]:
     Nobody can start it before the block is left; the caller has no lease on it.
 
     Raises:
+        InputError: If the folder never had a server.
         ServerError: If another command uses it.
     """
     folder = ServerFolder(home)
+    if not folder.root.is_dir():
+        raise _empty(home)
     with folder.changing(STOP_TIMEOUT_SECONDS):
         clients = folder.lock("clients")
         if not clients.acquire():
@@ -63,6 +66,12 @@ def stopped_server(home: Path) -> Iterator[bool]:
             yield state is not None and state.stays
         finally:
             clients.release()
+
+
+def _empty(home: Path) -> InputError:
+    """Return the error of a folder in which nothing is stored."""
+    msg = f"Nothing is stored in {home}: name the folder of a server with --home."
+    return InputError(msg)
 
 
 def import_store(
@@ -103,8 +112,7 @@ def dump_store(home: Path, file: Path) -> None:
         msg = f"{file} {what}: name a new file."
         raise InputError(msg)
     if not (ServerFolder(home).root / "data" / "databases" / DEFAULT_DATABASE).is_dir():
-        msg = f"Nothing is stored in {home}: name the folder of a server with --home."
-        raise InputError(msg)
+        raise _empty(home)
     with tempfile.TemporaryDirectory(prefix=".dump-", dir=file.parent) as folder:
         words = ["dump", DEFAULT_DATABASE, f"--to-path={folder}"]
         _run(home, ServerFolder(home).root, words, heap=_HEAP)
@@ -182,8 +190,8 @@ def _run(home: Path, tool_home: Path, words: Sequence[str], *, heap: str) -> Non
 def adopt_store(root: Path) -> bool:
     """Let an imported store take the place of the old one; return whether there is one.
 
-    May be cut off and called again. Only the server process calls it, before it opens
-    its data.
+    May be cut off and called again. The server process calls it before it opens its
+    data, and who holds the server stopped.
     """
     incoming = root / _INCOMING
     if not (incoming / _READY).is_file():

@@ -125,20 +125,9 @@ def load_corpus(
 ) -> IngestReport:
     """Load a corpus into an empty database of the managed server.
 
-    Args:
-        connection: The database.
-        sources: Read one after the other as one source.
-        corpus: Name of the corpus.
-        embedder: The model.
-        settings: With the folder of the managed server.
-        leave: Closes the connection and lets go of the server.
-        options: Parameters of the corpus; None takes the defaults.
-        cleanup: What becomes of documents of a run that was interrupted.
-        work: Where the folder of the load goes, None for the home folder.
-        progress: Told of each stage.
-
-    Returns:
-        What was done, with the counts of the whole corpus.
+    As `ingest_corpus`; `leave` closes the connection and lets go of the server, `work`
+    is where the folder of the load goes, None for the home folder. The report counts
+    the whole corpus.
 
     Raises:
         InputError: If the corpus is being written, or the database has data by now.
@@ -158,6 +147,8 @@ def load_corpus(
                 options=chosen,
                 cleanup=cleanup,
                 progress=progress,
+                work=spool.work,
+                write=spool.write_documents,
             )
             with report.timed("files"):
                 arguments, counts = _write(spool, chosen, settings, progress)
@@ -193,6 +184,8 @@ def _spool(
             return spool
         why = "it was begun with other settings"
         spool.close()
+    except sqlite3.OperationalError:
+        raise  # another process has it, or the disk does not answer: no damage
     except (sqlite3.DatabaseError, ValueError) as error:
         why = str(error)
     _LOG.warning("The load in %s is begun again: %s", folder, why)

@@ -262,6 +262,8 @@ class Spool(Connection):
                 for statement in _WRITE["remove_documents"]:
                     self._do(statement, ids)
                 self._put(embedded, version, file)
+            file.flush()
+            os.fsync(file.fileno())  # before rows that name a place can be lasting
             self._begin(version)
         return Counters()
 
@@ -318,8 +320,6 @@ class Spool(Connection):
         place: int = -(-file.seek(0, 2) // size)
         file.seek(place * size)
         file.write(np.ascontiguousarray(vectors, dtype=np.float32).tobytes())
-        file.flush()
-        os.fsync(file.fileno())  # before a row that names its place can be lasting
         return place
 
     def _all_vectors(self) -> npt.NDArray[np.float32]:
@@ -363,14 +363,12 @@ class Spool(Connection):
         for row in rows:
             body = json.loads(row["body"])
             document = body["properties"]
-            chunks, starts, ends = (list(c) for c in zip(*body["chunks"], strict=True))
+            _, starts, ends = zip(*body["chunks"], strict=True)
             yield {
-                **{name: document[name] for name in ("id", "title", "text")},
+                "id": document["id"],
+                "text": document["text"],
                 "targets": document["linkTargets"],
-                "chunks": chunks,
-                "starts": starts,
                 "chunkStarts": starts,
-                "ends": ends,
                 "chunkEnds": ends,
             }
 

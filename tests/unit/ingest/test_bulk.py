@@ -41,6 +41,8 @@ def ingest(spool, settings, items=ITEMS, cleanup="incremental"):
         options=OPTIONS,
         cleanup=cleanup,
         progress=lambda *_: None,
+        work=spool.work,
+        write=spool.write_documents,
     )
 
 
