@@ -299,13 +299,9 @@ def _recalls(connection: Connection) -> Iterator[Finding]:
                 continue
             share = row[f"{known}Found"] / row[known]
             poor = share < least
-            yield Finding(
-                check=check,
-                state="warning" if poor else "ok",
-                detail=f"{share:.1%} of the nearest are found, by {row['sample']} "
-                f"chunks of {corpus}",
-                advice=advice if poor else "",
-            )
+            found = f"{share:.1%} of the nearest are found"
+            detail = f"{found}, by {row['sample']} chunks of {corpus}"
+            yield _warning(check, detail, advice) if poor else _ok(check, detail)
 
 
 def _embedder(settings: Settings) -> Finding:

@@ -15,7 +15,7 @@ WITH
     r IN relationships(p) | strength * CASE type(r)
       WHEN 'SIMILAR_TO' THEN r.score
       WHEN 'THEME_SIMILAR_TO' THEN r.score
-      WHEN 'NAMES' THEN 1 / (1 + log10(toFloat(endNode(r).chunks)))
+      WHEN 'NAMES' THEN 1 / (1 + log10(toFloat(coalesce(endNode(r).chunks, 1))))
       ELSE 1
     END
   ) AS strength

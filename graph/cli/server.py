@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -204,19 +205,10 @@ def _stopped(settings: Settings, home: Path) -> Iterator[None]:
 
 def _joined(settings: Settings, home: Path, *, stays: bool) -> None:
     """Start a server; one that is not to stay stops again."""
-    from knowtrail.graph.cli.progress import progress_bars
-    from knowtrail.graph.server import join_server
+    from knowtrail.graph.session import served
 
-    with progress_bars() as progress:
-        join_server(
-            home,
-            version=settings.neo4j_version,
-            stay=stays,
-            heap=settings.heap,
-            page_cache=settings.page_cache,
-            load_csv=settings.load_csv,
-            progress=progress,
-        ).close()
+    with served(replace(settings, home=home, uri=None), stay=stays):
+        pass
 
 
 def _home(settings: Settings, home: Path | None) -> Path:

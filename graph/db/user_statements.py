@@ -47,6 +47,9 @@ _JAVA_VALUE = re.compile(r"\b(?:String|Long|Double|Boolean)\(([^()]*)\)")
 _READ_ONLY = (
     "The statement would {}, and this command only reads: add --write if you mean it."
 )
+_NO_WRITING = "The statement would {}, and only reading is allowed."
+_GIVE, _GIVE_THEM = "Give each with -p NAME=VALUE.", "Give each in parameters."
+"""What a person is told who types a command, and what a program is that calls."""
 
 
 class RunningStatement:
@@ -186,11 +189,12 @@ async def aread_statement(
             if word == "EXPLAIN":
                 text = explained
             else:
-                with _explain_mistakes(added_lines=1):
+                with _explain_mistakes(_NO_WRITING, _GIVE_THEM, added_lines=1):
                     summary = await (await session.run(explained)).consume()
-                _check_plan(summary)
+                _check_plan(summary, _NO_WRITING)
                 _check_stays_inside(summary)
-            with _explain_mistakes(added_lines=int(word == "EXPLAIN")):
+            added = int(word == "EXPLAIN")
+            with _explain_mistakes(_NO_WRITING, _GIVE_THEM, added_lines=added):
                 result = await session.run(text, dict(params or {}))
                 rows = await result.fetch(limit)
                 return tuple(result.keys()), [list(row.values()) for row in rows]
@@ -214,20 +218,20 @@ def _check_reads_only(session: neo4j.Session, explained: str) -> None:
     _check_plan(summary)
 
 
-def _check_plan(summary: neo4j.ResultSummary) -> None:
+def _check_plan(summary: neo4j.ResultSummary, refusal: str = _READ_ONLY) -> None:
     """Refuse a statement that, as the server explained it, does more than read."""
     if summary.query_type not in {"r", "s"}:
-        raise InputError(_READ_ONLY.format("write"))
+        raise InputError(refusal.format("write"))
     operators = list(_operators(summary.plan or {}))
     if any(name.startswith("TerminateTransactions") for name, _ in operators):
-        raise InputError(_READ_ONLY.format("end transactions"))
+        raise InputError(refusal.format("end transactions"))
     if summary.query_type == "s":
         # Commands of administration do not tell reading from writing: in read access
         # mode the server refuses what writes.
         shows = any(name.startswith("AdministrationCommand") for name, _ in operators)
         calls = [detail for name, detail in operators if name.startswith("Procedure")]
         if not (calls or shows) or not all(map(_HARMLESS.match, calls)):
-            raise InputError(_READ_ONLY.format("change the server"))
+            raise InputError(refusal.format("change the server"))
 
 
 def _check_stays_inside(summary: neo4j.ResultSummary) -> None:
@@ -273,7 +277,9 @@ def _plan_lines(plan: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
 
 
 @contextmanager
-def _explain_mistakes(*, added_lines: int = 0) -> Iterator[None]:
+def _explain_mistakes(
+    refusal: str = _READ_ONLY, give: str = _GIVE, *, added_lines: int = 0
+) -> Iterator[None]:
     """Turn what the server says about a statement into one line for its author."""
     from neo4j import exceptions as ne
 
@@ -282,14 +288,14 @@ def _explain_mistakes(*, added_lines: int = 0) -> Iterator[None]:
     except ne.ClientError as error:
         code = error.code or ""
         if code == "Neo.ClientError.Statement.AccessMode":
-            raise InputError(_READ_ONLY.format("write")) from error
+            raise InputError(refusal.format("write")) from error
         if code.startswith("Neo.ClientError.Statement") or code in {
             "Neo.ClientError.Procedure.ProcedureNotFound",
             "Neo.ClientError.Procedure.TypeError",
         }:
             line = _one_line(error.message or code, added_lines=added_lines)
             if code == "Neo.ClientError.Statement.ParameterMissing":
-                line += " Give each with -p NAME=VALUE."
+                line += f" {give}"
             raise InputError(line) from error
         raise
 

@@ -108,6 +108,11 @@ class Rows(BaseModel):
     more: bool = Field(description="whether rows were left out: add LIMIT or SKIP")
 
 
+def most_parts(most_tokens: int) -> int:
+    """Return how many parts fit at most, whatever their texts are."""
+    return most_tokens * CHARS_PER_TOKEN // _FRAME_CHARS + 1
+
+
 def fitting(
     parts: list[Part], most_tokens: int, *, first: int = 0, most: int | None = None
 ) -> Answer[Part]:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from knowtrail.graph.cli.rows import plain_value
 from knowtrail.graph.db.user_statements import aread_statement
-from knowtrail.graph.errors import InputError
+from knowtrail.ingest.corpus import asked_corpora
 from knowtrail.ingest.keys import normalise_title
 from knowtrail.retrieval.corpora import acorpora, pick_corpus
 from knowtrail.retrieval.mcp.answers import (
@@ -25,6 +25,7 @@ from knowtrail.retrieval.mcp.answers import (
     Sentence,
     Walked,
     fitting,
+    most_parts,
 )
 from knowtrail.retrieval.search import asearch
 from knowtrail.retrieval.serve.backend import TemplateDoor
@@ -108,11 +109,12 @@ class Tools:
     async def list_corpora(self) -> Answer[Corpus]:
         """Say what is in here: corpora, their size, languages, themes and titles."""
         found = []
-        for corpus in await acorpora(self._connection):
+        stored = [corpus.name for corpus in await acorpora(self._connection)]
+        for name in asked_corpora(stored):
             rows = await self._connection.aread(
-                "mcp/overview", name=corpus.name, sample=_SAMPLE, most=_TITLES
+                "mcp/overview", name=name, sample=_SAMPLE, most=_TITLES
             )
-            found += [Corpus(name=corpus.name, **row) for row in rows]
+            found += [Corpus(name=name, **row) for row in rows]
         return Answer(parts=found)
 
     async def search(
@@ -256,9 +258,11 @@ class Tools:
                 raise ToolError(msg)
             return fitting(_sentences(rows)[first:], max_tokens, first=first)
         place = await self._named(document or "", corpus, kind="document")
-        most = max_tokens * CHARS_PER_TOKEN
         rows = await self._connection.aread(
-            "mcp/document", document=place["id"], first=first, limit=most
+            "mcp/document",
+            document=place["id"],
+            first=first,
+            limit=most_parts(max_tokens) + 1,
         )
         return fitting(_sentences(rows), max_tokens, first=first)
 
@@ -301,14 +305,9 @@ class Tools:
         max_tokens: MostTokens = 4000,
     ) -> Rows:
         """Run a Cypher statement that only reads; schema() tells what there is."""
-        try:
-            columns, values = await aread_statement(
-                self._connection, statement, parameters, limit=max_rows + 1
-            )
-        except InputError as error:
-            said = str(error).replace(", and this command only reads: add --write", "")
-            said = said.replace("-p NAME=VALUE", "parameters")
-            raise ToolError(said.replace(" if you mean it", "")) from error
+        columns, values = await aread_statement(
+            self._connection, statement, parameters, limit=max_rows + 1
+        )
         room, kept = max_tokens * CHARS_PER_TOKEN, []
         for row in plain_value(values[:max_rows]):
             room -= len(str(row))
