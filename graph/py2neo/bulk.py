@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.cypher_writing import cypher_escape
 from knowtrail.graph.py2neo.data import Node
+from knowtrail.graph.py2neo.database import Graph, Transaction
 from knowtrail.graph.py2neo.errors import UnsupportedValueError
 from knowtrail.graph.py2neo.matching import identity_function, type_names
-from knowtrail.graph.py2neo.transactions import Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from knowtrail.graph.py2neo.database import Graph
 
 
 BATCH = 10_000

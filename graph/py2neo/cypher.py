@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.graph.errors import InputError, MissingExtraError
 from knowtrail.graph.extras import installing
 from knowtrail.graph.py2neo.cypher_writing import (
+    CypherExpression,
+    cypher_escape,
+    cypher_join,
+    cypher_repr,
+    cypher_str,
     value_text,
 )
 from knowtrail.graph.py2neo.data import Subgraph
@@ -19,6 +24,17 @@ if TYPE_CHECKING:
 
     import neo4j
 
+__all__ = [
+    "Cursor",
+    "CypherExpression",
+    "CypherPlan",
+    "CypherStats",
+    "Record",
+    "cypher_escape",
+    "cypher_join",
+    "cypher_repr",
+    "cypher_str",
+]
 
 PLAIN = frozenset({type(None), bool, int, float, str})
 """Types of values that stay what they are."""

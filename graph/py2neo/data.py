@@ -17,10 +17,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.cypher_writing import cypher_escape, key_text, value_text
+from knowtrail.graph.py2neo.errors import UniquenessError
 
 if TYPE_CHECKING:
     from knowtrail.graph.py2neo.database import Graph
 
+__all__ = [
+    "Entity",
+    "Node",
+    "Path",
+    "Relationship",
+    "Subgraph",
+    "UniquenessError",
+    "Walkable",
+    "walk",
+]
 
 T = TypeVar("T")
 
@@ -43,7 +54,6 @@ class SetView(Set[T]):
         return SetView(it)
 
     def __call__(self) -> frozenset[T]:
-        """Return the items."""
         return frozenset(self._items)
 
     def union(self, *others: Iterable[Any]) -> SetView[Any]:

@@ -22,6 +22,7 @@ from knowtrail.graph.py2neo.errors import (
     ClientError,
     ConnectionUnavailable,
     ServiceUnavailable,
+    TransactionFinished,
     UnsupportedValueError,
     WriteServiceUnavailable,
     translated,
@@ -42,6 +43,14 @@ if TYPE_CHECKING:
     from knowtrail.graph.py2neo.cypher import Cursor
     from knowtrail.graph.py2neo.data import Node, Relationship, Subgraph
 
+__all__ = [
+    "Graph",
+    "GraphService",
+    "Schema",
+    "SystemGraph",
+    "Transaction",
+    "TransactionFinished",
+]
 
 Profile: TypeAlias = "str | ConnectionProfile | None"
 _LOG = logging.getLogger(__name__)
@@ -59,7 +68,6 @@ class Version(tuple[int, ...]):
     _text: str
 
     def __new__(cls, text: str) -> Version:
-        """Read a version such as `5.26.0`."""
         numbers = text.partition("-")[0].partition("+")[0].split(".")
         version = super().__new__(cls, (int(n) for n in numbers if n.isdigit()))
         version._text = text

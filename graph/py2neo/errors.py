@@ -26,6 +26,23 @@ from knowtrail.graph.db.driver import first_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+__all__ = [
+    "AuthenticationError",
+    "ClientError",
+    "ConnectionBroken",
+    "ConnectionLimit",
+    "ConnectionUnavailable",
+    "DatabaseError",
+    "Neo4jError",
+    "ProtocolError",
+    "ServiceUnavailable",
+    "TransactionFinished",
+    "TransientError",
+    "UniquenessError",
+    "UnsupportedValueError",
+    "WriteServiceUnavailable",
+]
+
 
 class Neo4jError(ours.DatabaseError):
     """The server answered a statement with a status code.

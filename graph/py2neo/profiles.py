@@ -14,6 +14,7 @@ from knowtrail.graph.errors import SettingsError
 from knowtrail.graph.py2neo.errors import UnsupportedValueError
 from knowtrail.graph.settings import Settings
 
+__all__ = ["ConnectionProfile", "ServiceProfile"]
 _PORT = 7687
 _KNOWN = frozenset([
     "uri",
